@@ -1,15 +1,15 @@
 /**
- * Sends, from their acceptance to their final status.
+ * Relays sends to upstream, from their acceptance to their final status. A lane is the queue of one recipient's sends.
  *
  * | | |
  * |---|---|
- * | `ports.ts` | interfaces that this library needs: upstream, look-ups, jobs |
- * | `send/`    | the send: state machine, record, intake, idempotency keys, and the port of the store |
- * | `lane/`    | the sends of one recipient in order: POSTs, retries, searches, confirmations, periodic rounds |
- * | `match/`   | matches upstream's messages to sends |
- * | `jobs/`    | hints that lanes, rounds and schedules have work |
- * | `outage/`  | outages of upstream: recorded, probed, and lanes woken when an outage ends |
- * | `redis/`   | sends, their lists, idempotency keys and retention in Redis |
+ * | `ports.ts` | interfaces that this library needs: upstream, look-ups of messages, wake-up jobs |
+ * | `send/`    | the send: state machine, record, intake, idempotency keys, and the interface of the store |
+ * | `lane/`    | processes lanes: POSTs, retries, searches for sends, confirmations, periodic tasks |
+ * | `match/`   | finds out which of upstream's messages belongs to which send |
+ * | `jobs/`    | wakes workers when lanes, periodic tasks or scheduled sends have work |
+ * | `outage/`  | records outages of upstream, tests whether they are over, and then wakes waiting lanes |
+ * | `redis/`   | stores sends, their lists and idempotency keys in Redis, and removes old sends |
  */
 export { BullmqRelayJobs } from './jobs/bullmq-relay-jobs.js';
 export { FileRemovingRelayStore } from './redis/file-removing-relay-store.js';

@@ -1,26 +1,26 @@
 import type { TimeLimit } from '#platform';
 import type { Admission, UpstreamSend } from '#upstream';
 
-/** Posts sends to the upstream service of an account. */
+/** Posts sends to upstream, the messaging service of an account. */
 export interface Sender {
-  /** Returns the stamp of the account's upstream address, or undefined if the address is not known. */
+  /** Returns a hash of the account's upstream address, or undefined if the address is not known. */
   addressOf(account: string): Promise<string | undefined>;
 
   /**
-   * Resolves when the account's budget allows one request.
-   * @throws {BudgetExhaustedError}
-   * @throws {UpstreamUnavailableError} while the account's requests are held
+   * Resolves when the account's request budget allows one request.
+   * @throws {BudgetExhaustedError} if the budget allows no request soon enough
+   * @throws {UpstreamUnavailableError} during an outage, when requests for the account are suspended
    */
   admit(account: string): Promise<Admission>;
 
-  /** True if the account's requests are held, because upstream is unavailable or refuses the account. */
+  /** True if requests for the account are suspended, because upstream is unavailable or rejects the account. */
   isHeld(account: string): Promise<boolean>;
 
   /**
    * Makes one POST, without retries.
-   * @param limit deadline for the start of the POST; after the deadline not a byte is sent
+   * @param limit deadline for the start of the POST; nothing is sent after the deadline
    * @param admission the result of {@link admit}
-   * @param address stamp of the expected address; the POST is not made if the account's address has changed
+   * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamTooLateError} mean that no POST was
    * made
    */
@@ -33,38 +33,44 @@ export interface Sender {
   ): Promise<void>;
 }
 
-/** Options of a look-up of a recipient's messages. */
+/** Options for reading a recipient's messages. */
 export interface LookUpOptions {
   /**
-   * Time after which the contact list must have been read, in milliseconds since 1970 by Redis' clock. An older list
-   * makes the look-up incomplete. Absent: the age of the list does not matter.
+   * Earliest time at which the contact list may have been read last, in milliseconds since 1970 by Redis' clock. If the
+   * list is older, the look-up counts as incomplete. Absent: the age of the list does not matter.
    */
   minListReadAt?: number;
   /**
-   * True if new sends use the budget before this look-up. Used if upstream already accepted the send and no lane waits.
+   * True if new sends take precedence over this look-up in the request budget. Used when no queued send waits for the
+   * look-up.
    */
   isLowPriority?: boolean;
 }
 
-/** Reads the messages and contacts of recipients. */
+/** Reads the messages and contacts of recipients from upstream. */
 export interface Lookup {
   /**
-   * Reads the messages of a recipient now, and binds them to sends. Returns true if the look-up was complete.
+   * Reads the messages of a recipient now, and records which send each message belongs to. Returns false if the read
+   * was incomplete, so that a message may exist although it was not found.
    * @throws {UpstreamError} if upstream could not be read
    */
   lookUp(account: string, phoneNumber: string, options?: LookUpOptions): Promise<boolean>;
 
   /**
-   * Reads the contact list.
+   * Reads the account's contact list from upstream.
    * @throws {UpstreamError} if the contact list could not be read
    */
   readList(account: string): Promise<void>;
 
-  /** Schedules an early poll of the recipient, so that a new message is noticed soon. */
+  /** Makes the next poll of the recipient's messages happen earlier, so that a new message is noticed soon. */
   expeditePoll(account: string, phoneNumber: string): Promise<void>;
 }
 
-/** Wakes the workers of lanes. A lost hint costs only time, because the store knows which lanes are due. */
+/**
+ * Wakes workers to process lanes (recipients' queues of sends). A wake-up that is lost only costs time, because Redis
+ * records which lanes are due.
+ */
 export interface RelayJobs {
+  /** Makes a worker process each lane after `delayMs` milliseconds (default 0). A lane is named by its recipient. */
   wake(account: string, lanes: readonly string[], delayMs?: number): Promise<void>;
 }

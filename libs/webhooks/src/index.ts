@@ -1,15 +1,15 @@
 /**
- * Delivers events to webhooks. In this library, `Endpoint` means a webhook: a subscriber's URL with its filter, pace
- * and signing secrets.
+ * Delivers events to webhooks. In this library, `Endpoint` means a webhook: a subscriber's URL with its event filter,
+ * limits and signing secrets.
  *
  * | | |
  * |---|---|
  * | `endpoint/`    | endpoints, their filters and signatures, and the interface of their store |
  * | `registry/`    | creates, changes and tests endpoints, and rotates their secrets |
- * | `delivery/`    | deliveries, their retry policy and hints, and the interface of their store |
- * | `dispatch/`    | creates deliveries of events: newly recorded, held back by a full backlog, or replayed |
+ * | `delivery/`    | deliveries, their retry policy and wake-up jobs, and the interface of their store |
+ * | `dispatch/`    | creates deliveries of events: new events, events that had to wait, and replayed events |
  * | `attempt/`     | attempts deliveries within concurrency limits, and records the outcomes |
- * | `destination/` | makes one HTTP request: refuses forbidden addresses, resolves names, reads the reply |
+ * | `destination/` | makes one HTTP request: rejects forbidden addresses, resolves names, reads the reply |
  * | `redis/`       | stores endpoints and deliveries in Redis |
  */
 export { Backlog } from './dispatch/backlog.js';

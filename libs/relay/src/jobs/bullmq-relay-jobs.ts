@@ -1,7 +1,10 @@
 import type { BullmqHintQueue, Logger, QueuePayloads } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
-/** {@link RelayJobs} that adds hints to a BullMQ queue. */
+/**
+ * Implements {@link RelayJobs} with a BullMQ queue. Each job wakes a worker for one lane (a recipient's queue of
+ * sends).
+ */
 export class BullmqRelayJobs implements RelayJobs {
   constructor(
     private readonly hints: BullmqHintQueue<QueuePayloads['relay']>,
@@ -13,7 +16,7 @@ export class BullmqRelayJobs implements RelayJobs {
       const hints = lanes.map((lane) => ({ subject: `${account}\n${lane}`, payload: { account, lane } }));
       await this.hints.add(hints, delayMs);
     } catch (error) {
-      // The store knows which lanes are due, and the next reconcile round wakes them.
+      // No send is lost: Redis records which lanes are due, and the next reconcile task wakes them.
       this.logger.warn(
         { account, err: error },
         'lanes could not be woken; the next reconcile round will wake them',

@@ -1,34 +1,41 @@
 import type { AgendaHints } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
-/** Names of the periodic rounds of the relay. */
+/** Names of the relay's periodic tasks. A task runs for one account at a time. */
 export const RELAY_ROUND = {
-  /** Wakes due lanes whose hints were lost. */
+  /** Wakes lanes (recipients' queues of sends) that are due, in case their wake-up jobs were lost. */
   reconcile: 'reconcile',
-  /** Checks for the messages of accepted sends. */
+  /** Checks whether the messages of accepted sends have appeared at upstream. */
   confirm: 'confirm',
-  /** Ends queued sends that have expired. */
+  /** Ends queued sends whose `expiresAt` or maximum age has passed. */
   expire: 'expire',
-  /** Probes an outage. */
+  /** Tests during an outage of upstream whether the outage is over. */
   probe: 'probe',
-  /** Removes sends that are past retention. */
+  /** Removes finished sends that exceed the retention limits. */
   trim: 'trim',
-  /** Removes files that no send needs. */
+  /** Removes uploaded files that no send needs. */
   sweepFiles: 'sweepFiles',
-  /** Moves due scheduled sends to their lanes; runs on the agenda `schedule`. */
+  /**
+   * Moves scheduled sends that are due to their recipients' lanes. Its due times are kept apart from the other tasks'.
+   */
   promote: 'promote',
 } as const;
 
-/** Time after which a due lane whose hint was lost is woken, in milliseconds. */
+/** Delay after which lanes are checked again, in case a wake-up job was lost, in milliseconds. */
 export const RECONCILE_MS = 5_000;
 
-/** The agendas to which due work of sends is announced. */
+/**
+ * Takes announcements of when an account has work. `schedule` is for the task `promote`, `relay` for all other tasks.
+ */
 export interface RelayHints {
   relay: Pick<AgendaHints, 'announce'>;
   schedule: Pick<AgendaHints, 'announce'>;
 }
 
-/** {@link RelayJobs} that also schedules a reconcile round, which replaces a lost hint or a dead worker. */
+/**
+ * Wakes workers for lanes, and schedules a reconcile task a little later. The task finds the work if the wake-up job is
+ * lost or its worker dies.
+ */
 export class ReconciledRelayJobs implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,

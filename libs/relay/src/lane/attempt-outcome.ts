@@ -8,25 +8,26 @@ import {
 } from '#upstream';
 import type { AttemptOutcome } from '../send/send.js';
 
-/** The result of one POST. */
+/** The result of one POST of a send to upstream. */
 export interface AttemptResult {
   outcome: AttemptOutcome;
   httpStatus?: number;
   error?: string;
-  /** The error for the log, without upstream's own words. */
+  /** The error for the log. Contains no text from upstream's reply. */
   fault?: string;
-  /** Wait that upstream requests before the next attempt, in milliseconds. */
+  /** Wait that upstream's reply requests before the next attempt, in milliseconds. */
   retryAfterMs?: number;
 }
 
-/** Statuses that refuse a send for good. */
+/** HTTP statuses with which upstream rejects a send permanently. */
 const REFUSALS = new Set([400, 403, 404, 413, 415, 422]);
-/** Upstream rejected the API key. Upstream did not accept the send, and a retry may succeed with the right key. */
+/** HTTP status for a rejected API key. Upstream did not accept the send. A retry succeeds once the key is corrected. */
 const UNAUTHENTICATED = 401;
 
 /**
- * Classifies the error of a POST. An error that rules out acceptance allows a retry; every other error is
- * ambiguous, unless upstream refused the send.
+ * Derives the outcome of a POST from its error. `not_taken`: upstream certainly did not accept the send, so the send
+ * may be retried. `refused`: upstream rejected the send permanently. `ambiguous`: upstream may have accepted the send.
+ * @param safeStatuses HTTP statuses that mean that upstream did not accept the send
  * @throws the given error if it is not an error of an upstream request
  */
 export function classifyPostError(error: unknown, safeStatuses: readonly number[]): AttemptResult {
@@ -60,9 +61,11 @@ function outcomeOfStatus(status: number, safeStatuses: readonly number[]): Attem
 }
 
 /**
- * Returns the wait before the next attempt, in milliseconds. The wait is the schedule's entry for this number of
- * refusals (or its last entry), plus up to a fifth as jitter, and at least the wait that upstream requested.
- * @param random from 0 to 1
+ * Returns the wait before a send's next attempt, in milliseconds. The wait is taken from the schedule and lengthened at
+ * random by up to 20 %. It is at least the wait that upstream requested.
+ * @param scheduleSeconds one wait per attempt, in seconds; the last wait repeats
+ * @param refusals number of consecutive earlier attempts that upstream did not accept
+ * @param random number from 0 to 1 that selects the random part
  */
 export function retryWaitMs(
   scheduleSeconds: readonly number[],

@@ -1,22 +1,23 @@
 import type { LaneHead } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** Time within which every gateway and worker learns a new address, in milliseconds. */
+/** Time within which every gateway and worker learns a changed upstream address, in milliseconds. */
 const ADDRESS_PROPAGATION_MS = 60_000;
 
 /**
- * Whether a send may be posted to the account's present upstream address:
- * - `same_service`: the address leads to the service that the send was accepted for;
- * - `other_service`: the address leads to another service;
- * - `unverified`: no contact list was read from the address yet, so its service is not known;
- * - a number: the send was accepted for an address that is not verified, and some processes may not know that address
- *   yet. The number is the remaining wait in milliseconds.
+ * Whether a send may be posted to the account's current upstream address. A send is meant for the messaging service to
+ * which the account's address led when the send was accepted:
+ * - `same_service`: the current address leads to that service, so the send may be posted;
+ * - `other_service`: the current address leads to another service, so the send must not be posted;
+ * - `unverified`: no contact list was read from the current address yet, so it is not known where the address leads;
+ * - a number: the send was accepted for a different address whose service is not known. This may be a new address that
+ *   some processes have not learned yet. The number is the remaining wait in milliseconds.
  */
 export type Destination = 'same_service' | 'other_service' | 'unverified' | number;
 
 /**
- * Decides whether a send may be posted to the account's present upstream address.
- * @param address stamp of the present address; undefined if the address is not known
+ * Decides whether a send may be posted to the account's current upstream address.
+ * @param address hash of the current address; undefined if the address is not known
  */
 export function destinationOf(
   { record, now, services }: Pick<LaneHead, 'record' | 'now' | 'services'>,
@@ -36,8 +37,8 @@ export function destinationOf(
 }
 
 /**
- * Returns the stamp of the address that a send was accepted for, or last resent to.
- * @param unknown result for a send of an older build, which stored no address
+ * Returns a hash of the upstream address that the account had when the send was accepted or last resent.
+ * @param unknown value to return if the send stores no address, because an older version of the software stored it
  */
 export function intendedAddress(
   { order, state }: SendRecord,
@@ -47,7 +48,8 @@ export function intendedAddress(
 }
 
 /**
- * Returns the reason of a send that was accepted for another service.
+ * Returns the `reason` text of a send that must not be posted, because the account's address now leads to another
+ * service.
  * @param wasPosted true if the former service may have accepted a POST of the send
  */
 export function otherServiceReason(wasPosted: boolean): string {

@@ -4,20 +4,21 @@ import { needsFile } from '../send/file-rule.js';
 import { sendIdOfBlob } from '../send/file-owner.js';
 import type { RelayStore } from '../send/relay-store.js';
 
-/** Maximum number of files that one sweep of an account examines. */
+/** Maximum number of uploaded files that one clean-up of an account examines. */
 const MAX_FILES_PER_SWEEP = 1_000;
 /**
- * Minimum age of a file that the sweep removes, in milliseconds. A send follows its upload within minutes; the rest of
- * the time covers differences between clocks.
+ * Minimum age of an uploaded file that the clean-up removes, in milliseconds. A send is stored within minutes of its
+ * upload. The rest of the time allows for clock differences between machines.
  */
 const MIN_ORPHAN_AGE_MS = 24 * 3_600_000;
 
-/** Returns random hexadecimal digits, as many as a blob id has. */
+/** Returns 32 random hexadecimal digits, as in the id of an uploaded file. */
 export type RandomHex = () => string;
 
 /**
- * Removes files that no send needs. Such files remain when a gateway dies between an upload and its send, when a
- * process dies between the end of a send and the removal of its file, or when Redis lost the send.
+ * Removes uploaded files that no send needs. Such files remain when a gateway dies between storing an upload and
+ * storing its send, when a process dies between the end of a send and the removal of its file, or when Redis lost the
+ * send.
  */
 export class FileSweep {
   constructor(
@@ -29,8 +30,8 @@ export class FileSweep {
   ) {}
 
   /**
-   * Examines a part of the account's files, from a random id on. The random start lets independent sweeps reach every
-   * file.
+   * Examines some of the account's uploaded files, and removes those that no send needs. Each call starts at a random
+   * file id, so that repeated calls reach every file.
    */
   async sweep(account: string): Promise<void> {
     for (const { id, storedAt } of await this.randomBatch(account)) {
@@ -49,7 +50,10 @@ export class FileSweep {
     return [...after, ...before.filter(({ id }) => id <= start)];
   }
 
-  /** Returns true if a send needs the blob, or if the blob's name is foreign: the sweep leaves foreign files alone. */
+  /**
+   * Returns true if a send needs the file. Also returns true if the file's name is not one that Tidings gives, because
+   * such a file must not be removed.
+   */
   private async isNeeded(account: string, blobId: string): Promise<boolean> {
     const sendId = sendIdOfBlob(blobId.replace(/\.part$/, ''));
     if (sendId === undefined) return true;

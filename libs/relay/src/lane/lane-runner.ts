@@ -17,28 +17,43 @@ import { expiryChange } from '../send/send-expiry.js';
 import { isAwaitingMessage, lastingFields } from '../send/send-record.js';
 import { SendSearch } from './send-search.js';
 
-/** Maximum number of steps in one run of a lane, so that a long lane does not block its worker. */
+/**
+ * Maximum number of steps in one run of a lane (a recipient's queue of sends), so that a long lane does not block its
+ * worker.
+ */
 const MAX_STEPS_PER_RUN = 50;
 /**
- * Maximum delay of a hint (the job that wakes a worker), in milliseconds. It is short, because a hint contains a phone
- * number and is not deleted together with its account.
+ * Maximum delay of a wake-up job, in milliseconds. The delay is short, because the job contains a phone number and is
+ * not deleted together with its account.
  */
 const MAX_HINT_DELAY_MS = 60_000;
-/** Minimum time between two reads of the contact list that verify an address, in milliseconds. */
+/**
+ * Minimum time between two reads of the contact list that identify the service behind an upstream address, in
+ * milliseconds.
+ */
 const VERIFY_INTERVAL_MS = 5_000;
-/** Statuses that concern the API key or the moment, and say nothing about the address. */
+/**
+ * HTTP statuses caused by the API key, the request rate or a temporary state. They do not mean that the address is
+ * wrong.
+ */
 const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
-/** Why a contact list did not verify an address: the server has no contact list, or the list could not be read. */
+/**
+ * Why the service behind an upstream address could not be identified. `no_list`: the server has no contact list.
+ * `failed`: the contact list could not be read.
+ */
 type ListFailure = 'no_list' | 'failed';
 
-/** Relays the sends of one recipient, one at a time, in the order of their acceptance. */
+/** Relays the sends of one recipient to upstream, one at a time, in the order of their acceptance. */
 export class LaneRunner {
   private readonly search: SendSearch;
   private readonly post: SendPost;
-  /** Time of the Redis restart that was last logged, by account, in milliseconds since 1970. */
+  /** For each account: time of the Redis restart that was last logged, in milliseconds since 1970. */
   private readonly loggedRestarts = new Map<string, number>();
-  /** Result of the last failed read of the contact list, by account, and how long this result is reused. */
+  /**
+   * For each account: result of the last failed read of the contact list, and until when it is reused instead of a new
+   * read.
+   */
   private readonly failedChecks = new Map<string, { result: ListFailure; until: TimeLimit }>();
   private stopping = false;
 
@@ -56,19 +71,23 @@ export class LaneRunner {
     this.post = new SendPost(store, sender, lookup, blobs, this.search, settings, logger, random);
   }
 
-  /** Makes each run end after its current step. Other workers find the rest of the lane, because the lane stays due. */
+  /**
+   * Ends each run after its current step. No send is lost: a lane with remaining sends stays due, and another worker
+   * runs it.
+   */
   stop(): void {
     this.stopping = true;
   }
 
-  /** Forgets the state of a removed account. */
+  /** Discards what this process remembers about a removed account. */
   forget(account: string): void {
     this.loggedRestarts.delete(account);
     this.failedChecks.delete(account);
   }
 
   /**
-   * Runs the steps that are due in a lane. Each step is fenced, so two runners in one lane do no harm.
+   * Runs the steps of a lane that are due. Two processes may run the same lane at the same time: a step changes nothing
+   * if the send has changed since it was read.
    * @returns false if the lane was empty
    */
   async run(account: string, lane: string): Promise<boolean> {
@@ -86,7 +105,7 @@ export class LaneRunner {
     return true;
   }
 
-  /** Logs a Redis restart once per process. Each affected send has a log line of its own. */
+  /** Logs a Redis restart once per account in this process. Each affected send gets a log line of its own. */
   private logRedisRestart(account: string, { redisRestartedAt, noticedRestartAt }: LaneHead): void {
     const since = noticedRestartAt ?? redisRestartedAt;
     if (since === undefined || this.loggedRestarts.get(account) === since) return;
@@ -97,13 +116,16 @@ export class LaneRunner {
     );
   }
 
-  /** Runs one step. Returns the wait before the lane's next step, in milliseconds. */
+  /** Runs the lane's next step. Returns the wait before the step after it, in milliseconds. */
   private async runStep(account: string, head: LaneHead): Promise<number> {
     const address = await this.sender.addressOf(account);
     return this.execute(account, head, nextStep(head, this.settings.maxAgeMs, address), address);
   }
 
-  /** Verifies the address before the POST. If the address cannot be verified, runs a step that is safe all the same. */
+  /**
+   * Identifies the service behind the upstream address before a send is posted there. If that fails, runs the next step
+   * only if it is safe without this check.
+   */
   private async verifyAddressFirst(
     account: string,
     head: LaneHead,
@@ -111,8 +133,8 @@ export class LaneRunner {
   ): Promise<number> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
-    // An unreachable server receives no POST. If only the list failed, a send that was accepted for this address may be
-    // posted.
+    // A server that is unreachable cannot receive a POST. If only the contact list could not be read, the send may be
+    // posted if it was accepted for this same address.
     const isIntended = intendedAddress(head.record, address) === address;
     if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
     return this.execute(account, head, nextStep(head, this.settings.maxAgeMs, undefined), address);
@@ -170,7 +192,7 @@ export class LaneRunner {
     }
   }
 
-  /** Reads the contact list, which shows the service that the address leads to. */
+  /** Reads the contact list, which identifies the service behind the upstream address. */
   private async verifyAddress(account: string): Promise<'read' | 'unreachable' | ListFailure> {
     const last = this.failedChecks.get(account);
     if (last !== undefined && !last.until.isOver()) return last.result;
@@ -180,7 +202,7 @@ export class LaneRunner {
       return 'read';
     } catch (error) {
       if (!(error instanceof UpstreamError || error instanceof BudgetExhaustedError)) throw error;
-      // This result is not reused: the server may be reachable a moment later.
+      // Do not cache `unreachable`, because the server may be reachable a moment later.
       if (error instanceof UpstreamUnreachableError) return 'unreachable';
       if (lacksContactList(error)) result = 'no_list';
     }

@@ -2,28 +2,35 @@ import type { LaneHead } from '../send/relay-store.js';
 import { destinationOf } from './destination.js';
 import { expiryOf } from '../send/send-expiry.js';
 
-/** The next step for the send at the head of a lane. */
+/** The next step for the first send in a lane (a recipient's queue of sends). */
 export type LaneStep =
   | { kind: 'wait'; ms: number }
   | { kind: 'expire'; reason: string }
   | { kind: 'post' }
-  /** No contact list was read from the address yet. The list must be read before the POST. */
+  /**
+   * No contact list was read from the upstream address yet, so the service behind it is not known. Read the list first.
+   */
   | { kind: 'verify_address' }
   /**
-   * The send was accepted for another service than the account's present address leads to. The send becomes `unknown`.
+   * The account's upstream address now leads to another service than when the send was accepted. Set the send to
+   * `unknown`.
    */
   | { kind: 'wrong_service' }
-  /** An earlier POST may have been accepted. A search must rule that out before the next POST. */
+  /** Upstream may have accepted an earlier POST. Search for the send's message before the next POST. */
   | { kind: 'recheck' }
-  /** The process that posted the send ended: search for the POST. */
+  /**
+   * The process that posted the send died or hangs. Search for the send's message to find out whether upstream accepted
+   * it.
+   */
   | { kind: 'recover' }
   | { kind: 'search' }
-  /** The status does not belong in a lane: remove the send from the lane. */
+  /** A send with this status must not be in a lane. Remove the send from the lane. */
   | { kind: 'remove_from_lane' };
 
 /**
- * Returns the next step for the head of a lane.
- * @param address stamp of the account's upstream address; undefined if the address is not known
+ * Returns the next step for the first send in a lane.
+ * @param maxAgeMs maximum time that a send may wait to be relayed, in milliseconds
+ * @param address hash of the account's upstream address; undefined if the address is not known
  */
 export function nextStep(head: LaneHead, maxAgeMs: number, address: string | undefined): LaneStep {
   const { record, now, redisRestartedAt } = head;

@@ -6,21 +6,26 @@ import { SendConfirm } from './send-confirm.js';
 import { expiryChange, expiryOf } from '../send/send-expiry.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** Maximum number of lanes or sends in one round; the next round takes the rest. */
+/** Maximum number of lanes or sends that one run of a task handles. The next run handles the rest. */
 const MAX_PER_ROUND = 500;
-/** Batch sizes for moving scheduled sends. The first batch is small, so that its sends start early. */
-const MIN_PROMOTED = 10;
-const MAX_PROMOTED = 100;
-/** Maximum number of trim batches in one round. */
-const MAX_TRIM_BATCHES = 200;
 /**
- * Maximum number of recipients that are checked in parallel. A round starts no further checks after
- * `MAX_CONFIRM_ROUND_MS` milliseconds.
+ * Size of the first batch when scheduled sends are moved to their lanes. It is small, so that the first sends start
+ * early.
  */
+const MIN_PROMOTED = 10;
+/** Maximum size of a later batch. */
+const MAX_PROMOTED = 100;
+/** Maximum number of batches of old sends that one run of `trim` removes. */
+const MAX_TRIM_BATCHES = 200;
+/** Maximum number of recipients whose messages are checked in parallel. */
 const MAX_PARALLEL_CONFIRMS = 10;
+/** Time after which one run of `confirm` starts no further checks, in milliseconds. */
 const MAX_CONFIRM_ROUND_MS = 3_000;
 
-/** Periodic work of the relay: lost hints, scheduled sends, expired sends, missing messages, and old sends. */
+/**
+ * The relay's periodic tasks. They wake lanes (recipients' queues of sends), start scheduled sends, end expired sends,
+ * look for the messages of accepted sends, and remove old sends.
+ */
 export class RelayRounds {
   private readonly confirmations: SendConfirm;
 
@@ -34,13 +39,16 @@ export class RelayRounds {
     this.confirmations = new SendConfirm(store, lookup, settings);
   }
 
-  /** Wakes the lanes that are due: a crash may have lost their hints. */
+  /** Wakes the lanes that are due, because a crash may have lost their wake-up jobs. */
   async reconcile(account: string): Promise<void> {
     const lanes = await this.store.dueLanes(account, MAX_PER_ROUND);
     await this.jobs.wake(account, lanes);
   }
 
-  /** Moves due scheduled sends to their lanes. Returns the time until the next scheduled send, in milliseconds. */
+  /**
+   * Moves scheduled sends that are due to their recipients' lanes. Returns the time until the next scheduled send is
+   * due, in milliseconds, or undefined if no send is scheduled.
+   */
   async promote(account: string): Promise<number | undefined> {
     for (let batchSize = MIN_PROMOTED; ; batchSize = Math.min(2 * batchSize, MAX_PROMOTED)) {
       const lanes = await this.store.promoteScheduled(account, batchSize);
@@ -49,17 +57,20 @@ export class RelayRounds {
     }
   }
 
-  /** Ends queued sends that have expired, at any position of their lanes. */
+  /** Ends queued sends that have expired, wherever they are in their lanes. */
   async expire(account: string): Promise<void> {
     const { maxAgeMs } = this.settings;
     for (const { record, now } of await this.store.expirableSends(account, maxAgeMs, MAX_PER_ROUND)) {
       const expiry = expiryOf(record, maxAgeMs);
-      // A send that changed meanwhile is found again by the next round.
+      // If the send changed after it was read, `apply` writes nothing, and the next run reads the send again.
       if (now >= expiry.at) await this.store.apply(account, record, expiryChange(record, expiry.reason));
     }
   }
 
-  /** Checks for the messages of accepted sends. Reports sends whose message was not seen in time. */
+  /**
+   * Checks whether the messages of accepted sends have appeared. Emits an event for a send whose message did not appear
+   * in time.
+   */
   async confirm(account: string): Promise<void> {
     const due = await this.store.dueConfirmations(account, MAX_PER_ROUND);
     const byRecipient = [...groupByRecipient(due)];
@@ -72,7 +83,7 @@ export class RelayRounds {
     }
   }
 
-  /** Removes sends that are past retention, with their files. */
+  /** Removes sends that exceed the retention limits, together with their files. */
   async trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<void> {
     for (let batches = 0; batches < MAX_TRIM_BATCHES; batches += 1) {
       const removed = await this.store.trim(account, retention);

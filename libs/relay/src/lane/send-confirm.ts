@@ -5,20 +5,32 @@ import type { RelayStore } from '../send/relay-store.js';
 import { MAX_LIST_AGE_MS } from './send-search.js';
 import { isOverdue, type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
 
-/** Maximum wait between two checks, in milliseconds. Below the maximum, the wait equals the age of the send. */
+/**
+ * Maximum wait between two checks for a send's message, in milliseconds. Up to this maximum, the wait is as long as the
+ * time since the POST.
+ */
 const MAX_WAIT_MS = 30_000;
-/** Maximum wait after failed look-ups, in milliseconds. Each failure doubles the wait. */
+/**
+ * Maximum wait after the recipient's messages could not be read, in milliseconds. Each further failure doubles the
+ * wait.
+ */
 const MAX_WAIT_AFTER_FAILURES_MS = 600_000;
-/** Minimum wait before the last look-up, in milliseconds. */
+/** Minimum wait before the last check for a send's message, in milliseconds. */
 const MIN_WAIT_MS = 500;
-/** Share of the confirmation period in which no look-up is made: the poll of the contact is only expedited. */
+/**
+ * First part of the confirmation period, as a fraction. In this part, the next poll of the contact is made earlier, and
+ * no further request looks for the message.
+ */
 const POLL_ONLY_SHARE = 1 / 4;
-/** Maximum number of sends to one recipient that share a look-up. */
+/** Maximum number of sends to one recipient that are checked with the same read of the recipient's messages. */
 const MAX_SHARED = 200;
 
 type LookUpResult = 'complete' | 'partial' | 'failed';
 
-/** Finds the messages of accepted sends, and reports sends whose message does not appear in time. */
+/**
+ * Checks whether the messages of accepted sends appear at upstream, and reports sends whose message does not appear in
+ * time.
+ */
 export class SendConfirm {
   constructor(
     private readonly store: RelayStore,
@@ -27,11 +39,11 @@ export class SendConfirm {
   ) {}
 
   /**
-   * Checks once for the messages of the accepted sends to one recipient. All these sends share one look-up, including
-   * sends that are not due yet.
+   * Checks once whether the messages of the accepted sends to one recipient have appeared. All these sends share one
+   * read of the recipient's messages, even sends whose check is not due yet.
    *
-   * The confirmation period of a send counts down only while look-ups succeed, and ends with a complete look-up. An
-   * outage does not count. The maximum age ends the period in any case.
+   * A send's confirmation period counts down only while such reads succeed, so an outage does not shorten it. It ends
+   * with a complete read. The send's maximum age ends the period in any case.
    * @param due sends whose next check is due
    */
   async confirm(account: string, phoneNumber: string, due: readonly SendRecord[]): Promise<void> {
@@ -49,8 +61,8 @@ export class SendConfirm {
   }
 
   /**
-   * Sets the next check before the look-up starts, because this process may end during the look-up. The countdown
-   * continues from the last successful look-up.
+   * Schedules the next check before the read of the messages starts, because this process may die during the read. The
+   * countdown continues from the last successful read.
    */
   private async reschedule(account: string, due: readonly SendRecord[], now: number): Promise<SendRecord[]> {
     const rescheduled: SendRecord[] = [];
@@ -82,13 +94,19 @@ export class SendConfirm {
     return ageOf(record, now) < confirmationPeriodMs(record.order, this.settings) * POLL_ONLY_SHARE;
   }
 
-  /** Returns the minimum read time of the contact list if this look-up can end the send's period, else -Infinity. */
+  /**
+   * Returns how recently the contact list must have been read if this look-up can end the send's confirmation period,
+   * in milliseconds since 1970. Returns -Infinity if this look-up cannot end the period.
+   */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
     return passedMs >= leftMs ? Math.max(begunAtOf(record), now - MAX_LIST_AGE_MS) : -Infinity;
   }
 
-  /** Returns the time left at the last look-up, and the time passed since, in milliseconds. */
+  /**
+   * Returns the time that the confirmation period had left at the last look-up, and the time since then, in
+   * milliseconds.
+   */
   private countdownOf(record: SendRecord, now: number): { leftMs: number; passedMs: number } {
     const { order, state } = record;
     const lookedAt = state.lookLeftMs === undefined ? begunAtOf(record) : state.lookedAt;
@@ -100,7 +118,8 @@ export class SendConfirm {
   }
 
   /**
-   * Writes the result of a look-up. The store refuses the change if the look-up itself bound the send to its message.
+   * Stores the result of a look-up. Nothing is stored if the look-up found the send's message, because the send has
+   * then already changed.
    */
   private async recordResult(
     account: string,
@@ -142,7 +161,7 @@ export class SendConfirm {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // The next check tries again.
+      // The failed request does no harm: the next check repeats it.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     }
   }

@@ -23,16 +23,16 @@ import { MAX_HELD_ACCOUNT_WAIT_MS, type SendSearch } from './send-search.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
- * Maximum time from reading the send to its fence, and from the fence to the POST, in milliseconds. After this time the
- * step starts again, because other workers may have searched for the send meanwhile.
+ * Maximum time from reading a send to marking it as `relaying`, and from the mark to its POST, in milliseconds. If more
+ * time passes, the step starts again, because other workers may have searched for the send meanwhile.
  */
 const MAX_FENCE_AGE_MS = 2_000;
-/** Time by which the lease of a POST exceeds the POST's timeout, in milliseconds. */
+/** Time by which the lease of a POST is longer than the timeout of the POST, in milliseconds. */
 const LEASE_MARGIN_MS = 5_000;
-/** Time from the POST to the first check for its message, in milliseconds. */
+/** Time from a successful POST to the first check for its message, in milliseconds. */
 const FIRST_CONFIRM_MS = 1_000;
 
-/** The relay's next action after an attempt, for the log. */
+/** What the relay does after an attempt with this outcome. The text appears in the log. */
 const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
   accepted: 'wait for the message',
   refused: 'fail',
@@ -40,7 +40,10 @@ const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
   ambiguous: 'search',
 };
 
-/** Posts one send to upstream: writes the fence, makes the POST, and records the outcome. */
+/**
+ * Posts one send to upstream: first marks the send as `relaying` (the fence), then makes the POST and records its
+ * outcome.
+ */
 export class SendPost {
   constructor(
     private readonly store: RelayStore,
@@ -54,8 +57,9 @@ export class SendPost {
   ) {}
 
   /**
-   * Posts the send at the head of a lane. Returns the wait before the lane's next step, in milliseconds; 0 for none.
-   * @param address stamp of the only address that the send may be posted to
+   * Posts the first send in a lane. Returns the wait before the lane's next step, in milliseconds; 0 means that the
+   * next step can start at once.
+   * @param address hash of the only upstream address that the send may be posted to
    */
   async post(account: string, head: LaneHead, address: string | undefined): Promise<number> {
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
@@ -90,7 +94,7 @@ export class SendPost {
     return isHeld ? this.hold(account, record, result) : this.finish(account, record, result);
   }
 
-  /** Logs one line for an attempt. The line never contains the sent text or upstream's own words. */
+  /** Logs one line for an attempt. The line contains neither the text of the send nor text from upstream's reply. */
   private logAttempt(
     account: string,
     { order, state }: SendRecord,
@@ -116,8 +120,8 @@ export class SendPost {
   }
 
   /**
-   * Undoes the fence of a POST that was certainly not made. If another worker already searches for this POST, the
-   * search ends.
+   * Sets a send that was marked as `relaying`, but certainly not posted, back to `queued`. If another worker already
+   * searches for the POST, this ends the search.
    */
   private async undoFence(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
@@ -132,7 +136,8 @@ export class SendPost {
   }
 
   /**
-   * Records an attempt that showed an outage. The send waits with the account, and its retry schedule does not advance.
+   * Records an attempt that failed because of an outage. The send waits for the end of the outage, and the outage uses
+   * up no step of the send's retry schedule.
    */
   private async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
@@ -144,7 +149,10 @@ export class SendPost {
     return MAX_HELD_ACCOUNT_WAIT_MS;
   }
 
-  /** Writes the fence: marks the send as being posted until the lease expires. */
+  /**
+   * Marks the send as being posted, until the lease expires. Returns undefined if the send has changed since it was
+   * read.
+   */
   private fence(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
     const { begunAt, firstBegunAt } = record.state;
     const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
@@ -247,19 +255,18 @@ export class SendPost {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // Upstream accepted the send. Without the contact list, the message is only noticed later.
+      // Upstream has accepted the send. If this request fails, the send's message is only noticed later.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     }
     return 0;
   }
 
   /**
-   * Writes the outcome of an attempt. If the send changed meanwhile, three cases exist:
-   * - Another worker only searches for this POST: the outcome is written, because an answer is more certain than a
-   *   search.
-   * - Redis lost the fence of a POST that may have been accepted: the fence is restored first, so that the POST is not
-   *   repeated.
-   * - The send moved on, for example because its message was seen: only the attempt is recorded.
+   * Stores the outcome of an attempt. If the send changed during the attempt, there are three cases:
+   * - Another worker only searches for this POST: the outcome is stored, because a reply is more certain than a search.
+   * - Redis lost its last writes and no longer shows that this POST was made, and upstream accepted or may have
+   *   accepted the POST: the lost state is stored again first, so that the POST is not repeated.
+   * - The send has moved on, for example because its message was found: only the attempt is recorded.
    */
   private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<void> {
     let current = record;
@@ -283,13 +290,14 @@ export class SendPost {
   }
 }
 
-/** True if another worker only searches for the outcome of this POST. */
+/** True if the only change of the send is that another worker searches for this POST. */
 function isSearchedFor({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
 }
 
 /**
- * True if Redis lost the fence of this POST, so that the send is queued or searched for as if it had not been posted.
+ * True if Redis lost the record of this POST. The stored send is then queued or searched for, as if this POST had not
+ * been made.
  */
 function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
   const isWaiting = state.status === 'queued' || state.phase === 'looking';
@@ -305,7 +313,7 @@ function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }:
   };
 }
 
-/** True if an outage may have caused this outcome: upstream was unreachable, or refused the account. */
+/** True if an outage may have caused this result: upstream was unreachable, or rejected the account with 401 or 403. */
 function mayHoldAccount({ outcome, httpStatus }: AttemptResult): boolean {
   if (httpStatus === 401 || httpStatus === 403) return true;
   return outcome === 'not_taken' && httpStatus === undefined;

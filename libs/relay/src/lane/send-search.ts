@@ -4,21 +4,27 @@ import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
 
-/** Waits between two search steps, in milliseconds; the last entry repeats. */
+/** Waits between the steps of a search, in milliseconds. The last wait repeats. */
 const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 
-/** Maximum wait of a lane whose account is held, in milliseconds. The end of the outage wakes the lane earlier. */
+/**
+ * Maximum wait of a lane during an outage of upstream, in milliseconds. The end of the outage wakes the lane earlier.
+ */
 export const MAX_HELD_ACCOUNT_WAIT_MS = 15_000;
 
 /**
- * Maximum age of the contact list for a final search step, in milliseconds: the list shows every contact of the number.
+ * Maximum age of the contact list for the last step of a search, in milliseconds. The list shows every contact with the
+ * recipient's number, and each of them may have the send's message.
  */
 export const MAX_LIST_AGE_MS = 60_000;
 
-/** The result of one search step. `held`: no request was made, because the account's requests are held. */
+/**
+ * The result of one search step. `held`: no request was made, because requests for the account are suspended during an
+ * outage.
+ */
 type StepResult = { outcome: 'complete' | 'partial' | 'held' } | { outcome: 'failed'; reason: string };
 
-/** Searches the recipient's messages for a send that upstream may or may not have accepted. */
+/** Searches the recipient's messages for a send, to find out whether upstream accepted the send. */
 export class SendSearch {
   constructor(
     private readonly store: RelayStore,
@@ -27,7 +33,7 @@ export class SendSearch {
   ) {}
 
   /**
-   * Returns the change that starts the search.
+   * Returns the change that starts the search for a send whose POST had no clear outcome.
    * @param reason why the outcome of the POST is unknown
    */
   begin(
@@ -46,9 +52,10 @@ export class SendSearch {
   }
 
   /**
-   * Returns the change that starts a recheck: a search for a POST that Redis may have lost, or before a resend. If the
-   * confirmation period has passed since the Redis restart, one complete search step is enough. The send is posted if
-   * no message is found.
+   * Returns the change that starts a search before a POST. The search makes sure that the send is not posted twice:
+   * Redis may have lost the record of a POST, or an operator requested a resend. If no message is found, the send is
+   * posted. One complete search step is enough for a resend, or if the confirmation period has passed since the Redis
+   * restart.
    */
   recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
     const leftMs =
@@ -84,11 +91,11 @@ export class SendSearch {
   }
 
   /**
-   * Runs one search step. A send that is found is bound to its message, and leaves its lane. Returns the wait before
-   * the next step, in milliseconds.
+   * Runs one search step: reads the recipient's messages. If the send's message is found, the send leaves its lane.
+   * Returns the wait before the lane's next step, in milliseconds.
    *
-   * The time left counts down only while steps succeed, and ends with a complete step. The maximum age of a send ends
-   * the search in any case.
+   * The remaining search time counts down only while steps succeed. The search ends with a complete step after that
+   * time. In any case, it ends when it has lasted for the maximum age of a send.
    */
   async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
@@ -116,11 +123,12 @@ export class SendSearch {
       });
       return 0;
     }
-    // The backoff starts again when failures follow successes, or successes follow failures.
+    // Start again with the shortest wait when steps begin to fail, or begin to succeed.
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
     const backoffMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
-    // The final step starts when the time left is over. The length of an outage cannot be predicted that way.
+    // After a complete step, wait no longer than the remaining search time. After other steps, use the normal waits,
+    // because the end of an outage cannot be predicted.
     const waitMs =
       outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
     const next: SendState = {
@@ -139,7 +147,7 @@ export class SendSearch {
       state: { ...next, ...held },
       laneDueInMs,
     });
-    // The search step itself bound the send to its message. The lane continues at once.
+    // If the send has changed, this step has found its message, and the lane can continue at once.
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
@@ -158,7 +166,8 @@ export class SendSearch {
   private endOfSearch({ state }: SendRecord): StateChange {
     const { reason, thenPost } = state;
     if (thenPost === true) return { transition: 'recheck_passed', state: lastingFields(state) };
-    // An operator may prefer a second text. A third POST is never made automatically.
+    // With `SEND_ON_UNKNOWN=resend`, the operator prefers a duplicate text to a lost text. A third POST is never made
+    // automatically.
     if (this.settings.onUnknown === 'resend' && (state.copies ?? 0) < 2)
       return { transition: 'resent_automatically', state: lastingFields(state) };
     return {
@@ -168,7 +177,7 @@ export class SendSearch {
   }
 }
 
-/** Returns the reason of a send whose search exceeded the maximum age. */
+/** Returns the `reason` text of a send whose search has lasted for the maximum age. */
 function searchTimeoutReason(step: StepResult): string {
   const last = step.outcome === 'failed' ? ` The last search failed: ${step.reason}.` : '';
   return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;

@@ -5,38 +5,50 @@ import type { BoundSend, RelayStore, StateChange } from '../send/relay-store.js'
 import { edgeOf } from '../send/send-transitions.js';
 import { type SendRecord, lastingFields } from '../send/send-record.js';
 
-/** The outbound messages of one contact that a poll found new or changed. */
+/** Outbound messages of one contact that a poll found to be new or changed. */
 export interface Sightings {
   account: string;
   contactId: string;
-  /** Messages that were not seen before, oldest first. */
+  /** Messages that no earlier poll showed, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Messages that were seen before with other flags or another content. */
+  /** Messages that an earlier poll showed with other flags or other content. */
   changedMessages: readonly UpstreamMessage[];
-  /** Upstream's clock at the poll, in milliseconds since 1970; absent if upstream did not report its time. */
+  /**
+   * Time of the poll by upstream's clock, in milliseconds since 1970. Absent if upstream's replies did not contain the
+   * time.
+   */
   upstreamNow?: number;
 }
 
 /**
- * Maximum number of sends to one recipient that can wait for their messages. The oldest are ignored: sends that
- * upstream never shows must not block later sends.
+ * Maximum number of sends to one recipient that are compared with new messages. If more sends wait, the oldest are
+ * ignored, because sends whose messages never appear must not block later sends.
  */
 const MAX_AWAITING = 1_000;
 
-/** Maximum number of conflicts with other writers before the poll fails. The next poll retries. */
+/**
+ * Maximum number of times that other processes may change the sends during one call. After that, the poll fails, and
+ * the next poll retries.
+ */
 const MAX_CONFLICTS = 10;
 
 const AMBIGUOUS_MATCH =
   'Upstream shows several messages that may be this send, and it is unknown which of them is.';
 
-/** Binds messages to the sends that they belong to, and copies the messages' flags to the sends. */
+/**
+ * Records which message belongs to which send, and updates the sends' statuses from the messages' flags (delivered,
+ * read).
+ */
 export class MessageBinder {
   constructor(
     private readonly store: RelayStore,
     private readonly logger: Logger,
   ) {}
 
-  /** Binds the messages of a poll. Returns the sends by message id. A repeated call returns the same result. */
+  /**
+   * Finds and records the sends that a poll's messages belong to. Returns these sends by message id. A repeated call
+   * returns the same result.
+   */
   async bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>> {
     const { account, contactId, newMessages, changedMessages } = sightings;
     const all = [...newMessages, ...changedMessages];
@@ -56,7 +68,7 @@ export class MessageBinder {
     return bound;
   }
 
-  /** Returns the sends that these messages are bound to, by message id. */
+  /** Returns the sends that these messages belong to, by message id. Returns only what was recorded earlier. */
   sendsOf(
     account: string,
     contactId: string,
@@ -73,14 +85,14 @@ export class MessageBinder {
   ): Promise<void> {
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
       const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
-      // Read after the waiting sends: another poll may have bound messages meanwhile, and their events need the send's
-      // id.
+      // Read this after the waiting sends. Another poll may have recorded the sends of some messages meanwhile, and the
+      // caller puts the send's id into the messages' events.
       const withoutSend = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const { matches, undecided } = matchMessages(withoutSend, waiting, ahead);
       if (matches.length === 0 && (await this.endUndecidedSearches(account, undecided))) return;
-      // Another round runs when all matches are bound, because a send may have a second message here.
+      // Once all matches are recorded, look again, because the same send may have a second message in this list.
       if (matches.length === 0 || (await this.bindAll(account, contactId, matches, bound))) conflicts += 1;
     }
     throw new Error(
@@ -88,7 +100,9 @@ export class MessageBinder {
     );
   }
 
-  /** Returns the messages that belong to no send. Adds the owners of the other messages to `bound`. */
+  /**
+   * Returns the messages that belong to no send according to Redis. Adds the sends of the other messages to `bound`.
+   */
   private async unbound(
     account: string,
     contactId: string,
@@ -105,7 +119,10 @@ export class MessageBinder {
     return left.filter(({ id }) => !bound.has(id));
   }
 
-  /** Binds all matches. Returns true if a send changed meanwhile, so that the matching must run again. */
+  /**
+   * Records the message of each matched send. Returns true if a send changed meanwhile, so that the matching must run
+   * again.
+   */
   private async bindAll(
     account: string,
     contactId: string,
@@ -126,8 +143,9 @@ export class MessageBinder {
   }
 
   /**
-   * Ends the search for sends that match several messages equally well. Later polls do not see these messages as new,
-   * and a send that may already have arrived must not be posted again. Returns false if a send changed meanwhile.
+   * Sets sends that match several messages equally well to `unknown`. Searching longer does not help, because later
+   * polls do not report these messages as new. Another POST is not safe, because the send may already have arrived.
+   * Returns false if a send changed meanwhile.
    */
   private async endUndecidedSearches(account: string, undecided: readonly SendRecord[]): Promise<boolean> {
     for (const record of undecided) {
@@ -148,7 +166,7 @@ export class MessageBinder {
     if (transition === undefined) return;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
       const record = await this.store.find(account, sendId);
-      // Flags only move a send forward.
+      // Never move a status backwards, for example from `read` to `delivered`.
       if (record === undefined || edgeOf(record.state.status, transition) === undefined) return;
       const shown = await this.store.apply(account, record, { transition, state: record.state });
       if (shown !== undefined) return;
@@ -157,7 +175,10 @@ export class MessageBinder {
   }
 }
 
-/** Returns the change that binds a message to its send. The second message of a send is a duplicate. */
+/**
+ * Returns the change that records a message as belonging to a send. If the send already has a message, the new message
+ * is recorded as a duplicate.
+ */
 function matchChange({ state }: SendRecord, contactId: string, messageId: string): StateChange {
   const rest = lastingFields(state);
   if (state.messageId === undefined) {
@@ -172,8 +193,9 @@ function matchChange({ state }: SendRecord, contactId: string, messageId: string
 }
 
 /**
- * Returns the messages that may belong to a waiting send: new messages, and changed messages without a send, because an
- * attachment can arrive after its message. A changed message needs a timestamp, which separates it from older messages.
+ * Returns the messages that may belong to a waiting send, oldest first. These are all new messages, and changed
+ * messages that belong to no send yet, because an attachment can be added to a message later. A changed message needs a
+ * timestamp, which tells it apart from messages that are older than the send.
  */
 function candidates(
   fresh: readonly UpstreamMessage[],

@@ -9,37 +9,43 @@ export interface Match {
 }
 
 export interface MatchResult {
-  /** The matches, at most one per send. A further message of the same send matches in the next call. */
+  /** The matches, at most one per send. If a send has a second message, the next call returns that match. */
   matches: Match[];
-  /** Sends that match several messages equally well. */
+  /** Sends for which several messages match equally well. */
   undecided: SendRecord[];
 }
 
 /**
- * Maximum time by which a message's timestamp may precede its POST, in milliseconds. The clocks are compared only to a
- * second or two.
+ * Maximum time by which a message's timestamp may be earlier than its POST, in milliseconds. The difference between
+ * upstream's clock and Redis' clock is known only to within a second or two.
  */
 const CLOCK_SLACK_MS = 10_000;
-/** Time window around the POST in which a timestamp is likely, in milliseconds. */
+/** A message's timestamp is likely up to this time before its POST, in milliseconds. */
 const LIKELY_BEFORE_MS = 2_000;
+/** A message's timestamp is likely up to this time after its POST, in milliseconds. */
 const LIKELY_AFTER_MS = 15_000;
 
 /**
- * Matches new outbound messages to waiting sends: one to one, the oldest message to the first posted send. Pure.
+ * Finds out which new outbound message belongs to which waiting send. Each message belongs to at most one send. The
+ * oldest message goes to the send that was posted first. Pure function.
  *
- * Upstream gives sends no id. A message matches a send by recipient, text, number of attachments and time.
+ * Upstream does not say which send a message belongs to. A message is therefore compared with a send by recipient,
+ * text, number of attachments and time. Messages with the same text are matched as follows:
  *
- * - As many identical messages as sends: they match in order. If two are swapped, each text is still reported once.
- * - Fewer messages: sends whose message is still expected come before overdue sends. Among overdue sends the last
- *   posted comes first. Otherwise a text that upstream lost would shift every later match of the same text.
- * - More messages: those with unlikely timestamps are ignored first. If too many remain, a send that upstream accepted,
- *   or that is being posted, matches the oldest. A send that upstream may not have accepted is `undecided`.
+ * - If there are as many messages as sends, they are matched in order. Even if the order is wrong, each text is
+ *   reported exactly once.
+ * - If there are fewer messages than sends, sends whose message is still expected come before sends whose message is
+ *   overdue. Of the overdue sends, the last posted comes first. Otherwise, once upstream has lost a text, every later
+ *   message would be matched to the send before its own.
+ * - If there are more messages than sends, messages with unlikely timestamps are ignored first. If there are still too
+ *   many, a send that upstream accepted, or that is being posted, gets the oldest message. A send that upstream may not
+ *   have accepted is returned in `undecided`.
  *
- * Upstream may show text and file as two messages, or an attachment after its text. The text then is the send, unless a
- * message with all attachments exists. Known limit: an identical text that another person sends to the same recipient
- * at that time can be matched.
- * @param messages messages to one recipient, oldest first, that belong to no send
- * @param waiting sends to that recipient
+ * Upstream may show the text and the file of a send as two messages, or add an attachment to a message later. The text
+ * message then counts as the send's message, unless another message has all attachments. Known limitation: if another
+ * person sends the same text to the same recipient at that time, that message can be matched.
+ * @param messages messages to one recipient that belong to no send yet, oldest first
+ * @param waiting sends to that recipient that wait for their message
  * @param upstreamAheadMs time by which upstream's clock is ahead of Redis' clock, in milliseconds
  */
 export function matchMessages(
@@ -81,12 +87,12 @@ export function matchMessages(
   return { matches, undecided: [...undecided] };
 }
 
-/** A slot for one message of a send. A send that was posted twice has two slots. */
+/** One message that a send is expected to have. A send that was posted twice has two slots. */
 interface Slot {
   record: SendRecord;
   text: string;
   attachments: number;
-  /** Start of the first POST without a known message, by upstream's clock, in milliseconds since 1970. */
+  /** Start of the first POST whose message is not known, by upstream's clock, in milliseconds since 1970. */
   from: number;
   likelyUntil: number;
   /** 0: the message is expected; 1: the message is overdue; 2: the send already has a message. */
@@ -107,7 +113,7 @@ function slotsOf(record: SendRecord, aheadMs: number): Slot[] {
     text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
     from: (state.firstBegunAt ?? state.begunAt ?? order.createdAt) + aheadMs,
-    // The time of a POST that Redis lost is not known.
+    // If Redis lost the record of a POST, the time of the POST is not known, and every later time is likely.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
     rank: bound > 0 ? 2 : isOverdue(state) ? 1 : 0,
   };
@@ -119,14 +125,17 @@ function isWhole(message: UpstreamMessage, _: string, attachments: number): bool
   return message.attachments === attachments;
 }
 
-/** Returns false for an attachment alone if the send has a text, and for an empty message if the send has no text. */
+/**
+ * Returns true if a message may be one part of a send: it has fewer attachments than the send. A message without
+ * attachments is no part of a send without text.
+ */
 function isPart(message: UpstreamMessage, text: string, attachments: number): boolean {
   return message.attachments < attachments && (text !== '' || message.attachments > 0);
 }
 
 /**
- * Pairs messages with slots of equal text and attachments. Both lists are ordered oldest first. An ambiguous pair is one that
- * other messages could form equally well.
+ * Pairs messages with slots that have the same text and number of attachments. Both lists are ordered oldest first. A
+ * pair is ambiguous if another message fits the slot, too, and upstream may not have accepted the send.
  */
 function pair(
   candidates: readonly UpstreamMessage[],
@@ -147,8 +156,8 @@ function pair(
 }
 
 /**
- * Pairs messages with slots in order. Each message takes the first free slot that allows its timestamp, so that as many
- * pairs as possible result.
+ * Pairs messages with slots in order. A message gets the next free slot if its timestamp is not too early for the slot.
+ * No other order yields more pairs.
  */
 function pairInOrder(messages: readonly UpstreamMessage[], slots: readonly Slot[]): Pairing[] {
   const pairs: Pairing[] = [];
@@ -159,7 +168,10 @@ function pairInOrder(messages: readonly UpstreamMessage[], slots: readonly Slot[
   return pairs;
 }
 
-/** Returns the slots without unlikely slots, as long as enough slots remain. The first posted are removed first. */
+/**
+ * Removes slots that are unlikely to get a message, as long as enough slots remain. Slots of sends that already have a
+ * message are removed first, then overdue slots. Among equal slots, the first posted is removed first.
+ */
 function likelierSlots(open: readonly Slot[], isEnough: (slots: Slot[]) => boolean): Slot[] {
   let slots = [...open];
   for (const rank of [2, 1]) {
@@ -184,8 +196,8 @@ function isUnlikelyTime(message: UpstreamMessage, slot: Slot): boolean {
 }
 
 /**
- * True if upstream may not have accepted the send. A send that is being posted counts as accepted. A send that is
- * queued for a resend counts as accepted too, because a second POST would be worse.
+ * True if upstream may not have accepted the send. A send that is being posted counts as accepted. So does a send that
+ * is queued for a resend, because posting it again would be worse than a wrong match.
  */
 function mayBeUnaccepted({ state }: SendRecord): boolean {
   const isSearchedFor = state.status === 'relaying' && state.phase === 'looking';

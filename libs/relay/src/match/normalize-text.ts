@@ -5,14 +5,14 @@ const REPLACEMENTS: readonly [RegExp, string][] = [
   [/--|[\u2013\u2014]/g, '-'],
   [/\u2026/g, '...'],
   [/[\u00A0\u202F]/g, ' '],
-  // The placeholder of an attachment in the text of an iMessage.
+  // U+FFFC stands for an attachment in the text of an iMessage.
   [/\uFFFC/g, ''],
 ];
 
 /**
- * Normalizes the characters that transports are known to rewrite: composed forms, line ends, typographic quotes, dashes
- * and ellipses, non-breaking spaces, outer blanks. Everything else stays, including every part of an emoji: two
- * different texts must not become equal.
+ * Normalizes the characters that messaging services are known to rewrite: Unicode composition, line breaks, typographic
+ * quotes, dashes and ellipses, non-breaking spaces, and blanks at both ends. Everything else stays, including every
+ * part of an emoji, because two different texts must not become equal.
  */
 export function normalizeText(text: string): string {
   return REPLACEMENTS.reduce(

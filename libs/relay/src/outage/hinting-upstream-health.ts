@@ -3,7 +3,7 @@ import type { Outage, OutageKind } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
 import { RELAY_ROUND } from '../jobs/relay-hints.js';
 
-/** Records outages. At the start and the end of an outage, wakes the workers that probe upstream. */
+/** Records the start and end of upstream's outages. Each record also makes the task that tests upstream run at once. */
 export class HintingUpstreamHealth extends RedisUpstreamHealth {
   constructor(
     redis: RedisClient,

@@ -2,7 +2,7 @@ import { eventArguments, type EventTypeOf, logKeys } from '#events';
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
 import { type Outage, OUTAGE_KINDS, type OutageKind, type ProbeTurn, type UpstreamHealth } from '#upstream';
 
-/** Time from the start of an outage to its first probe, in milliseconds. */
+/** Time from the start of an outage to the first request that tests whether the outage is over, in milliseconds. */
 const FIRST_PROBE_MS = 500;
 
 const begin = LuaScript.from(import.meta.url, 'lua/begin-outage.lua', { FIRST_PROBE_MS });
@@ -15,7 +15,7 @@ const nextTurn = LuaScript.from(import.meta.url, 'lua/next-probe-turn.lua');
 
 const postponeProbe = LuaScript.from(import.meta.url, 'lua/postpone-probe.lua', { FIRST_PROBE_MS });
 
-/** Implements {@link UpstreamHealth} with the account's hash `upstream`. The start time identifies an outage. */
+/** Stores upstream's outages in Redis, one hash per account. An outage is identified by its start time. */
 export class RedisUpstreamHealth implements UpstreamHealth {
   constructor(
     private readonly redis: RedisClient,
@@ -78,8 +78,8 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 
   /**
-   * Returns the time until the next probe may be due, in milliseconds. Returns undefined if there is no outage and none
-   * has just ended.
+   * Returns the time until the next probe (a request that tests upstream) may be due, in milliseconds. Returns
+   * undefined if there is no outage and no outage has just ended.
    */
   async nextTurnInMs(account: string): Promise<number | undefined> {
     const reply = await nextTurn.run(this.redis, { upstream: this.keys(account)('upstream') });
@@ -96,8 +96,8 @@ export class RedisUpstreamHealth implements UpstreamHealth {
 }
 
 /**
- * Returns the arguments that append the event of an outage. The start time is a unique revision: at least one probe lies
- * between two outages.
+ * Returns the script arguments that append the event of an outage to the event log. The outage's start time is the
+ * event's revision. It is unique, because the time for at least one probe lies between two outages.
  */
 function outageEvent(
   type: EventTypeOf<'upstream'>,

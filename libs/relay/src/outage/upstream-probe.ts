@@ -2,15 +2,20 @@ import { BudgetExhaustedError, type ProbeTurn, type UpstreamHealth } from '#upst
 import type { RelayJobs } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
 
-/** Maximum number of lanes that are woken when an outage ends. The other lanes notice the end later by themselves. */
+/**
+ * Maximum number of lanes (recipients' queues of sends) that are woken when an outage ends. Other lanes continue when
+ * their current wait is over.
+ */
 const MAX_LANES = 1_000;
 
-/** Probes upstream during an outage, and wakes the waiting lanes when the outage ends. */
+/**
+ * Tests during an outage whether upstream works again. When the outage ends, wakes the lanes that waited for its end.
+ */
 export class UpstreamProbe {
   /**
-   * @param probe makes a request to upstream and records the result
-   * @param leaseMs lease of one probe in milliseconds, longer than a probe can take
-   * @param lanes the lanes to wake when the outage ends; left out if another process wakes them
+   * @param probe makes a test request to upstream and records the result
+   * @param leaseMs time in which no other process makes a test request, in milliseconds; longer than a test can take
+   * @param lanes wakes the waiting lanes when the outage ends; absent if another process wakes the lanes
    */
   constructor(
     private readonly health: Pick<UpstreamHealth, 'takeProbeTurn'>,
@@ -20,7 +25,7 @@ export class UpstreamProbe {
   ) {}
 
   /**
-   * Probes upstream if a probe is due. Call this method periodically, in any number of processes.
+   * Makes a test request to upstream if a test is due. Call this method periodically, in any number of processes.
    * @returns `recovered` if an outage has just ended
    */
   async run(account: string): Promise<ProbeTurn> {
@@ -29,7 +34,7 @@ export class UpstreamProbe {
       await this.runProbe(account);
       turn = await this.health.takeProbeTurn(account, this.leaseMs);
     }
-    // Every process wakes the lanes: the process whose probe succeeded may have ended.
+    // Every process wakes the lanes, because the process whose test succeeded may have died before it woke them.
     if (turn === 'recovered') await this.release(account);
     return turn;
   }
@@ -38,7 +43,7 @@ export class UpstreamProbe {
     try {
       await this.probe(account);
     } catch (error) {
-      // The next turn probes again.
+      // Without budget, no request was made. The next call tries again.
       if (!(error instanceof BudgetExhaustedError)) throw error;
     }
   }

@@ -5,7 +5,7 @@ import { RedisRelayStore } from './redis-relay-store.js';
 import type { StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** Send store that removes a send's file after the change that makes the file unnecessary. */
+/** Store of sends that also removes a send's uploaded file once the send no longer needs the file. */
 export class FileRemovingRelayStore extends RedisRelayStore {
   constructor(
     redis: RedisClient,
@@ -29,7 +29,7 @@ export class FileRemovingRelayStore extends RedisRelayStore {
     return next;
   }
 
-  /** Removes the file of a send. If the removal fails, the sweep removes the file later. */
+  /** Removes the uploaded file of a send. If the removal fails, the periodic clean-up removes the file later. */
   private async removeFile(account: string, { order }: SendRecord): Promise<void> {
     if (order.file === undefined) return;
     try {

@@ -6,7 +6,7 @@ import type { InsertResult, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendOrder, SendRecord } from '../send/send-record.js';
 
-/** Send store that announces to the agendas when sends are due. */
+/** Store of sends that also announces when the periodic tasks of an account have work. */
 export class HintingRelayStore extends FileRemovingRelayStore {
   constructor(
     redis: RedisClient,
@@ -20,8 +20,8 @@ export class HintingRelayStore extends FileRemovingRelayStore {
   }
 
   /**
-   * Stores a send. The send is announced before the write: if the process dies after the write, the next round finds
-   * it.
+   * Stores a send. Announces the send to the periodic tasks before the write, so that they find the send even if this
+   * process dies right after the write.
    */
   override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
     if (order.sendAt === undefined) this.hints.relay.announce(account, RELAY_ROUND.reconcile, RECONCILE_MS);

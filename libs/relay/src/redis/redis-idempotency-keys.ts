@@ -3,7 +3,9 @@ import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#pla
 import type { IdempotencyKeys, IdempotencyKeyUse } from '../send/idempotency-keys.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 
-/** Time for which a key belongs to its send, in milliseconds. */
+/**
+ * Time for which an idempotency key refers to its send, in milliseconds. After that time, the key can be used again.
+ */
 export const IDEMPOTENCY_MS = 24 * 3_600_000;
 
 const recallKey = LuaScript.from(import.meta.url, 'lua/recall-idempotency-key.lua');
@@ -12,7 +14,7 @@ const reserveKey = LuaScript.from(import.meta.url, 'lua/reserve-idempotency-key.
 
 const releaseKey = LuaScript.from(import.meta.url, 'lua/release-idempotency-key.lua');
 
-/** Implements {@link IdempotencyKeys} with one expiring Redis string per key. */
+/** Stores each idempotency key as a Redis string that expires. */
 export class RedisIdempotencyKeys implements IdempotencyKeys {
   constructor(
     private readonly redis: RedisClient,
@@ -40,12 +42,15 @@ export class RedisIdempotencyKeys implements IdempotencyKeys {
   }
 }
 
-/** Returns the Redis key of an idempotency key. The caller's key is hashed, because it may be any text of any length. */
+/**
+ * Returns the Redis key under which an idempotency key is stored. The caller's key is hashed, because it may be any
+ * text of any length.
+ */
 export function idempotencyRedisKey(keys: AccountKeys, key: string): string {
   return keys('idempotency', createHash('sha256').update(key).digest('hex'));
 }
 
-/** Converts the reply of a script for a key under which no new send can be stored. */
+/** Parses a script's reply that says why no new send can be stored under an idempotency key. */
 export function parseKeyUse(reply: string): IdempotencyKeyUse {
   return reply === 'reused' || reply === 'busy' ? { kind: reply } : { kind: 'replay', id: reply };
 }

@@ -47,7 +47,8 @@ const DROPPED_REASON =
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
 /**
- * {@link RelayStore} on Redis. Each send is a hash, and each lane is a list. Sorted sets hold the times of due work.
+ * Stores sends in Redis. Each send is a hash, and each lane (a recipient's queue) is a list. Sorted sets hold the times
+ * at which sends and lanes are due.
  */
 export class RedisRelayStore implements RelayStore {
   constructor(
@@ -328,7 +329,7 @@ export class RedisRelayStore implements RelayStore {
     return redisTime(this.redis, this.keys(account)('lanes', 'due'));
   }
 
-  /** Returns the due members of a set, with the records of the sends that still exist. */
+  /** Returns the members of a sorted set that are due, each with the record of its send if the send still exists. */
   private async dueSends(
     account: string,
     key: string,

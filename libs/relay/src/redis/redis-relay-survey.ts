@@ -3,25 +3,29 @@ import { sendIndex } from './redis-send-index.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/relay-survey.lua');
 
-/** Times until an account's sends next need work, in milliseconds. Absent if there is no such work. */
+/** Times until an account's sends next need work, in milliseconds. A time is absent if there is no such work. */
 export interface RelaySurvey {
+  /** Time until the first lane (a recipient's queue) is due. */
   lanesInMs?: number;
+  /** Time until the first check for the message of an accepted send. */
   confirmsInMs?: number;
+  /** Time until the first scheduled send is due. */
   scheduledInMs?: number;
+  /** Time until the retention limits require a removal. */
   trimInMs?: number;
   /** Time until the first queued send expires. */
   endInMs?: number;
   hasSends: boolean;
 }
 
-/** Finds out with one cheap script when an account's sends next need work. */
+/** Reads with one fast Redis script when an account's sends next need work. */
 export class RedisRelaySurvey {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
-    /** Retention of finished sends. */
+    /** Limits on the age and number of finished sends. */
     private readonly retention: { maxAgeMs: number; maxCount: number },
-    /** Maximum time of a send in its lane, in milliseconds. */
+    /** Maximum time that a send may wait in its lane, in milliseconds. */
     private readonly maxAgeMs: number,
   ) {}
 

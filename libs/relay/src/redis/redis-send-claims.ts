@@ -2,15 +2,18 @@ import type { AccountKeys, RedisClient } from '#platform';
 import type { BoundSend } from '../send/relay-store.js';
 import type { BoundMessage } from '../send/send-record.js';
 
-/** Marks the claim of a second message of a send; follows the send's id. */
+/** Suffix of the stored send id if the message is not the first message of its send. */
 const DUPLICATE = 'duplicate';
 
-/** Returns the field of a message in the claims hash. Message ids may be unique only within their contact. */
+/**
+ * Returns the field of a message in the Redis hash that maps messages to sends. The field contains the contact's id,
+ * because message ids may be unique only within a contact.
+ */
 export function claimField({ contactId, messageId }: BoundMessage): string {
   return JSON.stringify([contactId, messageId]);
 }
 
-/** Returns the value of a message's claim. */
+/** Returns the value that records which send a message belongs to. */
 export function claimValue({ sendId, duplicate }: BoundSend): string {
   return duplicate === true ? `${sendId} ${DUPLICATE}` : sendId;
 }

@@ -4,21 +4,22 @@ import type { SendOrder } from '../send/send-record.js';
 import type { SendStatus } from '../send/send.js';
 
 /**
- * Keys of sorted sets that list sends in the order of their acceptance. Each send gets the account's next number, which
- * is its score in every set. The size of a status's set is the number of sends in that status.
+ * Keys of the sorted sets that list an account's sends in the order of their acceptance. Each accepted send gets the
+ * account's next number, which is its score in every set. The size of the set of a status is the number of sends with
+ * that status.
  */
 export const sendIndex = {
-  /** Counter of accepted sends: the number of the last send. */
+  /** Counter of accepted sends. Its value is the number of the last send. */
   lastNumber: (keys: AccountKeys): string => keys('sends', 'places'),
   all: (keys: AccountKeys): string => keys('sends', 'all'),
   status: (keys: AccountKeys, status: SendStatus): string => keys('sends', 'status', status),
   recipient: (keys: AccountKeys, phoneNumber: string): string => keys('sends', 'to', phoneNumber),
-  /** The reference is hashed, because it may be any text. */
+  /** Key of the set for a caller's reference. The reference is hashed, because it may be any text. */
   reference: (keys: AccountKeys, reference: string): string =>
     keys('sends', 'reference', createHash('sha256').update(reference).digest('hex')),
 };
 
-/** Returns the keys of the sets that list a send until it is removed. */
+/** Returns the keys of the sorted sets that contain a send as long as it is stored. */
 export function lastingIndexes(keys: AccountKeys, { phoneNumber, reference }: SendOrder): string[] {
   return [
     sendIndex.all(keys),
@@ -27,16 +28,20 @@ export function lastingIndexes(keys: AccountKeys, { phoneNumber, reference }: Se
   ];
 }
 
-/** Keys of the indexes of an account's lanes, by the names that scripts give them. */
+/**
+ * Keys of the sorted sets about an account's lanes (recipients' queues of sends), by the names that Lua scripts give
+ * them.
+ */
 export interface LaneKeys {
-  /** Sorted set of recipients by when their lane is due. */
+  /** Sorted set of recipients; the score is the time at which their lane is due. */
   lanesDue: string;
-  /** Sorted set of sends by when they joined their lane. */
+  /** Sorted set of queued sends; the score is the time at which they joined their lane. */
   lanesSince: string;
-  /** Sorted set of recipients by the number of sends in their lane. */
+  /** Sorted set of recipients; the score is the number of sends in their lane. */
   laneDepths: string;
 }
 
+/** Returns the keys of the sorted sets about an account's lanes. */
 export function laneKeys(keys: AccountKeys): LaneKeys {
   return {
     lanesDue: keys('lanes', 'due'),

@@ -5,14 +5,17 @@ import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send
 import { toSend } from '../send/send-record.js';
 import { SEND_STATUSES, type SendStatus } from '../send/send.js';
 
-/** Maximum number of sends that are examined for one page. If few of them match, the page is short. */
+/**
+ * Maximum number of sends that are examined for one page. If few of them match the filter, the page is shorter than
+ * requested.
+ */
 const MAX_EXAMINED = 2_000;
 
 const listSends = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
 
 const readOverview = LuaScript.from(import.meta.url, 'lua/sends-overview.lua');
 
-/** Implements {@link SendList} with the sets that the relay's scripts maintain. */
+/** Lists sends, using the sorted sets that the scripts of the relay update with each change. */
 export class RedisSendList implements SendList {
   constructor(
     private readonly redis: RedisClient,
@@ -35,7 +38,7 @@ export class RedisSendList implements SendList {
     const { next, ids } = reply as { next: string; ids: string[] };
     const records = await readSendRecords(this.redis, keys, ids);
     return {
-      // A send whose status changed meanwhile no longer matches the filter.
+      // Leave out sends whose status changed after their ids were read.
       sends: records.map(toSend).filter((send) => status === undefined || send.status === status),
       ...(next === '' ? {} : { next: Number(next) }),
     };

@@ -1,7 +1,7 @@
 import type { AccountKeys, RedisClient } from '#platform';
 import type { SendOrder, SendRecord, SendState } from '../send/send-record.js';
 
-/** Returns the records of these sends in the given order, without sends that do not exist. */
+/** Returns the records of the sends with these ids, in the same order. Leaves out sends that do not exist. */
 export async function readSendRecords(
   redis: RedisClient,
   keys: AccountKeys,
@@ -15,7 +15,7 @@ export async function readSendRecords(
   );
 }
 
-/** Parses a stored record without validation: only the relay's store writes these values. */
+/** Parses the stored form of a send. Validation is not needed, because only the relay's store writes these values. */
 export function parseSendRecord(
   order: string,
   state: string,

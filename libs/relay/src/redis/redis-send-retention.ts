@@ -4,6 +4,7 @@ import { lastingIndexes, sendIndex } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import { matchedMessages, isUndecided, type SendOrder, type SendRecord } from '../send/send-record.js';
 
+/** Maximum number of sends that one call examines or removes. */
 const MAX_TRIMMED = 500;
 
 const trimSends = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
@@ -11,8 +12,9 @@ const trimSends = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
 const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 
 /**
- * Removes a bounded number of finished sends, the oldest first: sends that finished before `oldest` (milliseconds since
- * 1970 by Redis' clock), and sends in excess of `maxCount`. Returns the orders of the removed sends.
+ * Removes finished sends, the oldest first, up to a maximum number per call: sends that finished before `oldest`, and
+ * sends in excess of `maxCount`. Returns the orders of the removed sends.
+ * @param oldest milliseconds since 1970 by Redis' clock
  */
 export async function trimFinishedSends(
   redis: RedisClient,
@@ -45,7 +47,7 @@ export async function trimFinishedSends(
     {
       sendPrefix: keys('send', ''),
       awaitingPrefix: keys('awaiting', ''),
-      // Ids without a send are removed from the set, too. Otherwise every later call would read them again.
+      // Remove ids whose send does not exist from the set, too. Otherwise every later call would read them again.
       missingIds: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
       sends: records.map(({ order, state }) =>
         JSON.stringify({
@@ -61,8 +63,8 @@ export async function trimFinishedSends(
 }
 
 /**
- * Returns a bounded number of undecided sends in excess of `maxCount`, the oldest first. Returns none while finished sends
- * are left, because these are removed first.
+ * Returns sends without a certain outcome (`accepted` or `unknown`) in excess of `maxCount`, the oldest first, up to a
+ * maximum number per call. Returns none while finished sends are left, because finished sends are removed first.
  */
 export async function undecidedInExcess(
   redis: RedisClient,
@@ -73,7 +75,7 @@ export async function undecidedInExcess(
   if (excess <= 0 || (await redis.zcard(keys('finished'))) > 0) return [];
   const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MAX_TRIMMED) - 1));
   const records = await readSendRecords(redis, keys, ids);
-  // A send that an earlier build finished meanwhile is still in this set.
+  // Some sends of this set may have been finished by an older version of the software, which does not update the set.
   const undecided = records.filter(({ state }) => isUndecided(state));
   const left = new Set(undecided.map(({ order }) => order.id));
   const finishedIds = ids.filter((id) => !left.has(id));

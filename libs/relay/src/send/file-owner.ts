@@ -1,7 +1,8 @@
 /**
- * Returns the id of the send that a file belongs to, or undefined for a foreign blob id.
+ * Returns the id of the send that an uploaded file belongs to, or undefined if the file's id does not have the expected
+ * form.
  *
- * The ids of a blob and of its send share their random part, so that each can be derived from the other.
+ * A file's id contains the same random digits as the id of its send, so that each id can be derived from the other.
  */
 export function sendIdOfBlob(blobId: string): string | undefined {
   const [, random] = /\/blb_([0-9a-f]{32})$/.exec(blobId) ?? [];

@@ -1,6 +1,6 @@
 import type { SendStatus } from './send.js';
 
-/** True if a send of this status may still need its file: for its POST, or for a resend. */
+/** For each status: true if a send may still need its uploaded file, for its POST or for a resend. */
 const NEEDS_FILE: Readonly<Record<SendStatus, boolean>> = {
   scheduled: true,
   queued: true,
@@ -15,6 +15,7 @@ const NEEDS_FILE: Readonly<Record<SendStatus, boolean>> = {
   expired: false,
 };
 
+/** Returns true if a send with this status may still need its uploaded file. */
 export function needsFile(status: SendStatus): boolean {
   return NEEDS_FILE[status];
 }

@@ -1,27 +1,34 @@
 import type { SendOrder } from './send-record.js';
 
-/** Interval between two checks of the schedule, in milliseconds. Sends that are due sooner must be announced. */
+/**
+ * Time between two checks for scheduled sends that are due, in milliseconds. A send that is due before the next check
+ * needs its own wake-up job.
+ */
 export const SCHEDULE_SLEEP_MS = 250;
 
 /** The settings of the relay. */
 export interface RelaySettings {
-  /** Waits between attempts that are safe to retry, in seconds. */
+  /** Waits between the attempts of a send that upstream certainly did not accept, in seconds. */
   retryScheduleSeconds: readonly number[];
-  /** HTTP statuses that mean: upstream did not accept the send. */
+  /** HTTP statuses that mean that upstream did not accept the send, so that a retry is safe. */
   safeStatuses: readonly number[];
-  /** Maximum age of a send that was not relayed, in milliseconds. An older send expires. */
+  /** Maximum time that a send may wait to be relayed, in milliseconds. After that time, the send expires. */
   maxAgeMs: number;
   /**
-   * How long to search for an ambiguous send, and to wait for the message of an accepted send, in milliseconds. The
-   * first value applies to sends without a file, the second to sends with a file.
+   * How long to search for a send whose POST had no clear outcome, and to wait for the message of an accepted send, in
+   * milliseconds. Applies to sends without a file.
    */
   confirmMs: number;
+  /** Like `confirmMs`, for sends with a file. */
   confirmMediaMs: number;
-  /** What to do with an ambiguous send whose message was not found in time. */
+  /**
+   * What to do with a send whose POST had no clear outcome and whose message was not found in time. `hold`: set the
+   * send to `unknown`. `resend`: post the send again.
+   */
   onUnknown: 'hold' | 'resend';
   /**
-   * Timeout of one POST, in milliseconds. If a POST lasts longer than the timeout plus a margin, its process counts as
-   * dead.
+   * Timeout of one POST, in milliseconds. If a POST lasts longer than the timeout plus a margin, other workers assume
+   * that the posting process has died.
    */
   postTimeoutMs: number;
 }

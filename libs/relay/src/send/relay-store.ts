@@ -3,101 +3,118 @@ import type { IdempotencyKey } from './send-intake.js';
 import type { TransitionName } from './send-transitions.js';
 import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-record.js';
 
-/** A change of a send's state: one transition, with everything that is written in the same step. */
+/** A change of a send: one transition, with everything that is written together with it in one atomic step. */
 export interface StateChange {
-  /** The transition. {@link edgeOf} derives the next status and the event from it. */
+  /** Name of the transition. {@link edgeOf} returns the new status and the event of the transition. */
   transition: TransitionName;
-  /** The rest of the state after the transition. */
+  /** The other fields of the send's state after the transition. */
   state: SendProgress;
-  /** Time until the lane is due again, in milliseconds. A send that leaves its lane makes the lane due at once. */
+  /**
+   * Time until the lane (the recipient's queue) is due again, in milliseconds. Not used if the send leaves its lane:
+   * the lane is then due at once.
+   */
   laneDueInMs?: number;
-  /** Time until the next check for the message of an accepted send, in milliseconds; null to stop the checks. */
+  /**
+   * Time until the next check whether the message of an accepted send has appeared, in milliseconds; null to stop the
+   * checks.
+   */
   confirmInMs?: number | null;
-  /** The message that this send is. The change is refused if the message already belongs to another send. */
+  /** The message that belongs to this send. The change is rejected if the message already belongs to another send. */
   claim?: BoundMessage & { duplicate?: boolean };
   /**
-   * How the change treats the send's Redis run. A run ends when Redis restarts, fails over or is restored from a
-   * backup.
-   * - `mustMatch`: the change is refused if the send was stored, or last searched for, in another run;
-   * - `update`: the current run becomes the send's run, because the search starts now.
+   * Each send stores the Redis run in which it was stored or last searched for. A run ends when Redis restarts, fails
+   * over or is restored from a backup, and writes may be lost then.
+   * - `mustMatch`: the change is rejected if the send's run is not the current run;
+   * - `update`: the current run becomes the send's run, because a search starts now.
    */
   redisRun?: 'mustMatch' | 'update';
 }
 
-/** The result of an insertion: a new send, or the reason why none was stored. */
+/** The result of storing a send: the send is new, or the reason why no new send was stored. */
 export type InsertResult = { kind: 'new' } | IdempotencyKeyUse;
 
-/** The send that a message belongs to. */
+/** The send to which a message belongs. */
 export interface BoundSend {
   sendId: string;
-  /** True if another message of the same send was found earlier. */
+  /** True if another message was recorded for the same send earlier. */
   duplicate?: true;
 }
 
-/** The first send of a lane, with what a worker needs for its next step. */
+/**
+ * The first send in a lane (a recipient's queue of sends), with the data that a worker needs for the send's next step.
+ */
 export interface LaneHead {
   record: SendRecord;
-  /** Redis' clock, in milliseconds since 1970. */
+  /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
   /**
-   * When Redis restarted or failed over after this send was stored or last searched for, in milliseconds since 1970.
-   * Redis may have lost the writes of the last seconds before. Absent if the send belongs to the current Redis run.
+   * When Redis restarted or failed over, if that was after this send was stored or last searched for, in milliseconds
+   * since 1970. Redis may have lost the writes of the seconds before. Absent if Redis has not restarted since.
    */
   redisRestartedAt?: number;
   /**
-   * The services behind the account's upstream addresses. Key: stamp of an address that a contact list was read from.
-   * Value: stamp of the first known address of the same service.
+   * The messaging services behind the account's upstream addresses. Key: hash of an address that a contact list was
+   * read from. Value: hash of the first known address of the same service.
    */
   services: ReadonlyMap<string, string>;
   /**
-   * When Redis restarted or failed over, in milliseconds since 1970. Present only if this read was the first to notice.
+   * When Redis restarted or failed over, in milliseconds since 1970. Present only in the first reply after a restart
+   * was noticed.
    */
   noticedRestartAt?: number;
 }
 
-/** A queued send that may have expired, and Redis' clock in milliseconds since 1970. */
+/** A queued send that may have expired, and the current time by Redis' clock, in milliseconds since 1970. */
 export type ExpirableSend = Pick<LaneHead, 'record' | 'now'>;
 
-/** Stores sends. Every change and its event are written in one atomic step. */
+/** Stores sends. Each change of a send and the event of the change are written in one atomic step. */
 export interface RelayStore {
-  /** Stores a send in its lane (`queued`) or in the schedule (`scheduled`), unless its idempotency key is taken. */
+  /**
+   * Stores a send in its recipient's lane (status `queued`) or in the schedule (status `scheduled`), unless the
+   * idempotency key is already in use.
+   */
   insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult>;
 
+  /** Returns a send, or undefined if the send does not exist. */
   find(account: string, id: string): Promise<SendRecord | undefined>;
 
   /**
-   * Applies a change. Returns the record after the change, or undefined if the stored send differs from `record`.
-   * @throws {InvalidTransitionError} if the transition is invalid for the status of the send
+   * Applies a change to a send. Returns the changed send. Returns undefined and writes nothing if the stored send has
+   * changed since `record` was read, or if `claim` or `redisRun` rejects the change.
+   * @throws {InvalidTransitionError} if the transition is not allowed in the status of `record`
    */
   apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined>;
 
-  /** Returns the first send of a lane, or undefined if the lane is empty. */
+  /** Returns the first send in a lane, or undefined if the lane is empty. */
   laneHead(account: string, lane: string): Promise<LaneHead | undefined>;
 
-  /** Removes a send from its lane if its status does not belong in a lane. */
+  /** Removes a send from its lane if a send with its status must not be in a lane. */
   removeFromLane(account: string, record: SendRecord): Promise<void>;
 
-  /** Postpones a lane by `ms` milliseconds. Returns false if the send is no longer the head of the lane. */
+  /** Makes a lane due in `ms` milliseconds. Returns false if the send is no longer the first in the lane. */
   postponeLane(account: string, head: SendRecord, ms: number): Promise<boolean>;
 
-  /** Makes at most `count` waiting lanes due, whatever they wait for. Returns these lanes. */
+  /**
+   * Makes at most `count` waiting lanes due now, whatever the reason for the wait. Returns the recipients of these
+   * lanes.
+   */
   releaseWaitingLanes(account: string, count: number): Promise<string[]>;
 
-  /** Returns at most `count` lanes that are due. */
+  /** Returns the recipients of at most `count` lanes that are due. */
   dueLanes(account: string, count: number): Promise<string[]>;
 
-  /** Returns at most `count` accepted sends whose next check for their message is due. */
+  /** Returns at most `count` accepted sends for which a check for the send's message is due. */
   dueConfirmations(account: string, count: number): Promise<SendRecord[]>;
 
   /**
-   * Returns queued sends that may have expired: by `expiresAt`, or by more than `maxAgeMs` in a lane. At most `count`
-   * of each kind, at any position of their lanes.
+   * Returns queued sends that may have expired, wherever they are in their lanes: sends whose `expiresAt` has passed,
+   * and sends that have been in their lane for more than `maxAgeMs` milliseconds. Returns at most `count` of each kind.
    */
   expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]>;
 
   /**
-   * Moves at most `count` due sends from the schedule to their lanes, in one atomic step. Returns their recipients.
-   * Sends with the same time keep the order of their acceptance.
+   * Moves at most `count` scheduled sends that are due to their recipients' lanes, in one atomic step. Returns the
+   * recipients. Sends that are due at the same time keep the order of their acceptance.
    */
   promoteScheduled(account: string, count: number): Promise<string[]>;
 
@@ -105,12 +122,15 @@ export interface RelayStore {
   nextScheduledInMs(account: string): Promise<number | undefined>;
 
   /**
-   * Returns the sends to a recipient that may still match a new message. First the last `count` sends that have no
-   * message yet, ordered by their first POST. Then the queued sends that may have been posted in an earlier Redis run.
+   * Returns the sends to a recipient that a new message may belong to. First come the last `count` sends that have no
+   * message yet, ordered by their first POST. Then come the queued sends that may have been posted before Redis
+   * restarted and lost the record of the POST.
    */
   sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 
-  /** Returns the sends that these messages of a contact belong to, by message id. */
+  /**
+   * Returns the sends that these messages of a contact belong to, by message id. Leaves out messages without a send.
+   */
   boundSends(
     account: string,
     contactId: string,
@@ -118,13 +138,13 @@ export interface RelayStore {
   ): Promise<Map<string, BoundSend>>;
 
   /**
-   * Removes finished sends by age and number, the oldest first. Returns the orders of the removed sends.
+   * Removes finished sends that are too old or too many, the oldest first. Returns the orders of the removed sends.
    *
-   * Accepted and unknown sends have no certain end, so they are not finished. They are removed only by number, after
-   * every finished send, and each removal emits an event.
+   * The outcome of accepted and unknown sends is not certain, so these sends do not count as finished. They are removed
+   * only if there are too many sends and no finished send is left. Each such removal emits an event.
    */
   trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<SendOrder[]>;
 
-  /** Redis' clock, in milliseconds since 1970. */
+  /** Returns the current time by Redis' clock, in milliseconds since 1970. */
   now(account: string): Promise<number>;
 }

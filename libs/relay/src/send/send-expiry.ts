@@ -1,13 +1,13 @@
 import type { StateChange } from './relay-store.js';
 import { isAwaitingMessage, type SendRecord, lastingFields } from './send-record.js';
 
-/** When a queued send expires, in milliseconds since 1970, and the reason. */
+/** The time at which a queued send expires, in milliseconds since 1970, and the `reason` text. */
 export interface Expiry {
   at: number;
   reason: string;
 }
 
-/** Returns when the send expires: at its `expiresAt`, or at its maximum age if that is earlier. */
+/** Returns when a queued send expires: at its `expiresAt`, or at its maximum age if that is earlier. */
 export function expiryOf({ order, state }: SendRecord, maxAgeMs: number): Expiry {
   const { expiresAt = Infinity, sendAt, createdAt } = order;
   const agedAt = (state.resentAt ?? sendAt ?? createdAt) + maxAgeMs;
@@ -17,7 +17,8 @@ export function expiryOf({ order, state }: SendRecord, maxAgeMs: number): Expiry
 }
 
 /**
- * Returns the change that ends an expired send. If an earlier POST may have been accepted, the send becomes `unknown`.
+ * Returns the change that ends an expired send. The send becomes `expired`, or `unknown` if upstream may have accepted
+ * an earlier POST.
  */
 export function expiryChange(record: SendRecord, reason: string): StateChange {
   return {

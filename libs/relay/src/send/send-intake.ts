@@ -1,18 +1,21 @@
 import type { NewSend, Send } from './send.js';
 
-/** An idempotency key of a caller, with a digest of the request. */
+/** A caller's idempotency key, with a hash of the caller's request. */
 export interface IdempotencyKey {
   key: string;
-  /** Hexadecimal digest of the fields and file digests, independent of the request's encoding. */
+  /**
+   * Hexadecimal hash of the request's fields and files. It does not depend on whether the request was sent as JSON or
+   * as a form.
+   */
   fingerprint: string;
-  /** Owner of the key's reservation. If present, the send is stored only while the reservation holds. */
+  /** Id of the request that reserved the key. If present, the send is stored only while the reservation is valid. */
   owner?: string;
 }
 
-/** Lifetime of a reservation that is not renewed, in milliseconds. */
+/** Lifetime of the reservation of an idempotency key, unless it is renewed, in milliseconds. */
 export const RESERVATION_MS = 10_000;
 
-/** Another request with this idempotency key is still in progress. */
+/** Thrown if another request with the same idempotency key is still in progress. */
 export class IdempotencyInProgressError extends Error {
   constructor() {
     super('Another request with this Idempotency-Key is in progress; retry later.');
@@ -24,11 +27,11 @@ export class IdempotencyInProgressError extends Error {
 export interface Acceptance {
   /** Id of the send. */
   id: string;
-  /** True if the idempotency key already belongs to this send, so that nothing new was stored. */
+  /** True if an earlier request with the same idempotency key created this send, so that no new send was stored. */
   replayed: boolean;
 }
 
-/** The idempotency key already belongs to a send with another body. */
+/** Thrown if the idempotency key was already used for a request with another body. */
 export class IdempotencyKeyReusedError extends Error {
   constructor() {
     super('This Idempotency-Key was already used with another body; use a new key for a new send.');
@@ -36,7 +39,7 @@ export class IdempotencyKeyReusedError extends Error {
   }
 }
 
-/** The send is too far along to be cancelled. */
+/** Thrown if a send cannot be cancelled, because it is no longer scheduled or queued. */
 export class SendNotCancellableError extends Error {
   constructor(readonly status: Send['status']) {
     super(`The send is ${status}; only a scheduled or queued send can be cancelled.`);
@@ -44,12 +47,16 @@ export class SendNotCancellableError extends Error {
   }
 }
 
-/** How an operator resolves an unknown or failed send. */
+/**
+ * How an operator resolves a send whose status is `unknown` or `failed`. `resend`: post the send again. `sent` or
+ * `failed`: record this as the send's outcome.
+ */
 export type ResolveOutcome = 'resend' | 'sent' | 'failed';
 
+/** All values of {@link ResolveOutcome}. */
 export const RESOLVE_OUTCOMES = ['resend', 'sent', 'failed'] as const satisfies readonly ResolveOutcome[];
 
-/** The send cannot be resolved with this outcome. */
+/** Thrown if a send cannot be resolved in the requested way. */
 export class SendNotResolvableError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -57,10 +64,10 @@ export class SendNotResolvableError extends Error {
   }
 }
 
-/** The operations on sends that callers can use. */
+/** The operations on sends that the API offers to callers. */
 export interface SendIntake {
   /**
-   * Stores a send. From then on the send is relayed, or an event reports its end.
+   * Stores a send. A stored send is relayed to upstream, or an event reports why it was not.
    * @param requestId id of the HTTP request; the log lines of the send's attempts contain it
    * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
    */
@@ -73,20 +80,22 @@ export interface SendIntake {
 
   /**
    * Reserves an idempotency key for {@link RESERVATION_MS} while the request's body is read, or renews the reservation.
-   * A key that already belongs to a send needs no reservation.
-   * @throws {IdempotencyInProgressError} if another owner holds the key
+   * A key that already belongs to a send is not reserved.
+   * @param owner id of the request
+   * @throws {IdempotencyInProgressError} if another request has reserved the key
    */
   reserve(account: string, key: string, owner: string): Promise<void>;
 
-  /** Releases the key's reservation, if this owner still holds it. */
+  /** Releases the reservation of an idempotency key if `owner` still holds it. */
   release(account: string, key: string, owner: string): Promise<void>;
 
   /**
-   * Returns the send that the idempotency key already belongs to, or undefined.
+   * Returns the send that an earlier request with the same idempotency key created, or undefined if the key is unused.
    * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
    */
   recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined>;
 
+  /** Returns a send, or undefined if the send does not exist. */
   find(account: string, id: string): Promise<Send | undefined>;
 
   /**
@@ -96,8 +105,9 @@ export interface SendIntake {
   cancel(account: string, id: string): Promise<Send | undefined>;
 
   /**
-   * Resolves an unknown send, or resends an unknown or failed send. A resend joins the tail of its lane, and is posted
-   * only if a search does not find the earlier message. Returns undefined if the send was not found.
+   * Records the outcome of an unknown send, or posts an unknown or failed send again. A send that is posted again goes
+   * to the end of its recipient's queue. It is posted only if a search does not find the message of the earlier POST.
+   * Returns undefined if the send was not found.
    * @throws {SendNotResolvableError}
    */
   resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined>;

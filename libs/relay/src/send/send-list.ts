@@ -4,21 +4,22 @@ import type { Send, SendStatus } from './send.js';
 export interface SendFilter {
   status?: SendStatus;
   reference?: string;
-  /** E.164. */
+  /** Phone number of the recipient in E.164 format. */
   phoneNumber?: string;
 }
 
 /** A page of the send list, newest first. */
 export interface SendPage {
   sends: Send[];
-  /** Cursor of the next page; absent on the last page. A page with a cursor may hold few or no sends. */
+  /** Cursor of the next page; absent on the last page. A page that is not the last may contain few sends or none. */
   next?: number;
 }
 
-/** Statistics of an account's sends. */
+/** Summary of an account's sends. */
 export interface SendsOverview {
   /** Number of sends in each status. */
   counts: Readonly<Record<SendStatus, number>>;
+  /** The lanes: each is the queue of one recipient's sends. */
   lanes: {
     /** Number of lanes with queued or relaying sends. */
     count: number;
@@ -27,17 +28,19 @@ export interface SendsOverview {
     /** Number of sends in the longest lane. */
     deepest: number;
   };
-  /** How long the oldest queued or relaying send has been in its lane, in milliseconds. */
+  /** How long the oldest queued or relaying send has been in its lane, in milliseconds; 0 if there is no such send. */
   oldestQueuedMs: number;
 }
 
 /** Lists sends. The indexes are written in the same atomic steps as the sends. */
 export interface SendList {
   /**
-   * Returns the sends that match, newest acceptance first. The cost of a call is bounded, whatever the filter.
+   * Returns a page of the sends that match the filter, the last accepted first. The cost of a call is bounded, whatever
+   * the filter.
    * @param before the `next` of the previous page
    */
   list(account: string, filter: SendFilter, limit: number, before?: number): Promise<SendPage>;
 
+  /** Returns the summary of an account's sends. */
   overview(account: string): Promise<SendsOverview>;
 }

@@ -1,95 +1,115 @@
 import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
 
-/** The part of a send that never changes. Times are in milliseconds since 1970. */
+/** The part of a send that never changes after its acceptance. Times are in milliseconds since 1970. */
 export interface SendOrder extends NewSend {
   id: string;
   createdAt: number;
-  /** Stamp of the account's upstream address at acceptance; absent in sends of older builds. */
+  /**
+   * Hash of the account's upstream address when the send was accepted; absent if an older version of the software
+   * stored the send.
+   */
   upstream?: string;
-  /** Id of the caller's HTTP request. Only log lines of the attempts contain it. */
+  /** Id of the caller's HTTP request. Used only in the log lines of the send's attempts. */
   requestId?: string;
 }
 
 /**
  * The part of a send that changes. Times are in milliseconds since 1970, by Redis' clock.
  *
- * A `relaying` send has a phase. `posting`: a POST may be under way until the lease expires. `looking`: the POST ended
- * without a clear answer, or Redis may have lost its record, and the recipient's messages are searched for it.
+ * A send with the status `relaying` has a phase. `posting`: a process may be posting the send, until the lease of the
+ * POST expires. `looking`: the POST had no clear outcome, or Redis may have lost the record of a POST, so the
+ * recipient's messages are searched for the send.
  */
 export interface SendState {
   status: SendStatus;
   phase?: 'posting' | 'looking';
-  /** Increases by one with every transition. It fences writers, and is the revision of the send's events. */
+  /**
+   * Increases by one with every transition. A change is stored only if it was based on the current revision. The event
+   * of a transition has the same revision.
+   */
   revision: number;
   updatedAt: number;
   /**
-   * Random id of the last transition; absent before the first. The revision alone is not unique: after Redis lost its
-   * last writes, other transitions reach the same revision.
+   * Random id of the last transition; absent before the first transition. The revision alone is not unique: if Redis
+   * loses its last writes, other transitions get the same revisions again.
    */
   step?: string;
   attempts: SendAttempt[];
   /** Number of consecutive attempts that upstream did not accept. */
   refusals: number;
-  /** Number of POSTs that upstream accepted or may have accepted, including the one under way. Absent: none. */
+  /**
+   * Number of POSTs that upstream accepted or may have accepted, including a POST in progress. Absent if there is none.
+   */
   copies?: number;
   /** Earliest time of the next POST or search step. During a POST: the end of its lease. */
   notBefore?: number;
   /** Start of the last POST. */
   begunAt?: number;
-  /** Start of the first POST whose message is not known. Absent if that is the last POST. */
+  /** Start of the first POST whose message is not known. Absent if this is the last POST. */
   firstBegunAt?: number;
-  /** Time of the last requested resend. `lookFirst`: the resend starts with a search. */
+  /** Time of the last resend that an operator requested. */
   resentAt?: number;
-  /** Stamp of the upstream address at the time of that resend. */
+  /** Hash of the account's upstream address when the last resend was requested. */
   resentTo?: string;
+  /** True if the send must be searched for before its next POST, because a resend was requested. */
   lookFirst?: true;
   /**
-   * `lookLeftMs`: remaining time of the search, or of the wait for the message of an accepted send, in milliseconds.
-   * `lookedAt`: end of the last search step; absent after a failed step. Both are absent before the first step of an
-   * accepted send. `looks`: number of consecutive steps with the same result.
+   * Remaining time of the search for the send, or of the wait for the message of an accepted send, in milliseconds.
+   * Absent before the first look-up of an accepted send.
    */
   lookLeftMs?: number;
+  /** Time of the last look-up. Absent if the last look-up failed, and before the first look-up of an accepted send. */
   lookedAt?: number;
+  /**
+   * Number of consecutive look-ups with the same result (success or failure). Selects the wait before the next look-up.
+   */
   looks?: number;
-  /** Start of the search. */
+  /** Start of the search for the send. */
   lookSince?: number;
-  /** True if the search only rules out a POST that Redis lost: if no message is found, the send is posted. */
+  /**
+   * True if the search only makes sure that the send was not posted already. If no message is found, the send is
+   * posted.
+   */
   thenPost?: boolean;
-  /** True if retention may remove the send although its end is not known. */
+  /** True if retention may remove the send although its outcome is not certain. */
   forgotten?: true;
   contactId?: string;
   messageId?: string;
   /**
-   * Further messages of this send, from resends that were requested although an earlier POST may have been accepted.
+   * Further messages of this send, because the send was posted again although upstream had accepted an earlier POST.
    */
   duplicates?: readonly BoundMessage[];
+  /** Why the send failed, expired or is unknown, as text. */
   reason?: string;
 }
 
-/** A message of a contact. */
+/** Identifies a message. The contact's id is needed, because message ids may be unique only within a contact. */
 export interface BoundMessage {
   contactId: string;
   messageId: string;
 }
 
-/** The fields of the state that a change may set. The store derives the others. */
+/** The fields of a send's state that a change may set. The store calculates the other fields. */
 export type SendProgress = Omit<SendState, 'status' | 'copies' | 'revision' | 'updatedAt'>;
 
-/** A stored send. */
+/** A send as stored: the part that never changes, and the state. */
 export interface SendRecord {
   order: SendOrder;
   state: SendState;
 }
 
-/** Maximum number of attempts in a record. The oldest are dropped. */
+/** Maximum number of attempts that are stored with a send. If there are more, the oldest are dropped. */
 const MAX_ATTEMPTS = 50;
 
-/** Returns the attempts with one more attempt, within the maximum number. */
+/** Adds an attempt to a list of attempts. Drops the oldest attempts in excess of the maximum number. */
 export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
   return [...attempts, attempt].slice(-MAX_ATTEMPTS);
 }
 
-/** Returns the fields that outlive a phase: attempts, times of POSTs and resends, and known messages. */
+/**
+ * Returns the fields of a state that remain when the send changes its phase or status: attempts, times of POSTs and
+ * resends, and known messages.
+ */
 export function lastingFields(state: SendState): SendProgress {
   const { attempts, refusals, begunAt, firstBegunAt, resentAt, resentTo } = state;
   const { contactId, messageId, duplicates } = state;
@@ -106,12 +126,12 @@ export function lastingFields(state: SendState): SendProgress {
   };
 }
 
-/** True if a message that was not seen yet may be this send. */
+/** True if a message that has not appeared yet may belong to this send. */
 export function isAwaitingMessage(state: SendState): boolean {
   return state.status === 'relaying' || (state.copies ?? 0) > matchedMessages(state).length;
 }
 
-/** True if the time for the send's message is over. A new message then more likely belongs to another send. */
+/** True if the send's message should have appeared by now. A new message then more likely belongs to another send. */
 export function isOverdue({ status, lookLeftMs }: SendState): boolean {
   switch (status) {
     case 'accepted':
@@ -131,18 +151,20 @@ export function isOverdue({ status, lookLeftMs }: SendState): boolean {
   }
 }
 
-/** True if the send left its lane without a certain end. Retention removes such sends last. */
+/**
+ * True if the send has left its recipient's queue, but its outcome is not certain. Retention removes such sends last.
+ */
 export function isUndecided({ status, forgotten }: SendState): boolean {
   return (status === 'accepted' || status === 'unknown') && forgotten !== true;
 }
 
-/** Returns the messages that are known to be this send. */
+/** Returns the messages that are known to belong to this send. */
 export function matchedMessages({ contactId, messageId, duplicates = [] }: SendState): BoundMessage[] {
   const first = contactId === undefined || messageId === undefined ? [] : [{ contactId, messageId }];
   return [...first, ...duplicates];
 }
 
-/** Returns the send as callers and events see it. */
+/** Returns the send in the form that API replies and events contain. */
 export function toSend({ order, state }: SendRecord): Send {
   const { file } = order;
   return {

@@ -1,7 +1,10 @@
 import type { EventTypeOf } from '#events';
 import { SEND_STATUSES, type SendStatus } from './send.js';
 
-/** An edge of the state machine: the status after a transition, and the event that the transition emits. */
+/**
+ * The result of a transition from one status of the state machine: the new status, and the event that is emitted, if
+ * any.
+ */
 export interface Edge {
   to: SendStatus;
   event?: EventTypeOf<'send'>;
@@ -10,82 +13,96 @@ export interface Edge {
 type Edges = Readonly<Partial<Record<SendStatus, Edge>>>;
 
 /**
- * The state machine of a send: every transition, the statuses that allow the transition, and the status after it.
+ * The state machine of a send. For each transition: the statuses that allow it, the new status, and the event that is
+ * emitted, if any.
  *
- * A transition is invalid for every status that it does not list. `failed`, `cancelled` and `expired` are final, except
- * that a `failed` send can be resent.
+ * In all other statuses, the transition is invalid. `failed`, `cancelled` and `expired` are final, except that a
+ * `failed` send can be resent.
  */
 const EDGES = {
-  /** The send's `sendAt` has come. */
+  /** The time for which the send was scheduled (`sendAt`) has come. */
   promoted: edges(['scheduled'], 'queued'),
-  /** The worker is about to start the POST. */
+  /** The worker is about to start the POST, and marks the send first. */
   fenced: edges(['queued'], 'relaying'),
-  /** The worker did not start the POST after all. */
+  /** The worker did not start the POST after all, so the mark is removed. */
   requeued: edges(['relaying'], 'queued'),
   /** Upstream accepted the POST: its answer was `queued`. */
   accepted: edges(['relaying'], 'accepted', 'send.accepted'),
-  /** Upstream refused the send for good, or the send cannot be posted (its file is missing). */
+  /** Upstream rejected the send permanently, or the send cannot be posted because its file is missing. */
   refused: edges(['relaying'], 'failed', 'send.failed'),
   /** Upstream certainly did not accept the POST. The send will be retried. */
   not_taken: edges(['relaying'], 'queued'),
   /** The POST had no clear answer: upstream may have accepted the send. The search for the send's message starts. */
   ambiguous: edges(['relaying'], 'relaying'),
-  /** Redis lost the fence of a POST that is under way. The process that posts writes the fence again. */
+  /**
+   * Redis lost the mark of a POST that is in progress or has just ended. The process that made the POST marks the send
+   * again.
+   */
   fence_restored: edges(['queued', 'relaying'], 'relaying'),
-  /** The process that posted the send ended. The search for the send's message starts. */
+  /** The process that posted the send died or hangs. The search for the send's message starts. */
   abandoned: edges(['relaying'], 'relaying'),
-  /** An earlier POST may have gone out although Redis has no record of it. The search starts before the next POST. */
+  /**
+   * The send may have been posted before: Redis may have lost the record of a POST, or a resend was requested. A search
+   * starts before the next POST.
+   */
   recheck_started: edges(['queued'], 'relaying'),
   /** A search step did not find the message. The search continues. */
   search_continued: edges(['relaying'], 'relaying'),
-  /** The recheck did not find an earlier POST. The send can be posted. */
+  /** The search before a POST did not find the send's message. The send can be posted. */
   recheck_passed: edges(['relaying'], 'queued'),
-  /** The message was not found in time, or an ambiguous send became too old for another POST. */
+  /** The message was not found in time, or the send must not be posted again although its outcome is not known. */
   marked_unknown: edges(['queued', 'relaying'], 'unknown', 'send.unknown'),
-  /** The message was not found in time, and `SEND_ON_UNKNOWN=resend` asks for another POST. */
+  /** The message was not found in time, and the setting `SEND_ON_UNKNOWN=resend` demands another POST. */
   resent_automatically: edges(['relaying'], 'queued'),
-  /** A message of the contact is this send. A final status stays. */
+  /** The send's message was found. A send that already has a final status keeps this status. */
   found: {
     ...edges(['queued', 'relaying', 'accepted', 'unknown'], 'sent', 'send.sent'),
     ...selfEdges('sent', 'failed', 'cancelled', 'expired'),
   },
-  /** A second message of the contact is this send too: a requested resend posted the send twice. */
+  /** A second message of the same send was found, because the send was posted twice. */
   duplicate_found: selfEdges('sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'),
-  /** The flags of the send's message changed. */
+  /** The send's message now has the flag "delivered" at upstream. */
   message_delivered: edges(['sent'], 'delivered'),
+  /** The send's message now has the flag "read" at upstream. */
   message_read: edges(['sent', 'delivered'], 'read'),
-  /** The next check for the message of an accepted send has a new time. */
+  /** The time of the next check for the message of an accepted send has changed. */
   confirmation_rescheduled: selfEdges('accepted'),
-  /** The message of an accepted send was not seen in time. */
+  /** The message of an accepted send did not appear in time. */
   unconfirmed: edges(['accepted'], 'accepted', 'send.unconfirmed'),
   /** The caller cancelled the send. */
   cancelled: edges(['scheduled', 'queued'], 'cancelled', 'send.cancelled'),
-  /** The send was too old, or past its `expiresAt`, before it was posted. */
+  /** The send reached its maximum age or its `expiresAt` before it was posted. */
   expired: edges(['queued'], 'expired', 'send.expired'),
-  /** An operator resolved the send. A resend starts with a recheck. */
+  /** An operator requested another POST of the send. A search for the send's message comes first. */
   resolved_resend: edges(['unknown', 'failed'], 'queued'),
+  /** An operator declared the send to be sent. */
   resolved_sent: edges(['unknown'], 'sent', 'send.sent'),
+  /** An operator declared the send to be failed. */
   resolved_failed: edges(['unknown'], 'failed', 'send.failed'),
-  /** Retention drops an `unknown` send, because more than `SEND_RETENTION_MAX` sends are stored. */
+  /** Retention is about to remove an `unknown` send, because more than `SEND_RETENTION_MAX` sends are stored. */
   dropped_unknown: edges(['unknown'], 'unknown', 'send.unknown'),
-  /** Retention drops an `accepted` send for the same reason. */
+  /** Retention is about to remove an `accepted` send, because more than `SEND_RETENTION_MAX` sends are stored. */
   dropped_accepted: edges(['accepted'], 'accepted', 'send.unconfirmed'),
-  /** An attempt ended after the send had already changed. Only the attempt is recorded. */
+  /** An attempt ended after the send had already changed otherwise. Only the attempt is recorded. */
   attempt_recorded: selfEdges(...SEND_STATUSES),
 } as const satisfies Record<string, Edges>;
 
 /** The name of a transition of a send. */
 export type TransitionName = keyof typeof EDGES;
 
+/** The names of all transitions of a send. */
 export const TRANSITION_NAMES = Object.keys(EDGES) as TransitionName[];
 
-/** Returns the edge that a transition takes from this status, or undefined if the transition is invalid. Pure. */
+/**
+ * Returns the new status and the event of a transition from this status, or undefined if the transition is invalid.
+ * Pure function.
+ */
 export function edgeOf(status: SendStatus, transition: TransitionName): Edge | undefined {
   const edges: Edges = EDGES[transition];
   return edges[status];
 }
 
-/** The transition is invalid for the status of the send. This is a programming error of the caller. */
+/** Thrown if a transition is invalid in the status of the send. This is a programming error of the caller. */
 export class InvalidTransitionError extends Error {
   constructor(status: SendStatus, transition: TransitionName) {
     super(`invalid transition of a send: ${transition} from the status ${status}`);
@@ -93,7 +110,10 @@ export class InvalidTransitionError extends Error {
   }
 }
 
-/** How a transition changes the number of POSTs that upstream accepted or may have accepted. */
+/**
+ * How each transition changes the number of POSTs that upstream accepted or may have accepted. Other transitions do not
+ * change the number.
+ */
 const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
   fenced: 1,
   fence_restored: 1,
@@ -103,14 +123,17 @@ const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
 };
 
 /**
- * Returns the number of POSTs that upstream accepted or may have accepted after a transition.
- * @param copies that number before the transition
+ * Returns the number of POSTs that upstream accepted or may have accepted, after a transition.
+ * @param copies this number before the transition
  */
 export function copiesAfter(transition: TransitionName, copies: number): number {
   return copies + (COPIES_DELTA[transition] ?? 0);
 }
 
-/** Where a send is stored: in the schedule until its `sendAt`, in its recipient's lane, or in the archive. */
+/**
+ * Where a send is stored: in the schedule until its `sendAt`, then in its recipient's queue (`lane`), and in the
+ * archive once it has left the queue.
+ */
 export type Location = 'schedule' | 'lane' | 'archive';
 
 const LOCATIONS: Readonly<Record<SendStatus, Location>> = {
@@ -127,6 +150,7 @@ const LOCATIONS: Readonly<Record<SendStatus, Location>> = {
   expired: 'archive',
 };
 
+/** Returns where a send with this status is stored. */
 export function locationOf(status: SendStatus): Location {
   return LOCATIONS[status];
 }

@@ -1,4 +1,7 @@
-/** The statuses of a send. `sent`, `delivered` and `read` are derived from the contact's messages. */
+/**
+ * The statuses of a send. A send becomes `sent`, `delivered` or `read` when upstream shows its message and the
+ * message's flags.
+ */
 export const SEND_STATUSES = [
   'scheduled',
   'queued',
@@ -13,9 +16,10 @@ export const SEND_STATUSES = [
   'expired',
 ] as const;
 
+/** The status of a send. */
 export type SendStatus = (typeof SEND_STATUSES)[number];
 
-/** A file in the blob store that belongs to a send. */
+/** An uploaded file that belongs to a send. The content is in the blob store. */
 export interface StoredFile {
   blobId: string;
   name: string;
@@ -26,18 +30,18 @@ export interface StoredFile {
   sha256: string;
 }
 
-/** The caller's request. At least one of `message`, `file`, `fileUrl` is present. */
+/** A caller's request to send a text or file. At least one of `message`, `file`, `fileUrl` is present. */
 export interface NewSend {
-  /** E.164. */
+  /** Phone number of the recipient in E.164 format. */
   phoneNumber: string;
   type: string;
   message?: string;
   fileUrl?: string;
   file?: StoredFile;
-  /** The caller's own id of the send. */
+  /** The caller's own identifier for the send. */
   reference?: string;
   metadata?: Readonly<Record<string, unknown>>;
-  /** Undocumented form fields for upstream, by name; absent if the request has none. */
+  /** Additional form fields for upstream that the API does not define, by name; absent if the request has none. */
   extraFields?: Readonly<Record<string, string>>;
   /** Earliest time of the POST, in milliseconds since 1970. */
   sendAt?: number;
@@ -45,12 +49,15 @@ export interface NewSend {
   expiresAt?: number;
 }
 
-/** Outcome of one POST to upstream. */
+/**
+ * Outcome of one POST to upstream. `not_taken`: upstream certainly did not accept the send, so a retry is safe.
+ * `refused`: upstream rejected the send permanently. `ambiguous`: upstream may have accepted the send.
+ */
 export type AttemptOutcome = 'accepted' | 'not_taken' | 'refused' | 'ambiguous';
 
 /** One POST of a send to upstream. */
 export interface SendAttempt {
-  /** ISO 8601. */
+  /** Start of the POST: ISO 8601. */
   at: string;
   outcome: AttemptOutcome;
   httpStatus?: number;
@@ -76,6 +83,6 @@ export interface Send {
   attempts: SendAttempt[];
   contactId: string | null;
   messageId: string | null;
-  /** Why the send failed, expired or is unknown, in words. */
+  /** Why the send failed, expired or is unknown, as text. */
   reason: string | null;
 }

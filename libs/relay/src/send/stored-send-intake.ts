@@ -19,20 +19,21 @@ import { edgeOf } from './send-transitions.js';
 import { type SendOrder, type SendRecord, lastingFields, toSend } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
+/** Maximum number of times that other processes may change a send during one update. */
 const MAX_CONFLICTS = 10;
 /**
- * A send that is due within this time, in milliseconds, is announced at once. The time covers one interval of the
- * schedule and the difference between clocks.
+ * A scheduled send that is due within this time wakes a worker when it is stored, in milliseconds. The time covers one
+ * interval between two checks for scheduled sends, and clock differences between machines.
  */
 const ANNOUNCE_WITHIN_MS = SCHEDULE_SLEEP_MS + 1_000;
 
-/** {@link SendIntake} that answers only after the send is stored. */
+/** Implements {@link SendIntake}. Answers a caller only after the send is stored. */
 export class StoredSendIntake implements SendIntake {
   constructor(
     private readonly store: RelayStore,
     private readonly idempotencyKeys: IdempotencyKeys,
     private readonly jobs: RelayJobs,
-    /** Returns the stamp of the account's upstream address, or undefined if the account has none. */
+    /** Returns a hash of the account's upstream address, or undefined if the account has no address. */
     private readonly addressOf: (account: string) => Promise<string | undefined>,
   ) {}
 
@@ -42,7 +43,7 @@ export class StoredSendIntake implements SendIntake {
     idempotency?: IdempotencyKey,
     requestId?: string,
   ): Promise<Acceptance> {
-    // Redis' clock also times the POST and the search. The clocks of gateways may differ.
+    // Use Redis' clock, because the POST and the search use it, too. The clocks of gateways may differ.
     const now = await this.store.now(account);
     const { sendAt, ...rest } = request;
     const upstream = await this.addressOf(account);
@@ -97,7 +98,10 @@ export class StoredSendIntake implements SendIntake {
     return toSend(record);
   }
 
-  /** Applies the change that `decide` derives from the stored send. Retries if the send changed meanwhile. */
+  /**
+   * Applies the change that `decide` returns for the stored send. Starts again if another process changed the send
+   * meanwhile.
+   */
   private async change(
     account: string,
     id: string,
@@ -113,7 +117,10 @@ export class StoredSendIntake implements SendIntake {
   }
 }
 
-/** @throws {IdempotencyKeyReusedError | IdempotencyInProgressError} */
+/**
+ * Returns the send of the earlier request with the same idempotency key.
+ * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
+ */
 function replayOf(earlier: IdempotencyKeyUse): Acceptance {
   switch (earlier.kind) {
     case 'replay':

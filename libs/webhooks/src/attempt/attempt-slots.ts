@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { pause } from '#platform';
 
-/** Limits the concurrent attempts of one process. Each attempt occupies one slot. */
+/** Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. */
 export class AttemptSlots {
   private free: number;
-  /** Aborted when a slot becomes free after none was. */
+  /** Aborted when a slot becomes free after all were taken, which wakes the waiting callers. */
   private slotReleased = newSignal();
 
   /** @param total number of slots */
@@ -13,9 +13,9 @@ export class AttemptSlots {
   }
 
   /**
-   * Takes up to `max` slots and returns how many were taken. Waits up to `patienceMs` milliseconds if no slot is free,
-   * then returns 0 if there is still none. Takes at most half of the free slots, rounded up, so that one busy webhook
-   * leaves slots for the others.
+   * Takes up to `max` free slots and returns how many were taken. If no slot is free, waits up to `patienceMs`
+   * milliseconds, and returns 0 if there is still none. Takes at most half of the free slots, rounded up, so that one
+   * busy webhook leaves slots for the others.
    */
   async acquire(max: number, patienceMs: number): Promise<number> {
     if (this.free === 0) await pause(patienceMs, this.slotReleased.signal);
@@ -24,7 +24,7 @@ export class AttemptSlots {
     return taken;
   }
 
-  /** Frees a number of taken slots and wakes the waiting callers. */
+  /** Frees `count` taken slots and wakes the waiting callers. */
   release(count: number): void {
     if (count === 0) return;
     const allWereTaken = this.free === 0;
@@ -35,7 +35,7 @@ export class AttemptSlots {
   }
 }
 
-/** Returns a controller without a limit on listeners. The worker's job concurrency bounds the waiting callers. */
+/** Returns an abort controller without Node's limit on listeners, because many callers may wait for a slot. */
 function newSignal(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);

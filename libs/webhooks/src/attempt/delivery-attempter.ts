@@ -13,12 +13,12 @@ import {
 import { sign } from '../endpoint/signature.js';
 import { openHeaders, validSecretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
 
-/** A finished attempt and its consequences. */
+/** A finished delivery attempt and its consequences. */
 export interface AttemptResult {
   attempt: Attempt;
-  /** What happens to the delivery. */
+  /** What happens to the delivery next. */
   decision: DeliveryDecision;
-  /** What the outcome says about the load on the endpoint. */
+  /** Whether further requests to the endpoint must slow down. */
   throttling: Throttling;
 }
 
@@ -37,7 +37,7 @@ export class DeliveryAttempter {
     this.userAgent = `Tidings/${version}`;
   }
 
-  /** Makes one attempt. Rejects only if the signal aborts the attempt, which then does not count. */
+  /** Makes one attempt. Rejects only if the signal aborts the attempt. An aborted attempt does not count. */
   async attempt(
     endpoint: DeliveryTarget,
     delivery: ClaimedDelivery,
@@ -76,8 +76,8 @@ export class DeliveryAttempter {
       signature = sign(secrets, delivery.eventId, timestamp, delivery.body);
       own = openHeaders(endpoint, this.box);
     } catch (error) {
-      // A request without its signature or its own headers is not sent. A retry can succeed once the encryption key is
-      // restored.
+      // The secrets or headers could not be decrypted. Nothing is sent without them. A retry can succeed once the
+      // encryption key is restored.
       return { statusCode: null, retryAfter: null, error: String(error), excerpt: '' };
     }
     const headers = {
@@ -92,7 +92,7 @@ export class DeliveryAttempter {
   }
 }
 
-/** Headers that each attempt sets itself. An endpoint's own headers cannot override them. */
+/** Headers that every attempt sets. The headers configured for a webhook cannot override them. */
 const RESERVED_HEADERS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
 
 function withoutReserved(headers: Readonly<Record<string, string>>): Record<string, string> {

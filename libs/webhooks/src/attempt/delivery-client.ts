@@ -7,7 +7,7 @@ export interface DeliveryRequest {
   body: string;
 }
 
-/** Outcome of one POST. A failed exchange is a recorded outcome, not an exception. */
+/** Outcome of one POST. A failed request is returned as an outcome and not thrown as an error. */
 export interface DeliveryReply extends AttemptOutcome {
   /** First 1,024 bytes of the reply's body, as text. */
   excerpt: string;
@@ -15,7 +15,7 @@ export interface DeliveryReply extends AttemptOutcome {
 
 /** HTTP client for deliveries. */
 export interface DeliveryClient {
-  /** Posts one request within the client's own timeout. Rejects only if the signal aborts the request. */
+  /** Posts one request within the client's own timeout. Rejects only if `signal` aborts the request. */
   post(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryReply>;
   /** Closes all connections. */
   close(): Promise<void>;

@@ -8,35 +8,45 @@ import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { describeDecision, settlementOf } from './settlement.js';
 import { type DeliveryTarget, parseDeliveryTarget } from '../endpoint/stored-endpoint.js';
 
+/** Limits and times of the attempts that a worker makes. */
 export interface DeliveryWorkerSettings {
   /** Max requests in flight to one endpoint, over all processes. An endpoint's own `maxConcurrency` overrides it. */
   maxConcurrency: number;
-  /** Time of uninterrupted failure after which an endpoint is disabled, in milliseconds. */
+  /** Time in milliseconds after which an endpoint is disabled if all attempts failed. */
   disableAfterMs: number;
   /** Timeout of one attempt, in milliseconds. */
   timeoutMs: number;
-  /** Max concurrent attempts of one process, over all endpoints. Default 1,000. */
+  /** Max concurrent attempts of one process, to all endpoints together. Default 1,000. */
   attemptSlots?: number;
-  /** Time from an attempt's timeout to the end of its lease, in milliseconds. Default 15,000. */
+  /**
+   * Time by which the lease of a delivery is longer than the timeout of an attempt, in milliseconds. Default 15,000.
+   */
   leaseMarginMs?: number;
 }
 
 const DEFAULT_ATTEMPT_SLOTS = 1_000;
 const DEFAULT_LEASE_MARGIN_MS = 15_000;
-/** Max deliveries of one claim. */
+/** Max deliveries that are claimed in one step. */
 const MAX_CLAIMED = 50;
-/** Max wait for a free slot, in milliseconds. The reconciler wakes the endpoint again later. */
+/**
+ * Max wait for a free attempt slot, in milliseconds. After that, the deliveries wait for the next call of `reconcile`.
+ */
 const SLOT_WAIT_MS = 1_000;
-/** Time between two tries to record an attempt in Redis, in milliseconds. */
+/** Wait before another try to record an attempt in Redis, in milliseconds. */
 const RECORD_RETRY_MS = 250;
-/** Max delay of a hint, in milliseconds. The reconciler is prompt enough for longer delays. */
+/**
+ * Max delay of a wake-up job, in milliseconds. For longer delays, the periodic call of `reconcile` is prompt enough.
+ */
 const MAX_HINT_DELAY_MS = 60_000;
-/** Time that aborted attempts get to end during a drain, in milliseconds. */
+/** Time that aborted attempts get to end while the process shuts down, in milliseconds. */
 const ABORT_GRACE_MS = 3_000;
 
-/** The run that claims what one endpoint has due. A request that arrives during the run makes the run claim again. */
+/**
+ * A loop that claims the due deliveries of one endpoint. If `work` is called again during the loop, the loop claims
+ * again.
+ */
 interface WorkRun {
-  /** Number of requests so far. */
+  /** Number of calls of `work` so far. */
   requests: number;
   done: Promise<void>;
 }
@@ -49,9 +59,9 @@ export class DeliveryWorker {
   private readonly slots: AttemptSlots;
   private readonly leaseMs: number;
   private readonly recordWithinMs: number;
-  /** By account and endpoint id. */
+  /** The loops in progress, by account and endpoint id. */
   private readonly runs = new Map<string, WorkRun>();
-  /** The attempts under way, by the controller that aborts each. */
+  /** The attempts in progress, by the controller that can abort each attempt. */
   private readonly attempts = new Map<AbortController, Promise<void>>();
   private draining = false;
 
@@ -71,8 +81,8 @@ export class DeliveryWorker {
   }
 
   /**
-   * Starts attempts of the deliveries that an endpoint has due, as far as the endpoint and this process have free
-   * slots. Resolves when the attempts are started. The pump itself claims the next deliveries when attempts end.
+   * Starts attempts of an endpoint's due deliveries, as far as the limits of the endpoint and of this process allow.
+   * Resolves when these attempts are started. Later, each attempt that ends makes the worker claim further deliveries.
    */
   work(account: string, endpointId: string): Promise<void> {
     const key = `${account}\n${endpointId}`;
@@ -87,14 +97,18 @@ export class DeliveryWorker {
     return run.done;
   }
 
-  /** Wakes every endpoint with due deliveries, which recovers lost hints and dead workers. Call every few seconds. */
+  /**
+   * Wakes a worker for every endpoint with due deliveries, in case a wake-up job was lost or a worker died. Call this
+   * method every few seconds.
+   */
   async reconcile(account: string): Promise<void> {
     for await (const endpointIds of this.store.overdue(account)) await this.jobs.wake(account, endpointIds);
   }
 
   /**
-   * Ends the work of this process. Claims nothing more and waits up to `deadlineMs` milliseconds for the attempts under
-   * way. Then aborts the remaining attempts and gives their deliveries back, due at once for another process.
+   * Ends the deliveries of this process. Claims nothing more and waits up to `deadlineMs` milliseconds for the attempts
+   * in progress. Then aborts the remaining attempts and releases their deliveries, so that another process can attempt
+   * them at once.
    */
   async drain(deadlineMs: number): Promise<void> {
     this.draining = true;
@@ -116,7 +130,8 @@ export class DeliveryWorker {
         await this.claimAll(account, endpointId);
       }
     } finally {
-      // Runs synchronously after the loop's last check, so no request is lost: a later request starts a new run.
+      // This runs synchronously after the loop's last check, so no call of `work` is lost: a later call starts a new
+      // loop.
       this.runs.delete(key);
     }
   }
@@ -129,7 +144,10 @@ export class DeliveryWorker {
     }
   }
 
-  /** Claims and starts up to `room` attempts, for which slots are taken. Returns true if more could be claimed. */
+  /**
+   * Claims up to `maxDeliveries` deliveries and starts their attempts. The caller has taken a slot for each of them.
+   * Returns true if more deliveries could be claimed.
+   */
   private async claim(account: string, endpointId: string, maxDeliveries: number): Promise<boolean> {
     let started = 0;
     try {
@@ -160,7 +178,7 @@ export class DeliveryWorker {
 
   private start(account: string, endpoint: DeliveryTarget, delivery: ClaimedDelivery): void {
     const stop = new AbortController();
-    // A drain that began during the claim expects the delivery to be given back.
+    // If the process began to shut down during the claim, release the delivery instead of attempting it.
     if (this.draining) stop.abort();
     const task = this.attempt(account, endpoint, delivery, stop.signal).finally(() =>
       this.attempts.delete(stop),
@@ -168,7 +186,10 @@ export class DeliveryWorker {
     this.attempts.set(stop, task);
   }
 
-  /** Makes one attempt, then looks for more work. Never rejects: a failed step is repeated after the lease expires. */
+  /**
+   * Makes one attempt, then claims further deliveries. Never rejects: after an error, the delivery is attempted again
+   * when its lease has expired.
+   */
   private async attempt(
     account: string,
     endpoint: DeliveryTarget,
@@ -216,7 +237,8 @@ export class DeliveryWorker {
   }
 
   /**
-   * Disables an endpoint that failed for too long. Returns true if this attempt disabled it, by that rule or by 410.
+   * Disables an endpoint if all attempts have failed for too long. Returns true if the endpoint was disabled because of
+   * this attempt, for that reason or because of the reply 410 Gone.
    */
   private async isDisabledBy(
     account: string,
@@ -232,7 +254,10 @@ export class DeliveryWorker {
     return this.endpoints.disable(account, id, reason, url);
   }
 
-  /** Records an attempt, with retries while the lease lasts, since an unrecorded attempt is repeated. */
+  /**
+   * Records an attempt. Retries a failed write while the lease lasts, because an attempt that is not recorded is made
+   * again.
+   */
   private async record(
     account: string,
     { id, url }: DeliveryTarget,
@@ -242,7 +267,8 @@ export class DeliveryWorker {
     const end = performance.now() + this.recordWithinMs;
     for (;;) {
       try {
-        // Disabling precedes recording, so a crash cannot leave an endpoint enabled after a recorded 410.
+        // Disable the endpoint before recording the attempt. Otherwise a crash between the two could leave the endpoint
+        // enabled after a 410 reply.
         if (decision.kind === 'gone') {
           await this.endpoints.disable(account, id, decision.reason, url);
         }
@@ -263,7 +289,7 @@ export class DeliveryWorker {
     try {
       await this.jobs.wake(account, [endpointId], delayMs);
     } catch (error) {
-      // The reconciler wakes the endpoint, because the store knows when a delivery is due.
+      // No delivery is lost: Redis records when a delivery is due, and the next call of `reconcile` wakes a worker.
       this.logger.warn({ account, endpointId, err: error }, 'delivery.hint_lost');
     }
   }
@@ -290,7 +316,10 @@ export class DeliveryWorker {
     );
   }
 
-  /** Returns true if all runs and attempts ended within `deadlineMs` milliseconds. */
+  /**
+   * Waits until this process has no claims and attempts in progress. Returns false if they last longer than
+   * `deadlineMs` milliseconds.
+   */
   private async waitUntilIdle(deadlineMs: number): Promise<boolean> {
     const end = performance.now() + deadlineMs;
     while (this.runs.size > 0 || this.attempts.size > 0) {

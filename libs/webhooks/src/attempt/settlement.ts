@@ -1,7 +1,7 @@
 import type { Settlement } from '../delivery/delivery-store.js';
 import type { DeliveryDecision } from '../delivery/retry-policy.js';
 
-/** Returns the new state of a delivery for a decision. */
+/** Returns the state that a delivery gets after a decision. */
 export function settlementOf(decision: DeliveryDecision): Settlement {
   switch (decision.kind) {
     case 'succeeded':
@@ -14,7 +14,7 @@ export function settlementOf(decision: DeliveryDecision): Settlement {
   }
 }
 
-/** Describes a decision in words for the log. */
+/** Describes a decision about a delivery in words, for the log. */
 export function describeDecision(decision: DeliveryDecision): string {
   switch (decision.kind) {
     case 'retry':

@@ -1,7 +1,7 @@
 import type { BullmqHintQueue, QueuePayloads } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
-/** Implements {@link DeliveryJobs} with the hints of a BullMQ queue. */
+/** Implements {@link DeliveryJobs} with a BullMQ queue. Each job wakes a worker for one endpoint. */
 export class BullmqDeliveryJobs implements DeliveryJobs {
   constructor(private readonly hints: BullmqHintQueue<QueuePayloads['deliveries']>) {}
 

@@ -2,7 +2,9 @@ import type { StoredDeliveryStatus } from './delivery.js';
 
 /** Summary of an account's deliveries. */
 export interface DeliveriesOverview {
-  /** Number of deliveries of existing endpoints, by status. `failed` includes missed deliveries. */
+  /**
+   * Number of deliveries in each status, without deliveries of removed endpoints. `failed` includes missed deliveries.
+   */
   counts: Record<StoredDeliveryStatus, number>;
   endpoints: {
     count: number;
@@ -10,11 +12,11 @@ export interface DeliveriesOverview {
     /** Number of endpoints with at least one due delivery. */
     due: number;
   };
-  /** Time for which the longest-waiting due delivery has been due, in milliseconds. */
+  /** How long the longest-waiting due delivery has been due, in milliseconds. */
   oldestDueMs: number;
 }
 
-/** Summarizes deliveries. */
+/** Reads the summary of an account's deliveries. */
 export interface DeliveriesOverviewReader {
   /** Returns the summary of an account's deliveries. */
   overview(account: string): Promise<DeliveriesOverview>;

@@ -6,7 +6,7 @@ import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { wakeQuietly } from './wake-quietly.js';
 import { disabledConflict, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-/** Lets callers read deliveries and retry one. */
+/** The operations on deliveries that the API offers to callers: find, list and retry. */
 export class Deliveries {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
@@ -27,9 +27,10 @@ export class Deliveries {
   }
 
   /**
-   * Makes a delivery due now. A finished delivery becomes pending and starts its retry schedule from the beginning.
-   * Returns undefined if the delivery does not exist.
-   * @throws {WebhookConflictError} if the webhook is disabled or removed, or if the log no longer holds the event
+   * Makes a delivery due now. A finished delivery becomes pending again, and starts its retry schedule from the
+   * beginning. Returns undefined if the delivery does not exist.
+   * @throws {WebhookConflictError} if the webhook is disabled or removed, or if the event log no longer contains the
+   * event
    */
   async retry(account: string, id: string): Promise<Delivery | undefined> {
     const delivery = await this.store.find(account, id);

@@ -1,9 +1,9 @@
 import type { NewDelivery } from './delivery.js';
 
-/** Max deliveries that one script stores, so that Redis is never blocked for long. */
+/** Max deliveries that one Redis script stores, so that Redis is never blocked for long. */
 const MAX_CHUNK_SIZE = 200;
 
-/** Splits deliveries into chunks that one script can store. */
+/** Splits deliveries into chunks that are small enough for one Redis script. */
 export function* chunksOf(deliveries: readonly NewDelivery[]): Generator<NewDelivery[], void, void> {
   for (let first = 0; first < deliveries.length; first += MAX_CHUNK_SIZE) {
     yield deliveries.slice(first, first + MAX_CHUNK_SIZE);

@@ -1,18 +1,21 @@
 import type { AgendaHints } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
-/** Names of the rounds that concern deliveries. */
+/** Names of the periodic tasks for deliveries. A task runs for one account at a time. */
 export const DELIVERY_ROUND = {
-  /** Wakes the endpoints that have due deliveries, in case their hints were lost. */
+  /** Wakes workers for endpoints with due deliveries, in case their wake-up jobs were lost. */
   reconcile: 'reconcile',
-  /** Removes finished deliveries whose retention expired. */
+  /** Removes finished deliveries that exceed the retention limits. */
   trim: 'trim-deliveries',
 } as const;
 
-/** Time from a hint to the reconciliation that replaces a lost hint, in milliseconds. */
+/** Time from a wake-up job to the check that replaces the job if it was lost, in milliseconds. */
 export const RECONCILE_DELIVERIES_MS = 2_000;
 
-/** {@link DeliveryJobs} that schedule a reconciliation with each hint, in case the hint is lost or its worker dies. */
+/**
+ * Wakes workers for endpoints, and schedules a check a little later, in case the wake-up job is lost or its worker
+ * dies.
+ */
 export class ReconciledDeliveryJobs implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,

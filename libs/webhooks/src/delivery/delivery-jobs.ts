@@ -1,7 +1,8 @@
-/** Hints to workers that endpoints may have due deliveries. A lost hint only delays deliveries. */
+/** Wakes workers for endpoints that may have due deliveries. A wake-up that is lost only delays deliveries. */
 export interface DeliveryJobs {
   /**
-   * Makes a worker call `work` for each endpoint after `delayMs` milliseconds. Hints for one endpoint may be merged.
+   * Makes a worker call `DeliveryWorker.work` for each endpoint after `delayMs` milliseconds (default 0). Several calls
+   * for one endpoint may be merged.
    */
   wake(account: string, endpointIds: readonly string[], delayMs?: number): Promise<void>;
 }

@@ -2,32 +2,35 @@ import type { ReaderLease } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, NewDelivery } from './delivery.js';
 import type { Throttling } from './retry-policy.js';
 
-/** A delivery that this process may attempt until the lease of the claim expires. */
+/** A delivery that this process may attempt until its lease expires. */
 export interface ClaimedDelivery {
   id: string;
-  /** Id of the claim. The store ignores updates from any claim but the delivery's newest. */
+  /** Id of the claim. If the delivery has been claimed again since, the store ignores updates with this id. */
   claimId: string;
   endpointId: string;
   eventId: string;
-  /** Max requests in flight for an endpoint without its own `maxConcurrency`. */
+  /** Max requests in flight to an endpoint that has no `maxConcurrency` of its own. */
   defaultConcurrency: number;
-  /** Number of attempts since the delivery last became pending. Selects the next wait in the retry schedule. */
+  /**
+   * Number of attempts since the delivery was created or last retried on request. Selects the next wait in the retry
+   * schedule.
+   */
   attempts: number;
   /** The event as JSON: the exact bytes of the request body. */
   body: string;
 }
 
-/** Limits of a claim. */
+/** Limits that apply when a worker claims deliveries. */
 export interface ClaimLimits {
   /** Max requests in flight to the endpoint, over all processes. The endpoint's own `maxConcurrency` overrides it. */
   defaultConcurrency: number;
   /** Max number of deliveries to claim. */
   maxDeliveries: number;
-  /** Duration of the lease, in milliseconds. Must exceed the time to make and record an attempt. */
+  /** Duration of the lease, in milliseconds. Must be longer than it takes to make and record an attempt. */
   leaseMs: number;
 }
 
-/** Result of a claim. */
+/** Result of an attempt to claim deliveries. */
 export type ClaimResult =
   | {
       kind: 'claimed';
@@ -36,17 +39,17 @@ export type ClaimResult =
       deliveries: ClaimedDelivery[];
       /** True if further deliveries can be claimed immediately. */
       hasMore: boolean;
-      /** True if the backlog has room for deliveries that its bound had excluded. */
+      /** True if events that got no delivery, because too many deliveries were pending, can now get one. */
       canRefill: boolean;
-      /** Number of due deliveries that ended as missed, because the log no longer holds their events. */
+      /** Number of due deliveries that ended as missed, because the event log no longer contains their events. */
       missed: number;
       /**
-       * Time until the endpoint's rate limit or pause allows the next claim, in milliseconds. Absent if neither
-       * applies.
+       * Time in milliseconds until the next claim, if the endpoint's rate limit or a pause forbids one now. Absent
+       * otherwise.
        */
       waitMs?: number;
     }
-  /** The endpoint was removed or disabled. The caller must end its pending deliveries. */
+  /** The endpoint was removed or disabled. The caller must call `endPending`. */
   | { kind: 'ended' };
 
 /** New state of a delivery after an attempt. */
@@ -59,11 +62,11 @@ export interface SettlementResult {
   isRecorded: boolean;
   /** True if another delivery of the endpoint is due now. */
   hasMore: boolean;
-  /** Time since the first of the endpoint's consecutive failures, in milliseconds. 0 after a success. */
+  /** Time since the first failed attempt after the endpoint's last success, in milliseconds. 0 after a success. */
   failingMs: number;
 }
 
-/** Limits on the kept finished deliveries. Pending deliveries are always kept. */
+/** Limits on the age and number of finished deliveries. Pending deliveries are always kept. */
 export interface DeliveryRetention {
   /** Max time since the delivery finished, in milliseconds. */
   maxAgeMs: number;
@@ -86,46 +89,52 @@ export interface DeliveryQuery {
   before?: number;
 }
 
-/** Result of a manual retry. `lost`: the delivery is finished and the log no longer holds its event. */
+/**
+ * Result of a retry that a caller requested. `lost`: the delivery is finished, and the event log no longer contains its
+ * event. `disabled` or `removed`: state of the webhook. `unknown`: the delivery does not exist.
+ */
 export type RetryResult = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 
-/** Max deliveries that one {@link DeliveryStore.refill} creates. */
+/** Max deliveries that one call of {@link DeliveryStore.refill} creates. */
 export const MAX_REFILLED = 500;
 
 /**
- * The stretch of the log that still awaits deliveries, because the endpoint's backlog was full. Both ends are
- * inclusive.
+ * A range of the event log whose events have no deliveries to an endpoint yet, because too many deliveries were
+ * pending. Both ends are positions in the log and inclusive.
  */
 export interface PendingStretch {
   from: string;
   to: string;
-  /** Number of deliveries for which the backlog has room now. */
+  /** Number of deliveries that may be created now. */
   room: number;
 }
 
-/** A stretch of the log that an endpoint missed. Both ends are positions and inclusive. */
+/**
+ * A range of the event log that an endpoint missed, for example while it was disabled. Both ends are positions in the
+ * log and inclusive.
+ */
 export interface Gap {
   from: string;
   to: string;
 }
 
 /**
- * Which events a replay sends:
+ * Which events a replay delivers:
  *
  * - `failed`: events whose delivery failed.
- * - `missed`: events without a delivery, and events whose delivery ended as missed. Causes are a webhook that was
- *   disabled or did not exist, a full backlog, and an event that the log no longer held.
- * - `pending`: events whose delivery waits for its next attempt, which becomes due now.
+ * - `missed`: events that were never delivered, because the webhook was disabled or did not exist, because too many
+ *   deliveries were pending, or because the event log no longer contained the event when it was due.
+ * - `pending`: events whose delivery waits for its next attempt. The attempt becomes due now.
  * - `all`: all events except those with a pending delivery.
  */
 export type ReplayScope = 'failed' | 'missed' | 'pending' | 'all';
 
-/** Stores deliveries. Each change of state is atomic. */
+/** Stores deliveries. Each change of a delivery is atomic. */
 export interface DeliveryStore {
   /**
-   * Stores deliveries, due at once. Skips existing deliveries and deliveries of removed endpoints. If an
-   * endpoint is disabled or its backlog is full, the delivery is not stored. Its event then belongs to the endpoint's
-   * newest gap, which is a range of the log. See {@link DeliveryStore.pendingStretch}.
+   * Stores new deliveries, which are due at once. Skips deliveries that already exist, and deliveries to removed
+   * endpoints. If an endpoint is disabled or has too many pending deliveries, its delivery is not stored. Instead, the
+   * event is recorded in the newest of the endpoint's {@link Gap}s. See {@link DeliveryStore.pendingStretch}.
    * @param reader lease under which the events were read from the log, if any
    * @throws {ReaderLeaseLostError} if the lease belongs to another process
    */
@@ -135,24 +144,28 @@ export interface DeliveryStore {
   /** Returns a page of an endpoint's deliveries. The page is empty for a removed endpoint. */
   list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage>;
   /**
-   * Makes a delivery due now. A finished delivery becomes pending, restarts its retry schedule and keeps its attempts.
-   * A pending delivery of an ordered endpoint becomes due only if it is the first of its lane.
+   * Makes a delivery due now. A finished delivery becomes pending, restarts its retry schedule and keeps its list of
+   * attempts. A pending delivery to an ordered endpoint becomes due only if no earlier event of the same contact has a
+   * pending delivery.
    */
   retry(account: string, id: string): Promise<RetryResult>;
   /**
-   * Makes the deliveries that the scope covers pending and due now. Returns the number of these deliveries. A pending
-   * delivery only becomes due sooner. A finished delivery restarts its retry schedule. Does nothing for a disabled or
-   * removed endpoint, nor above the max size of the backlog.
+   * Makes the deliveries that `scope` selects pending and due now. Returns the number of these deliveries. A pending
+   * delivery only becomes due earlier. A finished delivery restarts its retry schedule. Does nothing for a disabled or
+   * removed endpoint. Makes no more deliveries pending once the endpoint has the maximum number.
    */
   replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
-  /** Returns the stretch that awaits deliveries of an endpoint, or undefined if none does or the backlog is full. */
+  /**
+   * Returns the range of the event log for which an endpoint's deliveries must still be created. Returns undefined if
+   * there is none, or if the endpoint still has too many pending deliveries.
+   */
   pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined>;
   /**
-   * Creates deliveries for the stretch that awaits them, as far as the backlog has room. Returns false if the stretch
-   * changed since {@link DeliveryStore.pendingStretch} returned it.
-   * @param from start of the stretch, from {@link DeliveryStore.pendingStretch}
-   * @param next start of the remaining stretch once all the deliveries are created
-   * @param deliveries at most {@link MAX_REFILLED}, in the order of the log
+   * Creates deliveries for the range that {@link DeliveryStore.pendingStretch} returned, as far as the endpoint may
+   * have more pending deliveries. Returns false if the range has changed since it was read.
+   * @param from start of the range as returned
+   * @param next start of the remaining range once all these deliveries are created
+   * @param deliveries at most {@link MAX_REFILLED}, in the order of the event log
    */
   refill(
     account: string,
@@ -161,11 +174,19 @@ export interface DeliveryStore {
     next: string,
     deliveries: readonly NewDelivery[],
   ): Promise<boolean>;
-  /** Returns the gaps of an endpoint, oldest first, including the stretch that awaits deliveries. */
+  /**
+   * Returns the ranges of the event log that an endpoint missed, oldest first. Includes the range of {@link
+   * DeliveryStore.pendingStretch}.
+   */
   gaps(account: string, endpointId: string): Promise<Gap[]>;
-  /** Claims due deliveries of an endpoint. Deliveries under expired leases become due first. */
+  /**
+   * Claims due deliveries of an endpoint for this process. Before that, makes deliveries with an expired lease due
+   * again.
+   */
   claim(account: string, endpointId: string, terms: ClaimLimits): Promise<ClaimResult>;
-  /** Records an attempt, the new state of the delivery, and the pace of its endpoint. */
+  /**
+   * Records an attempt and the new state of its delivery. Also updates the limits on further requests to the endpoint.
+   */
   settle(
     account: string,
     delivery: ClaimedDelivery,
@@ -173,12 +194,18 @@ export interface DeliveryStore {
     settlement: Settlement,
     throttling?: Throttling,
   ): Promise<SettlementResult>;
-  /** Undoes the claim of a delivery, which is due again at once. */
+  /** Undoes the claim of a delivery without an attempt. The delivery is due again at once. */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;
-  /** Ends the pending deliveries of a removed or disabled endpoint. Does nothing for an enabled endpoint. */
+  /** Ends all pending deliveries of a removed or disabled endpoint. Does nothing for an enabled endpoint. */
   endPending(account: string, endpointId: string): Promise<void>;
-  /** Yields the ids of endpoints with due deliveries, longest due first, in batches. */
+  /**
+   * Yields the ids of endpoints with due deliveries in batches. Endpoints whose deliveries have been due longest come
+   * first.
+   */
   overdue(account: string): AsyncIterable<string[]>;
-  /** Removes a bounded number of expired or excess finished deliveries. Returns the number of removed deliveries. */
+  /**
+   * Removes finished deliveries that exceed the retention limits, up to a maximum number per call. Returns the number
+   * of removed deliveries.
+   */
   trim(account: string, retention: DeliveryRetention): Promise<number>;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EventType } from '#events';
 
-/** Status of a delivery. `missed`: the event was removed from the log before its turn came. */
+/** Status of a delivery. `missed`: the event was removed from the event log before the delivery's turn came. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'missed';
 
 /** Status as stored: a missed delivery is stored as `failed` with a flag. */
@@ -11,18 +11,19 @@ export type StoredDeliveryStatus = Exclude<DeliveryStatus, 'missed'>;
 export interface Attempt {
   /** Start of the attempt by the worker's clock: ISO 8601. */
   at: string;
+  /** Duration of the attempt, in milliseconds. */
   durationMs: number;
   /** HTTP status of the reply, or null if no reply came. */
   statusCode: number | null;
   /** First 1,024 bytes of the reply's body, as text. */
   reply: string;
-  /** Why the exchange failed, or null if the exchange was complete. */
+  /** Why the request failed, or null if a complete reply arrived. */
   error: string | null;
 }
 
 /** The delivery of one event to one endpoint. */
 export interface Delivery {
-  /** `dlv_…` */
+  /** Id of the delivery; starts with `dlv_`. */
   id: string;
   endpointId: string;
   eventId: string;
@@ -35,20 +36,23 @@ export interface Delivery {
   attempts: Attempt[];
   /** Time of creation by Redis' clock: ISO 8601. */
   createdAt: string;
-  /** When the next attempt is due by Redis' clock: ISO 8601. Null during an attempt and after the last attempt. */
+  /** Time of the next attempt by Redis' clock: ISO 8601. Null during an attempt and after the last attempt. */
   nextAttemptAt: string | null;
-  /** When the delivery got its final status by Redis' clock: ISO 8601. Null while pending. */
+  /** Time at which the delivery got its final status, by Redis' clock: ISO 8601. Null while the delivery is pending. */
   finishedAt: string | null;
 }
 
-/** A delivery to be created. A claim reads the event's body from the log. */
+/** A delivery to be created. The event's content is read from the event log only when the delivery is claimed. */
 export interface NewDelivery {
   endpointId: string;
   /** The event to deliver and its position in the log. */
   event: { id: string; type: EventType; contactId?: string; position: string };
 }
 
-/** Returns the id of an event's delivery to an endpoint. The id is a hash of both, so duplicates are impossible. */
+/**
+ * Returns the id of the delivery of an event to an endpoint. The id is a hash of both ids, so the same delivery cannot
+ * be created twice.
+ */
 export function deliveryId(eventId: string, endpointId: string): string {
   return `dlv_${createHash('sha256').update(`${eventId}\n${endpointId}`).digest('hex').slice(0, 32)}`;
 }

@@ -1,18 +1,21 @@
 import { parseRetryAfter } from '#platform';
 
-/** The part of an attempt's outcome that decides what happens next. */
+/** The part of an attempt's outcome that determines what happens next. */
 export interface AttemptOutcome {
   /** HTTP status of the reply, or null if no status arrived. */
   statusCode: number | null;
   /** The reply's `Retry-After` header, or null if absent. */
   retryAfter: string | null;
-  /** Why the exchange failed, before or after a status arrived, or null if the exchange was complete. */
+  /** Why the request failed, before or after a status arrived, or null if a complete reply arrived. */
   error: string | null;
 }
 
-/** How an attempt's outcome throttles the endpoint. */
+/** How an attempt's outcome slows down further requests to the endpoint. */
 export interface Throttling {
-  /** True if the endpoint is overloaded: its concurrency is halved, then it gets pauses. */
+  /**
+   * True if the endpoint is overloaded. The limit of requests in flight is then halved. If only one is left, requests
+   * pause.
+   */
   slowsDown: boolean;
   /** Time for which the endpoint gets no requests, in milliseconds. */
   pauseMs: number;
@@ -26,28 +29,28 @@ export type DeliveryDecision =
   /** The receiver answered 410: the delivery fails and the endpoint is disabled. */
   | { kind: 'gone'; reason: string };
 
-/** Schedule of the retries of a delivery. */
+/** Determines when a failed delivery is retried. */
 export interface RetryPolicy {
   /** Waits after the first, second, … failed attempt, in seconds. */
   scheduleSeconds: readonly number[];
-  /** Returns a random number in [0, 1), which spreads each wait by ±20 %. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive). It varies each wait by up to ±20 %. */
   random: () => number;
 }
 
 const JITTER = 0.2;
 const GONE = 410;
 const TOO_MANY_REQUESTS = 429;
-/** Statuses that mean that the endpoint, or a proxy in front of it, is overloaded. */
+/** HTTP statuses that mean that the endpoint, or a proxy in front of it, is overloaded. */
 const OVERLOADED: ReadonlySet<number | null> = new Set([TOO_MANY_REQUESTS, 502, 504]);
 /** Max pause that one reply can impose on an endpoint, in milliseconds. */
 const MAX_PAUSE_MS = 3_600_000;
-/** Statuses whose `Retry-After` is obeyed. */
+/** HTTP statuses of replies whose `Retry-After` header is respected. */
 const OBEYS_RETRY_AFTER: ReadonlySet<number | null> = new Set([429, 503]);
 
 /**
  * Decides what happens to a delivery after an attempt.
  * @param attempt number of the attempt, counted from 1
- * @param now milliseconds since 1970, for a `Retry-After` that is a date
+ * @param now current time in milliseconds since 1970; needed if `Retry-After` is a date
  */
 export function decideNextStep(
   policy: RetryPolicy,
@@ -72,9 +75,10 @@ export function decideNextStep(
 }
 
 /**
- * Returns how an outcome throttles the endpoint. The statuses 429, 502 and 504 mean overload. The `Retry-After` of a
- * 429 pauses all deliveries to the endpoint, for one hour at most: one wrong reply must not stop them for a day.
- * @param now milliseconds since 1970
+ * Returns how an attempt's outcome slows down further requests to the endpoint. The statuses 429, 502 and 504 mean
+ * overload. The `Retry-After` of a 429 reply pauses all deliveries to the endpoint, for one hour at most, so that one
+ * wrong reply cannot stop them for a day.
+ * @param now current time in milliseconds since 1970
  */
 export function throttlingOf(outcome: AttemptOutcome, now: number): Throttling {
   const { statusCode } = outcome;
@@ -82,7 +86,7 @@ export function throttlingOf(outcome: AttemptOutcome, now: number): Throttling {
   return { slowsDown: OVERLOADED.has(statusCode), pauseMs: Math.min(asked, MAX_PAUSE_MS) };
 }
 
-/** Returns the wait that the reply's `Retry-After` asks for, in milliseconds, or 0 without that header. */
+/** Returns the wait that the reply's `Retry-After` header requests, in milliseconds, or 0 without that header. */
 function retryAfterMs({ retryAfter }: AttemptOutcome, now: number): number {
   return parseRetryAfter(retryAfter ?? undefined, now) ?? 0;
 }

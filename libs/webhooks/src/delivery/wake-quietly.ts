@@ -1,7 +1,10 @@
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
-/** Wakes an endpoint for stored deliveries. Only logs a failure, because the reconciler replaces a lost hint. */
+/**
+ * Wakes a worker for an endpoint whose deliveries were stored. If that fails, only logs the failure: the deliveries
+ * stay due, and a periodic task wakes a worker later.
+ */
 export async function wakeQuietly(
   jobs: DeliveryJobs,
   logger: Logger,

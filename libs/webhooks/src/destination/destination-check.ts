@@ -3,10 +3,12 @@ import { withDeadline } from '#platform';
 import { type DestinationGuard, hostOf, isLocalhost, refusalError } from './destination-guard.js';
 import type { Resolver } from './resolver.js';
 
-/** Timeout of resolving a name, in milliseconds. */
+/** Timeout of resolving a host name, in milliseconds. */
 const RESOLVE_TIMEOUT_MS = 3_000;
 
-/** Checks the URL of a new or changed endpoint. Each connection checks the address that it really reaches, too. */
+/**
+ * Checks the URL of a new or changed webhook. Later, each connection also checks the IP address that it really reaches.
+ */
 export class DestinationCheck {
   constructor(
     private readonly guard: DestinationGuard,
@@ -14,8 +16,8 @@ export class DestinationCheck {
   ) {}
 
   /**
-   * Returns the URL in normalized form. Accepts an unresolvable name only for `https://`.
-   * @throws {DestinationRefusedError}
+   * Returns the URL in normalized form. A host name that does not resolve now is accepted only with `https://`.
+   * @throws {DestinationRefusedError} if webhooks must not use this URL
    */
   async check(text: string): Promise<string> {
     const url = this.guard.parse(text);
@@ -34,7 +36,8 @@ export class DestinationCheck {
     try {
       return await withDeadline(this.resolve(host), RESOLVE_TIMEOUT_MS, `resolving ${host}`);
     } catch {
-      // A name that cannot be resolved now is checked again by each connection.
+      // A host name that does not resolve now is accepted here, because each connection resolves and checks the name
+      // again.
       return isLocalhost(host) ? ['127.0.0.1'] : [];
     }
   }

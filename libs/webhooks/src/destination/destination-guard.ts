@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js';
 import type { Network } from '#platform';
 import { DestinationRefusedError } from '../endpoint/endpoint.js';
 
+/** A parsed IPv4 or IPv6 address. */
 export type Address = ReturnType<typeof ipaddr.process>;
 
 const MAX_URL_LENGTH = 2_048;
@@ -11,8 +12,8 @@ const REMEDY = 'to allow your own subscriber, add its network to WEBHOOK_ALLOW_N
 /** The public IPv6 addresses. All other addresses are local, reserved or unassigned. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 /**
- * IPv6 prefixes of translators and tunnels that lead to an IPv4 address. `at` lists the byte offsets at which the IPv6
- * address contains an IPv4 address. `inverted` is true if its bits are inverted.
+ * IPv6 prefixes for translation and tunnels (NAT64, 6to4, Teredo), whose addresses contain IPv4 addresses. `at`: byte
+ * offsets of the IPv4 addresses. `inverted`: true if the bits of the IPv4 address are inverted.
  */
 const EMBEDDINGS: readonly { network: Network; at: readonly number[]; inverted: boolean }[] = [
   { network: ipaddr.parseCIDR('64:ff9b::/96'), at: [12], inverted: false },
@@ -20,19 +21,19 @@ const EMBEDDINGS: readonly { network: Network; at: readonly number[]; inverted: 
   { network: ipaddr.parseCIDR('2001::/32'), at: [4], inverted: false },
   { network: ipaddr.parseCIDR('2001::/32'), at: [12], inverted: true },
 ];
-/** Metadata services at public addresses: that of Azure's virtual machines. */
+/** Public addresses at which cloud providers run internal metadata services. 168.63.129.16 is that of Azure. */
 const METADATA: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**
- * Decides which URLs and addresses a webhook may have, without resolving names. `https://` may reach every public
- * address. Private addresses and `http://` need an allowed network.
+ * Decides which URLs and IP addresses webhooks may use. Does not resolve names. All public addresses are allowed with
+ * `https://`. Private addresses and `http://` are allowed only for networks in WEBHOOK_ALLOW_NETWORKS.
  */
 export class DestinationGuard {
   constructor(private readonly allowed: readonly Network[]) {}
 
   /**
-   * Parses a text and returns its URL if the form is valid for a webhook.
-   * @throws {DestinationRefusedError}
+   * Parses the URL of a webhook. Checks its form, but not its address.
+   * @throws {DestinationRefusedError} if the form is invalid for a webhook
    */
   parse(text: string): URL {
     if (text.length > MAX_URL_LENGTH)
@@ -58,8 +59,8 @@ export class DestinationGuard {
   }
 
   /**
-   * Returns why the URL's scheme must not be used for an address, or undefined if the address is allowed. Refuses
-   * invalid addresses. Judges an IPv6 address that embeds an IPv4 address by the embedded address.
+   * Returns why a URL with this scheme must not lead to this address, or undefined if it may. Rejects a text that is
+   * not an IP address. If an IPv6 address contains an IPv4 address, the IPv4 address decides.
    */
   refusal(protocol: string, address: string): string | undefined {
     const parsed = parseAddress(address);
@@ -72,8 +73,8 @@ export class DestinationGuard {
   }
 
   /**
-   * Checks all addresses of a destination. One forbidden address refuses the destination.
-   * @throws {DestinationRefusedError}
+   * Checks all IP addresses to which a URL's host name resolves. One forbidden address is enough to reject the URL.
+   * @throws {DestinationRefusedError} if an address is forbidden
    */
   check(url: Pick<URL, 'protocol' | 'hostname'>, addresses: readonly string[]): void {
     for (const address of addresses) {
@@ -97,7 +98,7 @@ export function isLocalhost(name: string): boolean {
   return /(^|\.)localhost(\.localdomain)?$/i.test(name);
 }
 
-/** Returns the error for a refused URL or address. */
+/** Returns the error for a URL or address that webhooks must not use. */
 export function refusalError(reason: string): DestinationRefusedError {
   return new DestinationRefusedError(`The webhook's URL is refused: ${reason}.`);
 }

@@ -1,12 +1,14 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 
-/** Min time between two checks for a changed file, in milliseconds. */
+/** Min time between two checks whether the hosts file has changed, in milliseconds. */
 const CHECK_INTERVAL_MS = 5_000;
-/** Max size of a file that is read. Larger files are ignored. */
+/** Max size of the hosts file, in bytes. A larger file is ignored. */
 const MAX_BYTES = 1_000_000;
 
-/** Looks names up in this machine's hosts file. Rereads the file when it changes. Treats a missing file as empty. */
+/**
+ * Looks up names in this machine's hosts file. Reads the file again when it changes. Treats a missing file as empty.
+ */
 export class HostsFile {
   private names: ReadonlyMap<string, readonly string[]> = new Map();
   private version = '';
@@ -14,7 +16,7 @@ export class HostsFile {
 
   constructor(private readonly path = '/etc/hosts') {}
 
-  /** Returns the addresses of a name in the order of the file, or an empty list for an unknown name. */
+  /** Returns the IP addresses of a name in the order of the file, or an empty list for an unknown name. */
   async addressesOf(hostname: string): Promise<readonly string[]> {
     if (performance.now() - this.checkedAt > CHECK_INTERVAL_MS) {
       this.checkedAt = performance.now();
@@ -31,14 +33,14 @@ export class HostsFile {
       this.names = size > MAX_BYTES ? new Map() : parseHosts(await readFile(this.path, 'utf8'));
       this.version = version;
     } catch {
-      // The file is missing or unreadable, so the caller asks DNS.
+      // The file is missing or unreadable. With no names from it, the caller asks DNS.
       this.names = new Map();
       this.version = '';
     }
   }
 }
 
-/** Parses lines of an address followed by its names. `#` starts a comment. */
+/** Parses the text of a hosts file. Each line consists of an IP address and its names. `#` starts a comment. */
 export function parseHosts(text: string): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const line of text.split('\n')) {

@@ -8,17 +8,19 @@ import { readExcerpt } from './http-excerpt.js';
 import { OriginCache } from './http-origin-cache.js';
 import type { Resolver } from './resolver.js';
 
-/** Max origins with an open connection pool. */
+/** Max number of origins (scheme, host and port) with an open connection pool. */
 const MAX_ORIGINS = 256;
+/** Time after which an unused connection is closed, in milliseconds. */
 const IDLE_TIMEOUT_MS = 4_000;
-/** Max age of a connection, in milliseconds, so that changed addresses of a name are found and checked. */
+/** Max age of a connection, in milliseconds. A new connection resolves the host name and checks its addresses again. */
 const MAX_CONNECTION_AGE_MS = 60_000;
+/** Max size of the headers of a reply, in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 
 /**
- * Implements {@link DeliveryClient} with undici. Follows no redirects, ignores proxies from the environment, and always
- * verifies certificates. Each new connection resolves its name, and all addresses of the name must be allowed. The
- * address of the connected peer is checked again before the first byte is written.
+ * Implements {@link DeliveryClient} with undici. Follows no redirects, ignores proxy settings in environment variables,
+ * and always verifies certificates. Each new connection resolves the host name, and fails if one of the addresses is
+ * forbidden. The address of the connected peer is checked again before anything is sent.
  */
 export class HttpDeliveryClient implements DeliveryClient {
   private readonly pools = new OriginCache<Pool>(MAX_ORIGINS, (origin) => this.open(origin));
@@ -26,7 +28,7 @@ export class HttpDeliveryClient implements DeliveryClient {
   constructor(
     private readonly guard: DestinationGuard,
     private readonly resolve: Resolver,
-    /** Timeout of the whole exchange, from resolving the name to the end of the reply's body, in milliseconds. */
+    /** Timeout of a whole request, from resolving the host name to the end of the reply's body, in milliseconds. */
     private readonly timeoutMs: number,
   ) {}
 
@@ -81,7 +83,7 @@ export class HttpDeliveryClient implements DeliveryClient {
       keepAliveTimeout: IDLE_TIMEOUT_MS,
       keepAliveMaxTimeout: IDLE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // The timeout of the whole exchange replaces these two.
+      // These two timeouts are off, because `timeoutMs` limits the whole request.
       headersTimeout: 0,
       bodyTimeout: 0,
     });

@@ -1,6 +1,6 @@
 const MAX_LENGTH = 300;
 
-/** Describes in one line why an exchange failed, for the delivery's record. */
+/** Describes in one line why a request failed, for the record of the delivery. */
 export function describeFailure(error: unknown): string {
   const cause = innermost(error);
   if (!(cause instanceof Error)) return String(cause).slice(0, MAX_LENGTH);
@@ -9,7 +9,7 @@ export function describeFailure(error: unknown): string {
   return (text === '' ? cause.name : text).slice(0, MAX_LENGTH);
 }
 
-/** Returns the first error of an aggregate, which has one error per address that failed. */
+/** Returns the first error of an AggregateError, which contains one error for each address that was tried. */
 function innermost(error: unknown): unknown {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0] as unknown;
   return error;

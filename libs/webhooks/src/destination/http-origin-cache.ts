@@ -4,10 +4,14 @@ interface Closable {
   destroy(): Promise<void>;
 }
 
-/** LRU cache of one connection pool per origin. An evicted pool finishes its requests, then closes. */
+/**
+ * LRU cache of connection pools, one per origin (scheme, host and port). A pool that is evicted finishes its requests,
+ * then closes.
+ */
 export class OriginCache<T extends Closable> {
-  /** The pools by origin, least recently used first. */
+  /** The connection pools by origin, least recently used first. */
   private readonly pools = new Map<string, T>();
+  /** Evicted pools that have not closed yet, each with a promise that resolves when the pool is closed. */
   private readonly closing = new Map<T, Promise<void>>();
 
   constructor(
@@ -15,7 +19,7 @@ export class OriginCache<T extends Closable> {
     private readonly open: (origin: string) => T,
   ) {}
 
-  /** Returns the pool of an origin, and opens it if necessary. */
+  /** Returns the connection pool of an origin. Opens the pool if necessary. */
   get(origin: string): T {
     const pool = this.pools.get(origin) ?? this.open(origin);
     this.pools.delete(origin);
@@ -28,7 +32,7 @@ export class OriginCache<T extends Closable> {
     return pool;
   }
 
-  /** Destroys all pools and aborts their requests. */
+  /** Closes all connection pools at once and aborts their requests. */
   async close(): Promise<void> {
     const all = [...this.pools.values(), ...this.closing.keys()];
     this.pools.clear();
@@ -39,7 +43,7 @@ export class OriginCache<T extends Closable> {
   private evict(pool: T): void {
     const closed = pool
       .close()
-      // A pool that cannot be closed gracefully is destroyed.
+      // If the pool cannot be closed gracefully, destroy it.
       .catch(() => pool.destroy())
       .finally(() => this.closing.delete(pool));
     this.closing.set(pool, closed);

@@ -3,30 +3,35 @@ import { bulkhead } from 'cockatiel';
 import { withDeadline } from '#platform';
 import { HostsFile } from './hosts-file.js';
 
-/** Returns all addresses of a name, at least one. Rejects if the name has no address. */
+/** Returns all IP addresses of a host name, at least one. Rejects if the name has no address. */
 export type Resolver = (hostname: string) => Promise<string[]>;
 
 /** Timeout of the first query to a DNS server, in milliseconds. Each later query waits twice as long. */
 const DNS_TRY_MS = 1_000;
+/** Max number of queries to a DNS server for one name. */
 const DNS_TRIES = 3;
-/** Timeout of resolving a name in all, in milliseconds. */
+/** Timeout of resolving a host name from all sources together, in milliseconds. */
 const NAME_TIMEOUT_MS = 8_000;
-/** Max names that are resolved concurrently. */
+/** Max host names that are resolved concurrently. */
 const MAX_NAMES = 1_000;
-/** Max concurrent lookups by the operating system. Each blocks one of four threads that files and ciphers need too. */
+/**
+ * Max concurrent lookups of host names by the operating system. Each lookup blocks one of Node's four worker threads,
+ * which file access and encryption need, too.
+ */
 const MAX_SYSTEM_LOOKUPS = 2;
 
+/** Settings of {@link systemResolver}. */
 export interface ResolverSettings {
   /** DNS servers as `address:port`. Default: the servers of the system. */
   servers?: readonly string[];
-  /** Path of the hosts file. */
+  /** Path of the hosts file. Default: `/etc/hosts`. */
   hostsFile?: string;
 }
 
 /**
- * Returns a resolver that asks the hosts file, then DNS, then the operating system, which knows search domains and
- * other sources. DNS queries occupy no thread of the process, so a hanging DNS server delays nothing else. Concurrent
- * calls for the same name share one answer.
+ * Returns a resolver of host names. It asks the hosts file, then DNS, then the operating system, which knows search
+ * domains and other sources. DNS queries block no thread, so a hanging DNS server delays nothing else. Concurrent calls
+ * for the same name share one answer.
  */
 export function systemResolver({ servers, hostsFile }: ResolverSettings = {}): Resolver {
   const hosts = new HostsFile(hostsFile);
@@ -57,7 +62,9 @@ export function systemResolver({ servers, hostsFile }: ResolverSettings = {}): R
   };
 }
 
-/** DNS errors after which the operating system is asked: DNS has no such name or address, or no server runs. */
+/**
+ * DNS error codes after which the operating system is asked: DNS does not know the name, or no DNS server is running.
+ */
 const SYSTEM_MAY_KNOW: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ECONNREFUSED']);
 
 function systemMayKnow(error: unknown): boolean {

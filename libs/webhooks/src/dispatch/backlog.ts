@@ -4,12 +4,15 @@ import { matchesFilter } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { positionAfter, positionBefore, readFromOldestEvent } from './log-window.js';
 
-/** Max pages of the log that one call reads. A later call continues. */
+/** Max pages of the event log that one call reads. The next call continues. */
 const MAX_PAGES = 10;
-/** Min size of a page, since most of its events may not match the endpoint's filter. */
+/** Min number of events per page, because most of the events may not match the endpoint's filter. */
 const MIN_PAGE_SIZE = 20;
 
-/** Creates the deliveries for which an endpoint's backlog had no room, in the order of the log. */
+/**
+ * Creates the deliveries that an endpoint did not get before, because too many of its deliveries were pending (a full
+ * backlog). Keeps the order of the event log.
+ */
 export class Backlog {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
@@ -17,7 +20,10 @@ export class Backlog {
     private readonly log: Pick<EventLog, 'read' | 'end'>,
   ) {}
 
-  /** Fills the backlog as far as it has room. Concurrent calls neither duplicate nor skip a delivery. */
+  /**
+   * Creates such deliveries until the endpoint has the maximum number of pending deliveries. Concurrent calls neither
+   * duplicate nor skip a delivery.
+   */
   async refill(account: string, endpointId: string): Promise<void> {
     const { epoch } = await this.log.end(account);
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
@@ -26,14 +32,16 @@ export class Backlog {
     }
   }
 
-  /** Creates the deliveries of one page of the log. Returns false if nothing more can be done now. */
+  /**
+   * Creates the deliveries for the events of one page of the event log. Returns false if no more can be created now.
+   */
   private async refillPage(
     account: string,
     endpointId: string,
     epoch: string,
     { from, to, room }: PendingStretch,
   ): Promise<boolean> {
-    // Read for each page, because the endpoint's filter can change meanwhile.
+    // Read the endpoint for each page, because its filter can change meanwhile.
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return false;
     const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MAX_REFILLED);
@@ -45,7 +53,7 @@ export class Backlog {
     );
     const here = events.filter(({ position }) => !isBefore(to, position));
     const last = here.at(-1);
-    // A short page means that the log holds no more events of the stretch.
+    // If the page is short, the event log contains no more events of this range.
     const next = last === undefined || here.length < limit ? positionAfter(to) : positionAfter(last.position);
     const deliveries = here
       .filter((event) => matchesFilter(endpoint, event))

@@ -19,9 +19,9 @@ export class Dispatcher {
   }
 
   /**
-   * Stores the deliveries of the events. The caller may acknowledge the events afterwards. A repeated call with the
+   * Stores the deliveries of the events. Afterwards, the caller may acknowledge the events. A repeated call with the
    * same events skips existing deliveries.
-   * @param reader lease under which the events were read, if any
+   * @param reader lease under which the events were read from the event log, if any
    * @throws {ReaderLeaseLostError} if the lease belongs to another process
    */
   async dispatch(account: string, events: readonly LoggedEvent[], reader?: ReaderLease): Promise<void> {
@@ -39,7 +39,7 @@ export class Dispatcher {
         [...waiting].filter((id) => enabled.has(id)),
       );
     } catch (error) {
-      // The reconciler wakes the endpoints later, because the deliveries are stored.
+      // The deliveries are stored and due. A periodic task wakes workers for them later.
       this.logger.warn({ account, err: error }, 'delivery.hint_lost');
     }
   }

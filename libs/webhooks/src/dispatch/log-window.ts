@@ -7,6 +7,7 @@ import {
   type LoggedEvent,
 } from '#events';
 
+/** Max number of events per page. */
 const PAGE_SIZE = 500;
 
 /** A span of time in milliseconds since 1970. `since` is inclusive, `until` is exclusive. */
@@ -15,7 +16,10 @@ export interface TimeWindow {
   until: number;
 }
 
-/** Yields the events of a window page by page, oldest first, up to the log's end at the time of the call. */
+/**
+ * Yields the events of a time window page by page, oldest first. Events that are recorded after the call are not
+ * included.
+ */
 export async function* eventsIn(
   log: Pick<EventLog, 'read' | 'end'>,
   account: string,
@@ -35,7 +39,10 @@ export async function* eventsIn(
   }
 }
 
-/** Reads a page of the log. Continues at the oldest kept event if the log was trimmed beyond the cursor. */
+/**
+ * Reads a page of the event log. If events after the cursor were already removed, continues with the oldest event that
+ * is left.
+ */
 export async function readFromOldestEvent(
   log: Pick<EventLog, 'read'>,
   account: string,
@@ -50,24 +57,24 @@ export async function readFromOldestEvent(
   }
 }
 
-/** Greatest second part of a position. */
+/** Greatest value of the counter in a position of the event log. */
 const MAX_COUNTER = '18446744073709551615';
 
 /**
- * Returns the greatest position before a time. A position starts with the milliseconds of its event by Redis' clock,
- * followed by a counter.
+ * Returns the greatest possible position in the event log before a time. A position consists of the time of its event
+ * in milliseconds by Redis' clock, and a counter.
  */
 function lastPositionBefore(time: number): string {
   return `${Math.min(time, Number.MAX_SAFE_INTEGER) - 1}-${MAX_COUNTER}`;
 }
 
-/** Returns the greatest position before the given position. */
+/** Returns the greatest possible position in the event log before the given position. */
 export function positionBefore(position: string): string {
   const { ms, n } = partsOf(position);
   return n > 0n ? `${ms}-${n - 1n}` : `${ms - 1n}-${MAX_COUNTER}`;
 }
 
-/** Returns the least position after the given position. */
+/** Returns the smallest possible position in the event log after the given position. */
 export function positionAfter(position: string): string {
   const { ms, n } = partsOf(position);
   return `${ms}-${n + 1n}`;

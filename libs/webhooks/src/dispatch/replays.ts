@@ -8,22 +8,22 @@ import { wakeQuietly } from '../delivery/wake-quietly.js';
 import { eventsIn, type TimeWindow } from './log-window.js';
 import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
-/** Max events that one replay reads, which bounds the duration of the request. */
+/** Max events that one replay reads, so that the request does not take too long. */
 const MAX_EVENTS = 50_000;
 
-/** Selects the events to replay. */
+/** Selects the events to deliver again in a replay. */
 export interface ReplayRequest extends TimeWindow {
   /** Event types and patterns to replay. Default: all types that the endpoint's filter matches. */
   eventTypes?: readonly EventTypePattern[];
   scope: ReplayScope;
 }
 
-/** Thrown if the window holds too many events for one replay. Nothing was replayed. */
+/** Thrown if the time window contains too many events for one replay. No event was replayed. */
 export class ReplayTooLargeError extends Error {
   constructor(
     /** Max number of events of one replay. */
     readonly maxEvents: number,
-    /** Value of `until` with which the window is small enough: ISO 8601. */
+    /** Latest value of `until` for which the time window is small enough: ISO 8601. */
     readonly maxUntil: string,
   ) {
     super(`The window holds more than ${maxEvents} events.`);
@@ -32,8 +32,8 @@ export class ReplayTooLargeError extends Error {
 }
 
 /**
- * Replays past events to an endpoint. An interrupted replay can be repeated: a delivery that is already pending is not
- * duplicated.
+ * Delivers past events to an endpoint (a replay). A replay that was interrupted can be repeated: an event whose
+ * delivery is already pending gets no second delivery.
  */
 export class Replays {
   constructor(
@@ -49,7 +49,7 @@ export class Replays {
    * Makes the deliveries of the selected events pending and due now. Returns their number, or undefined if the endpoint
    * does not exist.
    * @throws {WebhookConflictError} if the endpoint is disabled
-   * @throws {ReplayTooLargeError} if the window holds too many events
+   * @throws {ReplayTooLargeError} if the time window contains too many events
    */
   async start(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
     const endpoint = await this.endpoints.find(account, id);
@@ -68,7 +68,7 @@ export class Replays {
     return count;
   }
 
-  /** Checks the size of the window before the replay starts, since a partial replay would look complete. */
+  /** Checks the number of events before the replay starts, because a replay that stops halfway would look complete. */
   private async checkSize(account: string, window: TimeWindow): Promise<void> {
     let seen = 0;
     for await (const events of eventsIn(this.log, account, window)) {

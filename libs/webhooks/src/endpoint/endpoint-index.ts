@@ -5,7 +5,8 @@ import type { Endpoint } from './endpoint.js';
 export type EndpointFilter = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
 
 /**
- * Returns true if an event is for an endpoint. A `webhook.test` is for the endpoint that it names, despite any filter.
+ * Returns true if an event must be delivered to an endpoint. A `webhook.test` event is for the endpoint that it names,
+ * whatever the filter.
  */
 export function matchesFilter(endpoint: EndpointFilter, event: LoggedEvent): boolean {
   if (event.type === 'webhook.test') return testedEndpoint(event) === endpoint.id;
@@ -16,7 +17,10 @@ export function matchesFilter(endpoint: EndpointFilter, event: LoggedEvent): boo
   return contactIds === null || (event.contactId !== undefined && contactIds.includes(event.contactId));
 }
 
-/** Finds the endpoints that want an event, as {@link matchesFilter} says, without testing each endpoint. */
+/**
+ * Finds the endpoints that an event must be delivered to. The result is the same as with {@link matchesFilter}, but not
+ * every endpoint is tested.
+ */
 export class EndpointIndex {
   private readonly ids: ReadonlySet<string>;
   private readonly typesOf = new Map<string, ReadonlySet<EventType>>();
@@ -36,7 +40,7 @@ export class EndpointIndex {
     }
   }
 
-  /** Returns the ids of the endpoints that want an event. */
+  /** Returns the ids of the endpoints that the event must be delivered to. */
   matching(event: LoggedEvent): string[] {
     if (event.type === 'webhook.test') {
       const tested = testedEndpoint(event);

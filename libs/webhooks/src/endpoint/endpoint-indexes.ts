@@ -1,31 +1,41 @@
 import { EndpointIndex } from './endpoint-index.js';
 import type { EndpointStore } from './endpoint-store.js';
 
-/** Max number of cached accounts. */
+/** Max number of accounts whose endpoints are cached. */
 const MAX_ACCOUNTS = 500;
-/** Max age of a cached index, in milliseconds. Older builds do not count all changes in the revision. */
+/**
+ * Max age of a cached index, in milliseconds. Older versions of the software change endpoints without a new revision.
+ */
 const MAX_AGE_MS = 60_000;
 
 /** The cached endpoints of one account. */
 interface CachedIndex {
   revision: string;
-  /** Time of reading by `performance.now()`, in milliseconds. */
+  /** Time at which the endpoints were read, by `performance.now()`, in milliseconds. */
   readAt: number;
+  /** Finds the endpoints for an event, including disabled endpoints. */
   index: EndpointIndex;
   /** Ids of the enabled endpoints. */
   enabled: ReadonlySet<string>;
 }
 
-/** LRU cache of the endpoint indexes of accounts. Rereads an index after each change of the account's endpoints. */
+/**
+ * LRU cache with one {@link EndpointIndex} per account. Reads the endpoints again after each change of the account's
+ * endpoints.
+ */
 export class EndpointIndexes {
-  /** By account, least recently used first. */
+  /** The cached indexes by account, least recently used first. */
   private readonly cache = new Map<string, CachedIndex>();
 
   constructor(private readonly endpoints: Pick<EndpointStore, 'list' | 'revision'>) {}
 
-  /** Returns the index of an account and the ids of its enabled endpoints. Includes every change before the call. */
+  /**
+   * Returns the index of an account and the ids of its enabled endpoints. The result includes every change that was
+   * made before the call.
+   */
   async get(account: string): Promise<{ index: EndpointIndex; enabled: ReadonlySet<string> }> {
-    // The revision is read before the list, so that a change between the two causes a second read, not a stale index.
+    // Read the revision before the list. If an endpoint changes between the two, the next call then reads the list
+    // again.
     const revision = await this.endpoints.revision(account);
     const earlier = this.cache.get(account);
     this.cache.delete(account);
@@ -41,7 +51,7 @@ export class EndpointIndexes {
 
   private async read(account: string, revision: string): Promise<CachedIndex> {
     const readAt = performance.now();
-    // Includes disabled endpoints, because the store records their gaps.
+    // Include disabled endpoints, because the store records which events they miss.
     const endpoints = await this.endpoints.list(account);
     const enabled = new Set(endpoints.filter((endpoint) => endpoint.enabled).map(({ id }) => id));
     return { revision, readAt, index: new EndpointIndex(endpoints), enabled };

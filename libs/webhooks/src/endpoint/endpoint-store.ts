@@ -1,13 +1,13 @@
 import type { StoredEndpoint } from './stored-endpoint.js';
 
-/** Max endpoints of one account, since they are listed without pages and each event is compared with all filters. */
+/** Max endpoints of one account. They are listed without pages, and each event is compared with all their filters. */
 export const MAX_ENDPOINTS_PER_ACCOUNT = 1_000;
-/** Max total size of one account's contact filters, in bytes, since every worker keeps them in memory. */
+/** Max total size of one account's contact filters (`contactIds`), in bytes. Every worker keeps them in memory. */
 export const MAX_FILTER_BYTES_PER_ACCOUNT = 1024 * 1024;
-/** Max size of one endpoint's contact filter, in bytes. */
+/** Max size of one endpoint's contact filter (`contactIds`), in bytes. */
 export const MAX_FILTER_BYTES = 64 * 1024;
 
-/** Returns the size of an endpoint's contact filter, in bytes. */
+/** Returns the size of an endpoint's contact filter (`contactIds`), in bytes. */
 export function filterBytes(contactIds: readonly string[] | null): number {
   return (contactIds ?? []).reduce((sum, id) => sum + Buffer.byteLength(id), 0);
 }
@@ -16,21 +16,25 @@ export function filterBytes(contactIds: readonly string[] | null): number {
 export interface EndpointStore {
   /**
    * Stores a new endpoint.
-   * @throws {WebhookConflictError} if the account has too many endpoints, or its filters are too large in all
+   * @throws {WebhookConflictError} if the account has too many endpoints, or if the total size of its filters is too
+   * large
    */
   add(account: string, endpoint: StoredEndpoint): Promise<void>;
   /** Returns all endpoints of an account. */
   list(account: string): Promise<StoredEndpoint[]>;
-  /** Returns a text that differs after each change of the account's endpoints. */
+  /** Returns a text that changes with each change of the account's endpoints. */
   revision(account: string): Promise<string>;
   /** Returns an endpoint, or undefined if the endpoint does not exist. */
   find(account: string, id: string): Promise<StoredEndpoint | undefined>;
-  /** Removes an endpoint. Returns false if the endpoint did not exist. A reconciliation ends its pending deliveries. */
+  /**
+   * Removes an endpoint. Returns false if the endpoint did not exist. A periodic task later ends its pending
+   * deliveries.
+   */
   remove(account: string, id: string): Promise<boolean>;
   /**
-   * Replaces an endpoint by the result of `change`. Returns the new endpoint, or undefined if the endpoint does not
-   * exist. Calls `change` again if the endpoint was changed concurrently, so no change is lost.
-   * @throws {WebhookConflictError} if the account's filters are too large in all
+   * Replaces an endpoint with the result of `change`. Returns the new endpoint, or undefined if the endpoint does not
+   * exist. Calls `change` again if another process changed the endpoint meanwhile, so that no change is lost.
+   * @throws {WebhookConflictError} if the total size of the account's filters would be too large
    */
   change(
     account: string,
@@ -38,7 +42,8 @@ export interface EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined>;
   /**
-   * Replaces an endpoint like `change`, for a new encoding of the same content. The endpoint's revision stays the same.
+   * Replaces an endpoint like `change`, but keeps the revision. Used to store the same content in another form, for
+   * example encrypted with another key.
    */
   rewrite(
     account: string,
@@ -46,8 +51,9 @@ export interface EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined>;
   /**
-   * Disables an endpoint and records `webhook.disabled` atomically. Returns false if the endpoint is not enabled.
-   * @param url URL that caused the disabling; returns false if the endpoint's URL has changed since
+   * Disables an endpoint and records the event `webhook.disabled`, in one atomic step. Returns false if the endpoint
+   * was not enabled.
+   * @param url URL whose attempts failed; if the endpoint has another URL now, does nothing and returns false
    */
   disable(account: string, id: string, reason: string, url?: string): Promise<boolean>;
 }

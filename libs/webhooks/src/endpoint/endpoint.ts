@@ -8,7 +8,7 @@ export interface NewEndpoint {
   /** Ids of the contacts whose events are delivered. Default: all events. */
   contactIds?: readonly string[];
   description?: string;
-  /** Own headers, sent with every attempt in addition to the standard headers. */
+  /** Additional headers for every attempt, besides the headers that Tidings sets. */
   headers?: Readonly<Record<string, string>>;
   /** Max requests in flight over all workers. Default: WEBHOOK_MAX_CONCURRENCY. */
   maxConcurrency?: number;
@@ -20,7 +20,7 @@ export interface NewEndpoint {
   enabled?: boolean;
 }
 
-/** Changes of an endpoint. An absent property stays as it is. Null restores the default. */
+/** Changes of a webhook. A property that is absent stays unchanged. Null restores the default. */
 export interface EndpointChanges {
   url?: string;
   eventTypes?: readonly EventTypePattern[] | null;
@@ -34,9 +34,9 @@ export interface EndpointChanges {
   enabled?: boolean;
 }
 
-/** A webhook: a subscriber's URL with its filter and pace. */
+/** A webhook: a subscriber's URL, with its event filter and its limits. */
 export interface Endpoint {
-  /** `whk_…` */
+  /** Id of the webhook; starts with `whk_`. */
   id: string;
   url: string;
   eventTypes: readonly EventTypePattern[] | null;
@@ -47,7 +47,7 @@ export interface Endpoint {
   rateLimitPerSecond: number | null;
   ordered: boolean;
   enabled: boolean;
-  /** Why the product disabled the endpoint, or null. */
+  /** Why Tidings disabled the webhook, or null. */
   disabledReason: string | null;
   /** ISO 8601. */
   createdAt: string;
@@ -55,7 +55,7 @@ export interface Endpoint {
   updatedAt: string;
 }
 
-/** Thrown for a URL or address that webhooks must not reach. The message names the reason and the remedy. */
+/** Thrown if webhooks must not use a URL or address. The message says why, and what to do about it. */
 export class DestinationRefusedError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -66,15 +66,18 @@ export class DestinationRefusedError extends Error {
 /** Creates, reads, changes and removes endpoints. */
 export interface EndpointRegistry {
   /**
-   * Creates an endpoint. Returns the endpoint and its signing secret, `whsec_…`.
+   * Creates an endpoint. Returns the endpoint and its signing secret, which starts with `whsec_`.
    * @throws {DestinationRefusedError} if the URL is forbidden
    */
   create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }>;
+  /** Returns all endpoints of an account, oldest first. */
   list(account: string): Promise<Endpoint[]>;
+  /** Returns an endpoint, or undefined if the endpoint does not exist. */
   find(account: string, id: string): Promise<Endpoint | undefined>;
   /**
-   * Changes an endpoint. Returns the changed endpoint, or undefined if the endpoint does not exist. An enabled endpoint
-   * receives the events after the change. Disabling an endpoint ends its pending deliveries.
+   * Changes an endpoint. Returns the changed endpoint, or undefined if the endpoint does not exist. An endpoint that
+   * becomes enabled receives only the events that are recorded after the change. Disabling an endpoint ends its pending
+   * deliveries.
    * @throws {DestinationRefusedError} if the new URL is forbidden
    */
   change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined>;

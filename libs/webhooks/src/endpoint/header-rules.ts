@@ -1,4 +1,4 @@
-/** Max number of an endpoint's own headers. */
+/** Max number of additional headers that can be configured for a webhook. */
 export const MAX_HEADERS = 20;
 const MAX_NAME_LENGTH = 100;
 const MAX_VALUE_LENGTH = 1_024;
@@ -6,13 +6,13 @@ const MAX_VALUE_LENGTH = 1_024;
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const PRINTABLE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Headers that the product sets: those of Standard Webhooks, of the request's framing, and of the connection. */
+/** Headers that callers cannot configure, because Tidings or its HTTP client sets them. */
 const RESERVED =
   /^(?:webhook-.*|content-.*|proxy-.*|host|user-agent|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
 
 /**
- * Returns what is wrong with an endpoint's own headers, or undefined if they are valid. The text continues a sentence
- * that starts with the field's name, `headers`.
+ * Returns what is wrong with the headers configured for a webhook, or undefined if they are valid. The text continues a
+ * sentence that starts with the field's name, `headers`.
  */
 export function headersError(headers: unknown): string | undefined {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {

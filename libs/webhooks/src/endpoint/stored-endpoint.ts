@@ -1,27 +1,33 @@
 import type { SecretBox } from '#accounts';
 import type { Endpoint } from './endpoint.js';
 
-/** A signing secret as stored. */
+/** A webhook's signing secret in its stored, encrypted form. */
 export interface StoredSecret {
-  /** The secret, encrypted by a SecretBox with the endpoint's id as context. */
+  /** The secret, encrypted by a `SecretBox` with the endpoint's id as context. */
   sealed: string;
-  /** When the secret stops signing, in milliseconds since 1970, or null if it does not expire. */
+  /** Time at which the secret stops signing, in milliseconds since 1970, or null if the secret does not expire. */
   expiresAt: number | null;
 }
 
 /** An endpoint as stored, with properties that callers do not see. */
 export interface StoredEndpoint extends Omit<Endpoint, 'headers'> {
   secrets: readonly StoredSecret[];
-  /** The endpoint's own headers as encrypted JSON, since they may hold credentials. Null without own headers. */
+  /**
+   * The headers configured for the endpoint, as encrypted JSON because they may contain credentials. Null if there are
+   * none.
+   */
   sealedHeaders: string | null;
-  /** Number of changes of the endpoint. Becomes the revision of events about the endpoint. */
+  /** Number of changes of the endpoint. Events about the endpoint have this number as their revision. */
   revision: number;
 }
 
-/** The properties of an endpoint that a delivery needs. */
+/** The properties of an endpoint that are needed to deliver events. */
 export type DeliveryTarget = Omit<StoredEndpoint, 'eventTypes' | 'contactIds' | 'description'>;
 
-/** Returns the endpoint as shown in events. Omits its own headers, because other webhooks receive these events. */
+/**
+ * Returns the endpoint in the form that events contain. Leaves out its configured headers, because other webhooks
+ * receive these events.
+ */
 export function publicEndpoint(stored: StoredEndpoint): Omit<Endpoint, 'headers'> {
   const { id, url, eventTypes, contactIds, description, maxConcurrency, rateLimitPerSecond, ordered } =
     stored;
@@ -32,7 +38,7 @@ export function publicEndpoint(stored: StoredEndpoint): Omit<Endpoint, 'headers'
   };
 }
 
-/** Encrypts an endpoint's own headers. Returns null if there are none. */
+/** Encrypts the headers configured for an endpoint. Returns null if there are none. */
 export function sealHeaders(
   headers: Readonly<Record<string, string>>,
   endpointId: string,
@@ -43,7 +49,7 @@ export function sealHeaders(
 }
 
 /**
- * Decrypts an endpoint's own headers.
+ * Decrypts the headers configured for an endpoint.
  * @throws {SecretDecryptionError} if no known key decrypts the headers
  */
 export function openHeaders(
@@ -54,17 +60,17 @@ export function openHeaders(
   return JSON.parse(box.open(sealedHeaders, headersContext(id))) as Record<string, string>;
 }
 
-/** Returns the encrypted secrets that sign at `now`, in milliseconds since 1970. */
+/** Returns the secrets that are valid at the time `now` (milliseconds since 1970), in encrypted form. */
 export function validSecretsAt({ secrets }: Pick<StoredEndpoint, 'secrets'>, now: number): string[] {
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ sealed }) => sealed);
 }
 
-/** Parses a stored endpoint. Adds the defaults of fields that older builds did not store. */
+/** Parses a stored endpoint. Adds defaults for fields that older versions of the software did not store. */
 export function parseEndpoint(text: string): StoredEndpoint {
   return { ...DEFAULTS, ...(JSON.parse(text) as StoredEndpoint) };
 }
 
-/** Parses an endpoint that a script returned without its filter. */
+/** Parses an endpoint that a Lua script returned without its event filter. */
 export function parseDeliveryTarget(text: string): DeliveryTarget {
   return parseEndpoint(text);
 }
@@ -74,7 +80,7 @@ export function serializeEndpoint(stored: StoredEndpoint): string {
   return JSON.stringify(stored);
 }
 
-/** Defaults of the fields that older builds did not store. */
+/** Defaults for fields that older versions of the software did not store. */
 const DEFAULTS = {
   sealedHeaders: null,
   maxConcurrency: null,
@@ -83,7 +89,8 @@ const DEFAULTS = {
 } satisfies Partial<StoredEndpoint>;
 
 /**
- * Returns the encryption context of an endpoint's headers. A ciphertext decrypts only with the context it was made for.
+ * Returns the encryption context of an endpoint's headers. An encrypted text can be decrypted only with the context
+ * with which it was encrypted.
  */
 export function headersContext(endpointId: string): string {
   return `${endpointId}/headers`;

@@ -1,4 +1,6 @@
-/** Thrown if the state of an endpoint or delivery forbids a request. The message names the reason and the remedy. */
+/**
+ * Thrown if the state of a webhook or delivery does not allow a request. The message says why, and what to do about it.
+ */
 export class WebhookConflictError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -7,8 +9,8 @@ export class WebhookConflictError extends Error {
 }
 
 /**
- * Returns the error for a request that needs an enabled webhook.
- * @param consequence what the request would not achieve, as a clause
+ * Returns the error for a request that fails because the webhook is disabled.
+ * @param consequence clause that says what the request would not achieve, such as "A test would not be delivered"
  */
 export function disabledConflict(consequence: string): WebhookConflictError {
   return new WebhookConflictError(

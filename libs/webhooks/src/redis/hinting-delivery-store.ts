@@ -5,7 +5,7 @@ import type { Attempt } from '../delivery/delivery.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
 import type { Throttling } from '../delivery/retry-policy.js';
 
-/** Delivery store that schedules a reconciliation for the time of each retry. */
+/** Store of deliveries that also schedules a check for due deliveries at the time of each retry. */
 export class HintingDeliveryStore extends RedisDeliveryStore {
   constructor(
     redis: RedisClient,

@@ -6,7 +6,7 @@ const OVERVIEW = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', 
   MAX_REFILL: MAX_REFILLED,
 });
 
-/** Implements {@link DeliveriesOverviewReader} with the sets that the scripts of deliveries maintain. */
+/** Reads the summary of deliveries from sorted sets that the delivery scripts update with each change. */
 export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
   constructor(
     private readonly redis: RedisClient,

@@ -1,16 +1,21 @@
 import { LuaScript } from '#platform';
 import { MAX_REFILLED } from '../delivery/delivery-store.js';
 
+/** Creates deliveries of events to endpoints. */
 export const CREATE = LuaScript.from(import.meta.url, 'lua/create-deliveries.lua', {
   MAX_REFILL: MAX_REFILLED,
 });
+/** Makes the deliveries of past events pending. */
 export const REPLAY = LuaScript.from(import.meta.url, 'lua/replay-deliveries.lua', {
   MAX_REFILL: MAX_REFILLED,
 });
+/** Makes one delivery due now. */
 export const RETRY = LuaScript.from(import.meta.url, 'lua/retry-delivery.lua', { MAX_REFILL: MAX_REFILLED });
+/** Reads the range of events for which an endpoint's deliveries must still be created. */
 export const READ_PENDING_STRETCH = LuaScript.from(import.meta.url, 'lua/read-pending-stretch.lua', {
   MAX_REFILL: MAX_REFILLED,
 });
+/** Creates deliveries for events of that range, and moves the start of the range. */
 export const REFILL = LuaScript.from(import.meta.url, 'lua/refill-backlog.lua', {
   MAX_REFILL: MAX_REFILLED,
 });

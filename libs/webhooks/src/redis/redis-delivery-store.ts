@@ -30,16 +30,21 @@ import type { Throttling } from '../delivery/retry-policy.js';
 import { parseDelivery } from './redis-delivery-record.js';
 import { CLAIM, END_PENDING, LIST, OVERDUE, RELEASE, SETTLE, TRIM } from './redis-delivery-scripts.js';
 
-/** Max records that one script handles, so that Redis is never blocked for long. */
+/** Max pending deliveries that one script ends, so that Redis is never blocked for long. */
 const MAX_ENDED = 500;
+/** Max finished deliveries that one script removes. */
 const MAX_TRIMMED = 1_000;
+/** Max endpoints with due deliveries that one script lists. */
 const MAX_LISTED = 500;
-/** Max deliveries that are read for one page of a list. A page with fewer results can have a next page. */
+/**
+ * Max deliveries that are examined for one page of a list. If few of them match, the page is short, but more pages may
+ * follow.
+ */
 const MAX_SCANNED = 1_000;
-/** Max stored attempts of one delivery. */
+/** Max attempts that are stored with one delivery. */
 const MAX_ATTEMPTS = 100;
 
-/** Implements {@link DeliveryStore} in Redis, with times of Redis' clock. */
+/** Implements {@link DeliveryStore} in Redis. All times are by Redis' clock. */
 export class RedisDeliveryStore implements DeliveryStore {
   constructor(
     private readonly redis: RedisClient,
@@ -81,7 +86,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       maxExamined: MAX_SCANNED,
     });
     const { next, ids } = reply as { next: string; ids: string[] };
-    // Deliveries that were trimmed meanwhile are undefined.
+    // A delivery that was removed after the ids were read is undefined.
     const found = await Promise.all(ids.map((id) => this.find(account, id)));
     return {
       deliveries: found.filter((delivery) => delivery !== undefined),
@@ -227,7 +232,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
     const keys = accountKeys(this.prefix, account);
-    // The key selects the cluster slot. `base` is the prefix of all keys that the script uses.
+    // Redis Cluster finds the right node by this key. `base` is the prefix of all keys that the script uses.
     return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
   }
 }
@@ -243,19 +248,22 @@ interface ClaimReply {
 }
 
 /**
- * Reply of the claim script for one delivery. `body` is '' unless an older build stored it. `entry` is the event's log
- * entry.
+ * Part of the reply of `claim-deliveries.lua` for one delivery. `body`: '' unless an older version of the software
+ * stored it. `entry`: the event's entry in the event log.
  */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry];
 
-/** Returns the event as JSON: the same bytes for every attempt and from every build. */
+/** Returns the event as JSON. The bytes are the same for every attempt and in every version of the software. */
 function bodyOf(account: string, entry: StreamEntry): string {
   const event = readStreamEntry(account, entry);
   if (event === undefined) throw new Error('The log has an entry without fields.');
   return eventToJson(event);
 }
 
-/** Returns the arguments of the scripts that create deliveries: each event once, then the deliveries. */
+/**
+ * Returns the arguments of the scripts that create deliveries: first each event once, then the deliveries, which refer
+ * to the events by index.
+ */
 function creationArguments(chunk: readonly NewDelivery[]): {
   eventCount: number;
   entries: (string | number)[];

@@ -3,14 +3,15 @@ import type { DeliveryRetention } from '../delivery/delivery-store.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
-/** Times until an account's deliveries next need work, in milliseconds. Absent if there is no such work. */
+/** Times until an account's deliveries next need work, in milliseconds. A time is absent if there is no such work. */
 export interface DeliverySurvey {
-  /** Time until an endpoint needs attention: a delivery is due, or a lease ends. */
+  /** Time until a delivery is due, or the lease of an attempt expires. */
   overdueInMs?: number;
+  /** Time until the retention limits require a removal. */
   trimInMs?: number;
 }
 
-/** Finds out with one cheap script when an account's deliveries next need work. */
+/** Reads with one fast Redis script when an account's deliveries next need work. */
 export class RedisDeliverySurvey {
   constructor(
     private readonly redis: RedisClient,

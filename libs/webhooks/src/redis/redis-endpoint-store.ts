@@ -22,7 +22,7 @@ const replace = LuaScript.from(import.meta.url, 'lua/replace-endpoint.lua');
 
 const rewrite = LuaScript.from(import.meta.url, 'lua/rewrite-endpoint.lua');
 
-/** Implements {@link EndpointStore} with one Redis hash per account. */
+/** Implements {@link EndpointStore} in Redis, with one hash per account. */
 export class RedisEndpointStore implements EndpointStore {
   constructor(
     private readonly redis: RedisClient,
@@ -65,7 +65,8 @@ export class RedisEndpointStore implements EndpointStore {
   async revision(account: string): Promise<string> {
     const keys = this.keys(account);
     const { revision } = filterKeys(keys);
-    // An older build does not count its changes. The number of endpoints shows what it added.
+    // Older versions of the software do not count their changes. The number of endpoints at least shows what they
+    // added.
     const [changes, count] = await Promise.all([this.redis.get(revision), this.redis.hlen(keys('webhooks'))]);
     return `${changes ?? ''}/${count}`;
   }
@@ -127,7 +128,7 @@ export class RedisEndpointStore implements EndpointStore {
 
   /**
    * Replaces an endpoint and records the events of the change, in one atomic step. Returns undefined if the endpoint
-   * does not exist or `change` returns undefined.
+   * does not exist or if `change` returns undefined.
    */
   private async replace(
     account: string,
@@ -177,8 +178,8 @@ function filterKeys(keys: AccountKeys): { filters: string; revision: string } {
 }
 
 /**
- * Returns the size of the new filter, and whether the filter grows. Only a filter that grows is checked against the limit:
- * another change must not be refused because of the existing filters.
+ * Returns the size of the new filter, and whether the filter grows. Only a filter that grows is checked against the
+ * limit, so that filters that are already too large do not prevent other changes.
  */
 function bytesOf(before: StoredEndpoint, after: StoredEndpoint): { bytes: number; grows: 0 | 1 } {
   const bytes = filterBytes(after.contactIds);

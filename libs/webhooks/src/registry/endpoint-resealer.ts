@@ -3,13 +3,13 @@ import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { headersContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
-/** Counts of the secrets and headers that were re-encrypted. */
+/** Numbers of secrets and headers that were encrypted with the current key, by result. */
 export interface EndpointResealCounts {
   secrets: ResealCounts;
   headers: ResealCounts;
 }
 
-/** Re-encrypts the stored secrets and headers of endpoints. */
+/** Encrypts the stored secrets and headers of endpoints again after a change of the encryption key. */
 export class EndpointResealer {
   constructor(
     private readonly store: Pick<EndpointStore, 'list' | 'rewrite'>,
@@ -18,8 +18,8 @@ export class EndpointResealer {
   ) {}
 
   /**
-   * Encrypts the signing secrets and headers of an account's endpoints with the current key. Each endpoint is rewritten
-   * atomically, so the operation can be interrupted and can run while endpoints change.
+   * Encrypts the signing secrets and headers of an account's endpoints with the current key. Each endpoint is replaced
+   * in one atomic step. The method can therefore be interrupted, and can run while endpoints change.
    */
   async reseal(account: string): Promise<EndpointResealCounts> {
     const all = empty();
@@ -31,7 +31,7 @@ export class EndpointResealer {
           counts = empty();
           return this.resealed(account, before, counts);
         });
-        // The endpoint was removed meanwhile.
+        // The endpoint was removed after it was read.
         if (stored === undefined) continue;
       }
       all.secrets.add(counts.secrets);
@@ -46,7 +46,8 @@ export class EndpointResealer {
     const now = this.clock.now();
     return {
       ...endpoint,
-      // Expired secrets are re-encrypted too, since clocks may differ. A failure to decrypt them is not counted.
+      // Encrypt expired secrets again, too, because clocks may differ. A failure to decrypt an expired secret is not
+      // counted.
       secrets: secrets.map(({ sealed, expiresAt }) => {
         const counted = expiresAt === null || expiresAt > now ? counts.secrets : new ResealCounts();
         return { sealed: counted.reseal(this.box, sealed, id, subject), expiresAt };

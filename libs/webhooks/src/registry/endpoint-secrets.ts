@@ -5,14 +5,14 @@ import { newSigningSecret } from '../endpoint/signature.js';
 import type { StoredEndpoint, StoredSecret } from '../endpoint/stored-endpoint.js';
 import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-/** Max valid secrets of one endpoint, since each secret signs every attempt. */
+/** Max valid secrets of one endpoint. Each attempt is signed with all of them. */
 const MAX_SECRETS = 5;
 
 /** Result of a secret rotation. */
 export interface Rotation {
-  /** The new secret, `whsec_…`, which signs from now on. */
+  /** The new secret, which starts with `whsec_`. It signs from now on. */
   secret: string;
-  /** When the last previous secret stops signing: ISO 8601. */
+  /** Time at which the last of the previous secrets stops signing: ISO 8601. */
   previousExpireAt: string;
 }
 
@@ -32,7 +32,7 @@ export class EndpointSecrets {
   }
 
   /**
-   * Gives an endpoint a new secret. Previous secrets continue to sign for `overlapSeconds`, unless they expire sooner.
+   * Gives an endpoint a new secret. Previous secrets continue to sign for `overlapSeconds`, unless they expire earlier.
    * Returns undefined if the endpoint does not exist.
    * @throws {WebhookConflictError} if the endpoint would have too many valid secrets
    */
@@ -47,7 +47,7 @@ export class EndpointSecrets {
     return changed === undefined ? undefined : { secret, previousExpireAt: new Date(end).toISOString() };
   }
 
-  /** Returns the secrets that still sign, with their expiry moved to `end` at the latest. */
+  /** Returns the secrets that are still valid. Those that would expire after `end` now expire at `end`. */
   private ending({ secrets }: StoredEndpoint, end: number): StoredSecret[] {
     const now = this.clock.now();
     const ending = secrets

@@ -4,14 +4,17 @@ import { deliveryId } from '../delivery/delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
-/** A recorded test event and its delivery. */
+/** The ids of a test event and of its delivery. */
 export interface StartedTest {
   eventId: string;
-  /** Id of the delivery, which exists once the event is dispatched. */
+  /** Id of the delivery. The delivery is created shortly after the event is recorded. */
   deliveryId: string;
 }
 
-/** Sends a `webhook.test` event to one endpoint, through the event log and dispatch like any event. */
+/**
+ * Sends a `webhook.test` event to one endpoint. The event is recorded in the event log and delivered like any other
+ * event.
+ */
 export class EndpointTest {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
@@ -19,14 +22,14 @@ export class EndpointTest {
   ) {}
 
   /**
-   * Records a test event. Returns undefined if the endpoint does not exist.
+   * Records a test event for an endpoint. Returns undefined if the endpoint does not exist.
    * @throws {WebhookConflictError} if the endpoint is disabled
    */
   async start(account: string, id: string): Promise<StartedTest | undefined> {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) return undefined;
     if (!endpoint.enabled) throw disabledConflict('A test would not be delivered');
-    // A random revision makes each test a separate event.
+    // With a random revision, each test is a separate event.
     const revision = randomUUID();
     const subject = `webhook:${id}`;
     await this.log.append(account, [{ type: 'webhook.test', subject, revision, data: { webhookId: id } }]);

@@ -12,7 +12,7 @@ import {
   type StoredEndpoint,
 } from '../endpoint/stored-endpoint.js';
 
-/** Implements {@link EndpointRegistry}: checks URLs, creates secrets and encrypts them. */
+/** Implements {@link EndpointRegistry}. Checks URLs, creates signing secrets, and encrypts secrets and headers. */
 export class Endpoints implements EndpointRegistry {
   constructor(
     private readonly store: EndpointStore,
@@ -69,7 +69,7 @@ export class Endpoints implements EndpointRegistry {
       ...plain,
       ...checked,
       ...sealed,
-      // An explicit `enabled` from the owner clears the product's reason for disabling.
+      // If the caller sets `enabled`, the reason why Tidings disabled the webhook no longer applies.
       disabledReason: plain.enabled === undefined ? before.disabledReason : null,
     }));
     if (changed === undefined) return undefined;
