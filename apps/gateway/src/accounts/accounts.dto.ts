@@ -1,27 +1,42 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { ACCOUNT_ID_PATTERN, type AccountDescription } from '#accounts';
-import { Flag, NumberOf, Optional, rule } from '../input/rules.js';
+import { Flag, NumberOf, Optional, rule, TextMatching } from '../input/rules.js';
 
 const MAX_KEY_LENGTH = 1_024;
+const MAX_URL_LENGTH = 2_048;
 
 const Id = (): PropertyDecorator =>
-  rule(
-    'accountId',
-    'must be 1 to 63 characters of a-z, 0-9, _ and -, and must start with a letter or digit',
-    (value) => typeof value === 'string' && ACCOUNT_ID_PATTERN.test(value),
+  applyDecorators(
+    TextMatching(
+      ACCOUNT_ID_PATTERN,
+      'must be 1 to 63 characters of a-z, 0-9, _ and -, and must start with a letter or digit',
+    ),
+    ApiProperty({ example: 'sales' }),
   );
 
 /** Decorator: the base address of upstream. It must not contain a password, because it is shown and logged. */
 const BaseUrl = (): PropertyDecorator =>
   rule(
     'baseUrl',
-    'must be an http:// or https:// URL of at most 2048 characters without user, query and fragment, for example https://messages.example.com/v1',
+    `must be an http:// or https:// URL of at most ${MAX_URL_LENGTH} characters without user, query and fragment, for example https://messages.example.com/v1`,
     (value) => {
-      if (typeof value !== 'string' || value.length > 2048 || /[\s?#\\]|\p{Cc}|\p{Surrogate}/u.test(value))
+      if (
+        typeof value !== 'string' ||
+        value.length > MAX_URL_LENGTH ||
+        /[\s?#\\]|\p{Cc}|\p{Surrogate}/u.test(value)
+      )
         return false;
       if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false;
       const { hostname, username, password } = new URL(value);
       return hostname !== '' && username === '' && password === '';
+    },
+    {
+      type: 'string',
+      format: 'uri',
+      maxLength: MAX_URL_LENGTH,
+      example: 'https://messages.example.com/v1',
+      description: 'Base address of the messaging service, including `/v1`.',
     },
   );
 
@@ -31,92 +46,75 @@ const UpstreamKey = (): PropertyDecorator =>
     'upstreamKey',
     `must be 1 to ${MAX_KEY_LENGTH} visible ASCII characters`,
     (value) => typeof value === 'string' && value.length <= MAX_KEY_LENGTH && /^[\x21-\x7e]+$/.test(value),
+    {
+      type: 'string',
+      minLength: 1,
+      maxLength: MAX_KEY_LENGTH,
+      example: 'the-key-of-this-account',
+      description:
+        'API key of the account at the messaging service. The key is stored encrypted and never shown.',
+    },
   );
 
-const Rate = (): PropertyDecorator => NumberOf(0.01, 10_000);
+const RATE = 'Maximum number of requests per second to the messaging service, over all processes.';
+const Rate = (): PropertyDecorator =>
+  applyDecorators(NumberOf(0.01, 10_000), ApiProperty({ example: 10, description: RATE }));
 
-const DOCS = {
-  id: { pattern: ACCOUNT_ID_PATTERN.source, example: 'sales' },
-  baseUrl: {
-    format: 'uri',
-    maxLength: 2048,
-    example: 'https://messages.example.com/v1',
-    description: 'Base address of the messaging service, including `/v1`.',
-  },
-  apiKey: {
-    minLength: 1,
-    maxLength: MAX_KEY_LENGTH,
-    example: 'the-key-of-this-account',
-    description:
-      'API key of the account at the messaging service. The key is stored encrypted and never shown.',
-  },
-  requestsPerSecond: {
-    type: 'number',
-    minimum: 0.01,
-    maximum: 10_000,
-    example: 10,
-    description: 'Maximum number of requests per second to the messaging service, over all processes.',
-  },
-  polling: {
-    description: 'True if Tidings polls the contacts and messages of the account and emits events.',
-  },
-} as const;
+const Polling = (): PropertyDecorator =>
+  applyDecorators(
+    Flag(),
+    ApiProperty({
+      description: 'True if Tidings polls the contacts and messages of the account and emits events.',
+    }),
+  );
 
 /** Request to add an account of the messaging service. */
 export class CreateAccountDto {
-  @ApiProperty(DOCS.id)
   @Id()
   id!: string;
 
-  @ApiProperty(DOCS.baseUrl)
   @BaseUrl()
   baseUrl!: string;
 
-  @ApiProperty(DOCS.apiKey)
   @UpstreamKey()
   apiKey!: string;
 
-  @ApiPropertyOptional({
-    ...DOCS.requestsPerSecond,
-    description: `${DOCS.requestsPerSecond.description} The default is the value of \`UPSTREAM_REQUESTS_PER_SECOND\` at the gateway.`,
+  @ApiProperty({
+    description: `${RATE} The default is the value of \`UPSTREAM_REQUESTS_PER_SECOND\` at the gateway.`,
   })
   @Optional()
   @Rate()
   requestsPerSecond?: number;
 
-  @ApiPropertyOptional({ ...DOCS.polling, default: true })
+  @ApiProperty({ default: true })
   @Optional()
-  @Flag()
+  @Polling()
   polling: boolean = true;
 }
 
 /** Request to update an account. Fields that are not given stay unchanged. */
 export class ChangeAccountDto {
-  @ApiPropertyOptional(DOCS.baseUrl)
   @Optional()
   @BaseUrl()
   baseUrl?: string;
 
-  @ApiPropertyOptional(DOCS.apiKey)
   @Optional()
   @UpstreamKey()
   apiKey?: string;
 
-  @ApiPropertyOptional(DOCS.requestsPerSecond)
   @Optional()
   @Rate()
   requestsPerSecond?: number;
 
-  @ApiPropertyOptional(DOCS.polling)
   @Optional()
-  @Flag()
+  @Polling()
   polling?: boolean;
 }
 
 /** Documents an {@link AccountDescription}. */
 export class AccountView implements AccountDescription {
-  @ApiProperty(DOCS.id) id!: string;
-  @ApiProperty({ format: 'uri', example: DOCS.baseUrl.example }) baseUrl!: string;
+  @ApiProperty({ example: 'sales' }) id!: string;
+  @ApiProperty({ format: 'uri', example: 'https://messages.example.com/v1' }) baseUrl!: string;
   @ApiProperty({ type: 'number', example: 10 }) requestsPerSecond!: number;
   @ApiProperty() polling!: boolean;
   @ApiProperty({

@@ -1,13 +1,8 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { ACCOUNT_ID_PATTERN, type ApiKey, type Scope, SCOPES } from '#accounts';
-import { Instant, Optional, parseInstant, rule, TextOf } from '../input/rules.js';
+import { Instant, Optional, parseInstant, rule, TextMatching, TextOf } from '../input/rules.js';
 
-const AccountId = (): PropertyDecorator =>
-  rule(
-    'accountId',
-    'must be an account id',
-    (value) => typeof value === 'string' && ACCOUNT_ID_PATTERN.test(value),
-  );
+const AccountId = (): PropertyDecorator => TextMatching(ACCOUNT_ID_PATTERN, 'must be an account id');
 
 const Scopes = (): PropertyDecorator =>
   rule(
@@ -18,6 +13,7 @@ const Scopes = (): PropertyDecorator =>
       value.length >= 1 &&
       new Set(value).size === value.length &&
       value.every((item) => (SCOPES as readonly unknown[]).includes(item)),
+    { enum: SCOPES, isArray: true, minItems: 1, uniqueItems: true },
   );
 
 const InFuture = (): PropertyDecorator =>
@@ -25,20 +21,19 @@ const InFuture = (): PropertyDecorator =>
 
 /** Request to create an API key. */
 export class CreateApiKeyDto {
-  @ApiProperty({ pattern: ACCOUNT_ID_PATTERN.source, example: 'default' })
+  @ApiProperty({ example: 'default' })
   @AccountId()
   account!: string;
 
-  @ApiProperty({ minLength: 1, maxLength: 200, example: 'Order service' })
+  @ApiProperty({ example: 'Order service' })
   @TextOf(1, 200)
   name!: string;
 
-  @ApiProperty({ enum: SCOPES, isArray: true, minItems: 1, uniqueItems: true, example: ['messages:send'] })
+  @ApiProperty({ example: ['messages:send'] })
   @Scopes()
   scopes!: Scope[];
 
-  @ApiPropertyOptional({
-    format: 'date-time',
+  @ApiProperty({
     description: 'Time when the API key expires. By default, the API key does not expire.',
   })
   @Optional()
@@ -48,8 +43,7 @@ export class CreateApiKeyDto {
 }
 
 export class ApiKeysQuery {
-  @ApiPropertyOptional({
-    pattern: ACCOUNT_ID_PATTERN.source,
+  @ApiProperty({
     description: 'Lists only the API keys of this account.',
   })
   @Optional()

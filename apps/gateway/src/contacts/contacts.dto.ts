@@ -1,13 +1,13 @@
-import { ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Optional, WholeNumberText } from '../input/rules.js';
 
 export class PageQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 })
+  @ApiProperty({ default: 1 })
   @Optional()
   @WholeNumberText(1, 1_000_000_000)
   page: string = '1';
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 })
+  @ApiProperty({ default: 20 })
   @Optional()
   @WholeNumberText(1, 100)
   limit: string = '20';

@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type EventFilter, EVENT_TYPES, type EventType, isEventTypePattern, parseCursor } from '#events';
 import { Optional, rule, TextOf, WholeNumberText } from '../input/rules.js';
@@ -8,7 +8,7 @@ const MAX_TYPES = 50;
 
 /** Filter for events. */
 class FilterQuery {
-  @ApiPropertyOptional({
+  @ApiProperty({
     type: 'string',
     description: 'Event types or patterns, separated by commas. By default, all event types are returned.',
     example: 'message.*,send.failed',
@@ -17,14 +17,14 @@ class FilterQuery {
   @rule('types', 'must be event types or patterns such as message.*, separated by commas', areTypes)
   types?: string | string[];
 
-  @ApiPropertyOptional({ type: 'string', description: 'Returns only events of this contact.' })
+  @ApiProperty({ description: 'Returns only events of this contact.' })
   @Optional()
   @TextOf(1, 512)
   contactId?: string;
 }
 
 export class EventsQuery extends FilterQuery {
-  @ApiPropertyOptional({
+  @ApiProperty({
     type: 'string',
     description:
       'The `next` of an earlier page, or `now` for events from now on. By default, the list begins with the oldest kept event.',
@@ -33,15 +33,12 @@ export class EventsQuery extends FilterQuery {
   @CursorText()
   after?: string;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1000, default: 100 })
+  @ApiProperty({ default: 100 })
   @Optional()
   @WholeNumberText(1, 1000)
   limit: string = '100';
 
-  @ApiPropertyOptional({
-    type: 'integer',
-    minimum: 0,
-    maximum: 30,
+  @ApiProperty({
     default: 0,
     description: 'Maximum time to wait for an event if there is none yet, in seconds.',
   })
@@ -51,7 +48,7 @@ export class EventsQuery extends FilterQuery {
 }
 
 export class StreamQuery extends FilterQuery {
-  @ApiPropertyOptional({
+  @ApiProperty({
     type: 'string',
     description:
       'Cursor to resume after: an `id` of a stream, or the `next` of an event list. The default `now` selects events from now on.',
@@ -106,7 +103,7 @@ export class EventView {
   @ApiProperty({ enum: EVENT_TYPES, example: 'message.received' }) type!: EventType;
   @ApiProperty({ format: 'date-time' }) timestamp!: string;
   @ApiProperty({ example: 'default' }) account!: string;
-  @ApiPropertyOptional({ type: 'string', example: 'c_1' }) contactId?: string;
+  @ApiProperty({ type: 'string', example: 'c_1', required: false }) contactId?: string;
   @ApiProperty({ type: 'integer', example: 17 }) sequence!: number;
   @ApiProperty({ type: 'object', additionalProperties: true }) data!: Record<string, unknown>;
 }

@@ -1,23 +1,28 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { parsePhoneNumberFromString } from 'libphonenumber-js';
 
 /**
- * Decorator that validates a field.
+ * Decorator that validates a field, and documents the limits of the field in OpenAPI.
  * @param message text of the fault after the field's name, such as `must be true or false`
  * @param holds true for a valid value
+ * @param schema what the rule says in OpenAPI, so that a DTO states no limit twice
  */
 export function rule(
   name: string,
   message: string,
   holds: (value: unknown, object: object) => boolean,
+  schema: ApiPropertyOptions = {},
 ): PropertyDecorator {
-  return ValidateBy({
+  const validate = ValidateBy({
     name,
     validator: {
       validate: (value: unknown, context) => holds(value, context?.object ?? {}),
       defaultMessage: () => message,
     },
   });
+  return applyDecorators(validate, ApiProperty(schema));
 }
 
 /** Decorator that validates a field with a function. The function returns the fault, or undefined for a valid value. */
@@ -36,12 +41,18 @@ export function ruleWithFault(
 
 /** Decorator of an optional field that `null` clears. The field's other rules apply to any other value. */
 export function Clearable(): PropertyDecorator {
-  return ValidateIf((_, value) => value !== undefined && value !== null);
+  return applyDecorators(
+    ValidateIf((_, value) => value !== undefined && value !== null),
+    ApiProperty({ required: false, nullable: true }),
+  );
 }
 
 /** Decorator of an optional field. The field's other rules apply only if it is given. */
 export function Optional(): PropertyDecorator {
-  return ValidateIf((_, value) => value !== undefined);
+  return applyDecorators(
+    ValidateIf((_, value) => value !== undefined),
+    ApiProperty({ required: false }),
+  );
 }
 
 /** Characters that cannot be stored and passed on unchanged: NUL and unpaired surrogates. */
@@ -59,29 +70,59 @@ export function TextOf(min: number, max: number): PropertyDecorator {
     `must be text of ${min} to ${max} characters without NUL or unpaired surrogates`,
     (value) =>
       typeof value === 'string' && value.length >= min && value.length <= max && !UNSTORABLE.test(value),
+    { type: 'string', minLength: min, maxLength: max },
   );
 }
 
-/** Decorator: a phone number in E.164 form. */
-export function PhoneNumber(): PropertyDecorator {
-  return rule('phoneNumber', 'must be a phone number in E.164 form, for example +14155550123', (value) => {
-    if (typeof value !== 'string' || !/^\+[1-9]\d{6,14}$/.test(value)) return false;
-    const parsed = parsePhoneNumberFromString(value);
-    // Only the length is checked, because any list of assigned numbers is soon out of date.
-    return parsed?.isPossible() === true && parsed.number === value;
+/** Decorator: a text that matches a pattern. */
+export function TextMatching(pattern: RegExp, message: string): PropertyDecorator {
+  return rule('pattern', message, (value) => typeof value === 'string' && pattern.test(value), {
+    type: 'string',
+    pattern: pattern.source,
   });
 }
+
+/** Decorator: one of some texts. */
+export function OneOf(texts: readonly string[]): PropertyDecorator {
+  return rule(
+    'oneOf',
+    `must be one of ${texts.join(', ')}`,
+    (value) => texts.some((text) => text === value),
+    { enum: [...texts] },
+  );
+}
+
+const E164 = /^\+[1-9]\d{6,14}$/;
+
+/** Decorator: a phone number in E.164 form. */
+export function PhoneNumber(): PropertyDecorator {
+  return rule(
+    'phoneNumber',
+    'must be a phone number in E.164 form, for example +14155550123',
+    (value) => {
+      if (typeof value !== 'string' || !E164.test(value)) return false;
+      const parsed = parsePhoneNumberFromString(value);
+      // Only the length is checked, because any list of assigned numbers is soon out of date.
+      return parsed?.isPossible() === true && parsed.number === value;
+    },
+    { type: 'string', pattern: E164.source },
+  );
+}
+
+/** Maximum length of a URL in characters. */
+const MAX_URL_LENGTH = 2048;
 
 /** Decorator: an absolute `http:` or `https:` URL. */
 export function WebAddress(): PropertyDecorator {
   return rule(
     'webAddress',
-    'must be an http:// or https:// URL of at most 2048 characters, for example https://example.com/photo.jpg',
+    `must be an http:// or https:// URL of at most ${MAX_URL_LENGTH} characters, for example https://example.com/photo.jpg`,
     (value) => {
-      if (typeof value !== 'string' || value.length > 2048 || UNSTORABLE.test(value)) return false;
+      if (typeof value !== 'string' || value.length > MAX_URL_LENGTH || UNSTORABLE.test(value)) return false;
       if (!/^https?:\/\//i.test(value) || /\s/.test(value) || !URL.canParse(value)) return false;
       return new URL(value).hostname !== '';
     },
+    { type: 'string', format: 'uri', maxLength: MAX_URL_LENGTH },
   );
 }
 
@@ -99,12 +140,13 @@ export function ListOf(items: string, max: number, holds: (item: string) => bool
       value.length >= 1 &&
       value.length <= max &&
       value.every((item) => typeof item === 'string' && !UNSTORABLE.test(item) && holds(item)),
+    { type: [String], minItems: 1, maxItems: max },
   );
 }
 
 /** Decorator: a boolean. */
 export function Flag(): PropertyDecorator {
-  return rule('flag', 'must be true or false', (value) => typeof value === 'boolean');
+  return rule('flag', 'must be true or false', (value) => typeof value === 'boolean', { type: 'boolean' });
 }
 
 /** Decorator: a number from `min` to `max`. */
@@ -113,6 +155,7 @@ export function NumberOf(min: number, max: number): PropertyDecorator {
     'number',
     `must be a number from ${min} to ${max}`,
     (value) => typeof value === 'number' && value >= min && value <= max,
+    { type: 'number', minimum: min, maximum: max },
   );
 }
 
@@ -122,6 +165,7 @@ export function WholeNumber(min: number, max: number): PropertyDecorator {
     'wholeNumber',
     `must be a whole number from ${min} to ${max}`,
     (value) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
+    { type: 'integer', minimum: min, maximum: max },
   );
 }
 
@@ -132,6 +176,7 @@ export function WholeNumberText(min: number, max: number): PropertyDecorator {
     `must be a whole number from ${min} to ${max}`,
     (value) =>
       typeof value === 'string' && /^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max,
+    { type: 'integer', minimum: min, maximum: max },
   );
 }
 
@@ -153,5 +198,6 @@ export function Instant(): PropertyDecorator {
     'instant',
     'must be an ISO 8601 date and time with a time zone, for example 2030-01-31T09:00:00Z',
     (value) => parseInstant(value) !== undefined,
+    { type: 'string', format: 'date-time' },
   );
 }

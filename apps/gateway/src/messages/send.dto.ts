@@ -1,5 +1,14 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Instant, Optional, parseInstant, PhoneNumber, rule, TextOf, WebAddress } from '../input/rules.js';
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  Instant,
+  Optional,
+  parseInstant,
+  PhoneNumber,
+  rule,
+  TextMatching,
+  TextOf,
+  WebAddress,
+} from '../input/rules.js';
 import { isRecord } from '#upstream';
 
 /** Maximum length of a message text, in characters. */
@@ -12,48 +21,43 @@ export class SendDto {
   @PhoneNumber()
   phoneNumber!: string;
 
-  @ApiPropertyOptional({
+  @ApiProperty({
     description: 'Type of the message: text, audio, or any other type of the messaging service.',
-    pattern: '^[a-z][a-z0-9_-]{0,63}$',
     default: 'text',
     example: 'text',
   })
   @Optional()
-  @rule(
-    'type',
+  @TextMatching(
+    /^[a-z][a-z0-9_-]{0,63}$/,
     'must start with a lower-case letter and have at most 64 characters of a-z, 0-9, _ and -, for example text',
-    (value) => typeof value === 'string' && /^[a-z][a-z0-9_-]{0,63}$/.test(value),
   )
   type: string = 'text';
 
-  @ApiPropertyOptional({
+  @ApiProperty({
     description: 'Text of the message. The text is required unless the request has a file or a fileUrl.',
-    maxLength: MAX_MESSAGE_LENGTH,
     example: 'Your parcel is here.',
   })
   @Optional()
   @TextOf(1, MAX_MESSAGE_LENGTH)
   message?: string;
 
-  @ApiPropertyOptional({
+  @ApiProperty({
     description: 'URL of a file to send.',
-    format: 'uri',
     example: 'https://example.com/photo.jpg',
   })
   @Optional()
   @WebAddress()
   fileUrl?: string;
 
-  @ApiPropertyOptional({
+  @ApiProperty({
     description: 'Your own id for the send. `GET /v1/sends?reference=` finds sends by this id.',
-    maxLength: 128,
     example: 'order-1041',
   })
   @Optional()
   @TextOf(1, 128)
   reference?: string;
 
-  @ApiPropertyOptional({
+  @ApiProperty({
     description:
       'Your own data, stored with the send: an object of at most 2 KB of JSON. A form must contain `metadata` as JSON text.',
     type: 'object',
@@ -64,18 +68,16 @@ export class SendDto {
   @rule('metadata', 'must be an object of at most 2048 bytes of JSON', isSmallObject)
   metadata?: Readonly<Record<string, unknown>>;
 
-  @ApiPropertyOptional({
+  @ApiProperty({
     description: 'Earliest time to send the message.',
-    format: 'date-time',
     example: '2030-01-31T09:00:00Z',
   })
   @Optional()
   @Instant()
   sendAt?: string;
 
-  @ApiPropertyOptional({
+  @ApiProperty({
     description: 'Latest time to send the message. A send that is not relayed by that time expires.',
-    format: 'date-time',
     example: '2030-01-31T18:00:00Z',
   })
   @Optional()
@@ -86,7 +88,12 @@ export class SendDto {
 
 /** The parts of a send request as a form. */
 export class SendFormDto extends SendDto {
-  @ApiPropertyOptional({ description: 'File to send with the message.', type: 'string', format: 'binary' })
+  @ApiProperty({
+    description: 'File to send with the message.',
+    type: 'string',
+    format: 'binary',
+    required: false,
+  })
   file?: unknown;
 }
 

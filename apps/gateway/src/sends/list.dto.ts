@@ -1,37 +1,32 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { type Send, SEND_STATUSES, type SendFilter, type SendStatus } from '#relay';
 import { decodePosition, encodePosition } from '../input/position.js';
-import { Optional, PhoneNumber, rule, TextOf, WholeNumberText } from '../input/rules.js';
+import { OneOf, Optional, PhoneNumber, rule, TextOf, WholeNumberText } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
 export class SendsQuery {
-  @ApiPropertyOptional({ enum: SEND_STATUSES })
   @Optional()
-  @rule('status', `must be one of ${SEND_STATUSES.join(', ')}`, (value) =>
-    SEND_STATUSES.some((status) => status === value),
-  )
+  @OneOf(SEND_STATUSES)
   status?: SendStatus;
 
-  @ApiPropertyOptional({
-    type: 'string',
-    maxLength: 128,
+  @ApiProperty({
     description: 'Returns only sends with this `reference`.',
   })
   @Optional()
   @TextOf(1, 128)
   reference?: string;
 
-  @ApiPropertyOptional({ type: 'string', example: '+14155550123' })
+  @ApiProperty({ example: '+14155550123' })
   @Optional()
   @PhoneNumber()
   phoneNumber?: string;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 })
+  @ApiProperty({ default: 20 })
   @Optional()
   @WholeNumberText(1, 100)
   limit: string = '20';
 
-  @ApiPropertyOptional({ type: 'string', description: 'The value of `next` in the previous page.' })
+  @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
   @rule(
     'cursor',

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { RESOLVE_OUTCOMES, type ResolveOutcome, type Send } from '#relay';
-import { rule } from '../input/rules.js';
+import { OneOf, rule } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
 const MAX_IDS = 100;
@@ -11,15 +11,12 @@ const OUTCOME =
   'After a resend, the recipient may get the message twice.';
 
 export class ResolveDto {
-  @ApiProperty({ enum: RESOLVE_OUTCOMES, description: OUTCOME })
-  @rule('outcome', `must be one of ${RESOLVE_OUTCOMES.join(', ')}`, (value) =>
-    RESOLVE_OUTCOMES.some((outcome) => outcome === value),
-  )
+  @ApiProperty({ description: OUTCOME })
+  @OneOf(RESOLVE_OUTCOMES)
   outcome!: ResolveOutcome;
 }
 
 export class ResolveManyDto extends ResolveDto {
-  @ApiProperty({ type: [String], minItems: 1, maxItems: MAX_IDS })
   @rule(
     'ids',
     `must be a list of 1 to ${MAX_IDS} send ids`,
@@ -28,6 +25,7 @@ export class ResolveManyDto extends ResolveDto {
       value.length >= 1 &&
       value.length <= MAX_IDS &&
       value.every((id) => typeof id === 'string' && id.length >= 1 && id.length <= 100),
+    { type: [String], minItems: 1, maxItems: MAX_IDS },
   )
   ids!: string[];
 }

@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { EVENT_TYPES, type EventType, isEventTypePattern } from '#events';
 import type {
   Attempt,
@@ -10,7 +10,7 @@ import type {
   ReplayScope,
 } from '#webhooks';
 import { decodePosition, encodePosition } from '../input/position.js';
-import { Instant, ListOf, Optional, parseInstant, rule, WholeNumberText } from '../input/rules.js';
+import { Instant, ListOf, OneOf, Optional, parseInstant, rule, WholeNumberText } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
 
 const STATUSES = ['pending', 'succeeded', 'failed', 'missed'] as const satisfies readonly DeliveryStatus[];
@@ -18,23 +18,20 @@ const SCOPES = ['failed', 'missed', 'pending', 'all'] as const satisfies readonl
 const LIST_NAME = 'deliveries';
 
 export class DeliveriesQuery {
-  @ApiPropertyOptional({
-    enum: STATUSES,
+  @ApiProperty({
     description:
       'Returns only deliveries with this status. A page of `failed` or `missed` deliveries may have fewer than `limit` entries even if more pages follow.',
   })
   @Optional()
-  @rule('status', `must be one of ${STATUSES.join(', ')}`, (value) =>
-    STATUSES.some((status) => status === value),
-  )
+  @OneOf(STATUSES)
   status?: DeliveryStatus;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 })
+  @ApiProperty({ default: 20 })
   @Optional()
   @WholeNumberText(1, 100)
   limit: string = '20';
 
-  @ApiPropertyOptional({ type: 'string', description: 'The value of `next` in the previous page.' })
+  @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
   @rule(
     'cursor',
@@ -124,20 +121,18 @@ export function deliveriesReplyOf({ deliveries, next }: DeliveryPage): Deliverie
 }
 
 export class ReplayDto {
-  @ApiProperty({ format: 'date-time', description: 'Replays events from this time on.' })
+  @ApiProperty({ description: 'Replays events from this time on.' })
   @Instant()
   since!: string;
 
-  @ApiPropertyOptional({
-    format: 'date-time',
+  @ApiProperty({
     description: 'Replays events before this time. By default, events up to now are replayed.',
   })
   @Optional()
   @Instant()
   until?: string;
 
-  @ApiPropertyOptional({
-    type: [String],
+  @ApiProperty({
     example: ['message.*'],
     description: 'Event types to replay. By default, all event types of the webhook are replayed.',
   })
@@ -145,8 +140,7 @@ export class ReplayDto {
   @ListOf('event types or patterns such as message.*', 50, isEventTypePattern)
   eventTypes?: string[];
 
-  @ApiPropertyOptional({
-    enum: SCOPES,
+  @ApiProperty({
     default: 'failed',
     description:
       'Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the ' +
@@ -154,7 +148,7 @@ export class ReplayDto {
       'delivery waits for a retry, which is made now. `all`: all events except those with a pending delivery.',
   })
   @Optional()
-  @rule('only', `must be one of ${SCOPES.join(', ')}`, (value) => SCOPES.some((scope) => scope === value))
+  @OneOf(SCOPES)
   only: ReplayScope = 'failed';
 }
 

@@ -1,14 +1,11 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import type { Rotation } from '#webhooks';
 import { Optional, WholeNumber } from '../input/rules.js';
 
 const MAX_OVERLAP_SECONDS = 2_592_000;
 
 export class RotateSecretDto {
-  @ApiPropertyOptional({
-    type: 'integer',
-    minimum: 0,
-    maximum: MAX_OVERLAP_SECONDS,
+  @ApiProperty({
     default: 86_400,
     description:
       'Time for which the previous signing secrets stay valid, in seconds. With 0, the previous signing secrets end immediately.',

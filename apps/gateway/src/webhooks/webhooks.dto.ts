@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { isEventTypePattern } from '#events';
 import { type Endpoint, filterBytes, headersError, MAX_FILTER_BYTES, MAX_HEADERS } from '#webhooks';
 import {
@@ -15,8 +15,15 @@ import {
   WholeNumber,
 } from '../input/rules.js';
 
+const TEXTS = { type: 'object', additionalProperties: { type: 'string' } } as const;
+
+const Url = (): PropertyDecorator =>
+  applyDecorators(WebAddress(), ApiProperty({ example: 'https://example.com/tidings' }));
 const EventTypes = (): PropertyDecorator =>
-  ListOf('event types or patterns such as message.*', 50, isEventTypePattern);
+  applyDecorators(
+    ListOf('event types or patterns such as message.*', 50, isEventTypePattern),
+    ApiProperty({ example: ['message.*'] }),
+  );
 const ContactIds = (): PropertyDecorator =>
   applyDecorators(
     ListOf('contact ids', 1000, (id) => id.length >= 1 && id.length <= 512),
@@ -28,22 +35,16 @@ const ContactIds = (): PropertyDecorator =>
         filterBytes(value.filter((id) => typeof id === 'string')) <= MAX_FILTER_BYTES,
     ),
   );
-const Description = (): PropertyDecorator => TextOf(1, 500);
-const Headers = (): PropertyDecorator => ruleWithFault('headers', headersError);
+const Description = (): PropertyDecorator =>
+  applyDecorators(TextOf(1, 500), ApiProperty({ example: 'Order service' }));
+const Headers = (): PropertyDecorator =>
+  applyDecorators(
+    ruleWithFault('headers', headersError),
+    ApiProperty({ ...TEXTS, maxProperties: MAX_HEADERS, example: { Authorization: 'Bearer abc' } }),
+  );
 const MaxConcurrency = (): PropertyDecorator => WholeNumber(1, 1_000);
 const RateLimit = (): PropertyDecorator => NumberOf(0.01, 10_000);
 
-const TEXTS = { type: 'object', additionalProperties: { type: 'string' } } as const;
-const LIST: [StringConstructor] = [String];
-const DOCS = {
-  url: { format: 'uri', example: 'https://example.com/tidings' },
-  eventTypes: { type: LIST, example: ['message.*'] },
-  contactIds: { type: LIST },
-  description: { type: 'string', maxLength: 500, example: 'Order service' },
-  headers: { ...TEXTS, maxProperties: MAX_HEADERS, example: { Authorization: 'Bearer abc' } },
-  maxConcurrency: { type: 'integer', minimum: 1, maximum: 1_000 },
-  rateLimitPerSecond: { type: 'number', minimum: 0.01, maximum: 10_000 },
-} as const;
 const FORBIDDEN_HEADERS =
   'These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, and connection headers such as `keep-alive`.';
 const DESCRIPTIONS = {
@@ -58,58 +59,53 @@ const DESCRIPTIONS = {
 
 /** Request to create a webhook. */
 export class CreateWebhookDto {
-  @ApiProperty({ ...DOCS.url, description: DESCRIPTIONS.url })
-  @WebAddress()
+  @ApiProperty({ description: DESCRIPTIONS.url })
+  @Url()
   url!: string;
 
-  @ApiPropertyOptional({
-    ...DOCS.eventTypes,
+  @ApiProperty({
     description: 'Event types to deliver. By default, all event types are delivered.',
   })
   @Optional()
   @EventTypes()
   eventTypes?: string[];
 
-  @ApiPropertyOptional({
-    ...DOCS.contactIds,
+  @ApiProperty({
     description: 'Contacts whose events are delivered. By default, the events of all contacts are delivered.',
   })
   @Optional()
   @ContactIds()
   contactIds?: string[];
 
-  @ApiPropertyOptional(DOCS.description)
   @Optional()
   @Description()
   description?: string;
 
-  @ApiPropertyOptional({ ...DOCS.headers, description: DESCRIPTIONS.headers })
+  @ApiProperty({ description: DESCRIPTIONS.headers })
   @Optional()
   @Headers()
   headers?: Record<string, string>;
 
-  @ApiPropertyOptional({
-    ...DOCS.maxConcurrency,
+  @ApiProperty({
     description: `${DESCRIPTIONS.maxConcurrency} The default is \`WEBHOOK_MAX_CONCURRENCY\`.`,
   })
   @Optional()
   @MaxConcurrency()
   maxConcurrency?: number;
 
-  @ApiPropertyOptional({
-    ...DOCS.rateLimitPerSecond,
+  @ApiProperty({
     description: `${DESCRIPTIONS.rateLimitPerSecond} By default, there is no limit.`,
   })
   @Optional()
   @RateLimit()
   rateLimitPerSecond?: number;
 
-  @ApiPropertyOptional({ default: false, description: DESCRIPTIONS.ordered })
+  @ApiProperty({ default: false, description: DESCRIPTIONS.ordered })
   @Optional()
   @Flag()
   ordered: boolean = false;
 
-  @ApiPropertyOptional({ default: true, description: 'True if events are delivered to the webhook.' })
+  @ApiProperty({ default: true, description: 'True if events are delivered to the webhook.' })
   @Optional()
   @Flag()
   enabled: boolean = true;
@@ -117,67 +113,56 @@ export class CreateWebhookDto {
 
 /** Request to update a webhook. Fields that are not given stay unchanged. */
 export class ChangeWebhookDto {
-  @ApiPropertyOptional({ ...DOCS.url, description: DESCRIPTIONS.url })
+  @ApiProperty({ description: DESCRIPTIONS.url })
   @Optional()
-  @WebAddress()
+  @Url()
   url?: string;
 
-  @ApiPropertyOptional({
-    ...DOCS.eventTypes,
-    nullable: true,
+  @ApiProperty({
     description: 'Event types to deliver, or null for all event types.',
   })
   @Clearable()
   @EventTypes()
   eventTypes?: string[] | null;
 
-  @ApiPropertyOptional({
-    ...DOCS.contactIds,
-    nullable: true,
+  @ApiProperty({
     description: 'Contacts whose events are delivered, or null for all contacts.',
   })
   @Clearable()
   @ContactIds()
   contactIds?: string[] | null;
 
-  @ApiPropertyOptional({ ...DOCS.description, nullable: true })
   @Clearable()
   @Description()
   description?: string | null;
 
-  @ApiPropertyOptional({
-    ...DOCS.headers,
-    nullable: true,
+  @ApiProperty({
     description: `${DESCRIPTIONS.headers} The given headers replace all existing headers. Null removes all headers.`,
   })
   @Clearable()
   @Headers()
   headers?: Record<string, string> | null;
 
-  @ApiPropertyOptional({
-    ...DOCS.maxConcurrency,
-    nullable: true,
+  @ApiProperty({
     description: `${DESCRIPTIONS.maxConcurrency} Null sets the limit to \`WEBHOOK_MAX_CONCURRENCY\`.`,
   })
   @Clearable()
   @MaxConcurrency()
   maxConcurrency?: number | null;
 
-  @ApiPropertyOptional({
-    ...DOCS.rateLimitPerSecond,
-    nullable: true,
+  @ApiProperty({
     description: `${DESCRIPTIONS.rateLimitPerSecond} Null removes the limit.`,
   })
   @Clearable()
   @RateLimit()
   rateLimitPerSecond?: number | null;
 
-  @ApiPropertyOptional({ description: DESCRIPTIONS.ordered })
+  @ApiProperty({ description: DESCRIPTIONS.ordered })
   @Optional()
   @Flag()
   ordered?: boolean;
 
-  @ApiPropertyOptional({
+  @ApiProperty({
     description:
       'With true, events are delivered from now on, and missed events can be replayed. With false, pending deliveries end as `missed`.',
   })
