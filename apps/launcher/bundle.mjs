@@ -2,7 +2,7 @@
 // see docs/decisions/0058-bundles.md.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
 const APPS = ['gateway', 'worker', 'simulator'];
@@ -31,7 +31,8 @@ const BANNER = [
 ].join('\n');
 
 /**
- * Brings the bundles of the apps up to date: `dist/gateway.js`, `dist/worker.js` and `dist/simulator.js`.
+ * Brings the bundles of the apps up to date: `dist/gateway.js`, `dist/worker.js` and `dist/simulator.js`, each with
+ * the files that it imports on demand.
  * @param {string} root the checkout, whose sources are compiled
  * @returns {Promise<boolean>} false if the bundles were up to date
  * @throws {Error} naming each import that cannot be resolved
@@ -45,13 +46,20 @@ export async function bundleApps(root) {
   ]);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === inputs) return false;
   const { build } = await import('esbuild');
+  await removeChunks(join(root, 'dist'));
   await Promise.all(
     APPS.map(async (app) => {
       await build({
         absWorkingDir: root,
-        entryPoints: [join('dist/apps', app, 'src/main.js')],
-        outfile: join('dist', `${app}.js`),
+        entryPoints: { [app]: join('dist/apps', app, 'src/main.js') },
+        outdir: 'dist',
         bundle: true,
+        // What is imported on demand is a file of its own, and so are the packages that only it imports.
+        splitting: true,
+        chunkNames: `${app}-[hash]`,
+        // Node.js reads, decodes and scans the whole file at each start. Names stay, for stack traces.
+        minifyWhitespace: true,
+        minifySyntax: true,
         platform: 'node',
         format: 'esm',
         target: 'node20.19',
@@ -71,6 +79,16 @@ export async function bundleApps(root) {
   );
   await writeFile(stamp, inputs);
   return true;
+}
+
+/**
+ * Removes the files of an earlier bundling that have a hash in their name.
+ * @param {string} dist
+ */
+async function removeChunks(dist) {
+  const chunk = new RegExp(`^(${APPS.join('|')})-[A-Z0-9]{8}\\.js(\\.map)?$`);
+  const files = (await readdir(dist)).filter((file) => chunk.test(file));
+  await Promise.all(files.map((file) => rm(join(dist, file), { force: true })));
 }
 
 /** @param {string[]} files */

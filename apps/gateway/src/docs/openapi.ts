@@ -19,7 +19,8 @@ const EXTRA_FIELD = {
 
 /** Serves the OpenAPI document at `/docs/openapi.json` and Swagger UI at `/docs`. All assets come from this server. */
 export function serveDocs(app: NestFastifyApplication): void {
-  SwaggerModule.setup('docs', app, describeApi(app), {
+  // Built at the first request: a start would pay for a document that few processes ever show.
+  SwaggerModule.setup('docs', app, () => describeApi(app), {
     raw: ['json'],
     jsonDocumentUrl: 'docs/openapi.json',
     customSiteTitle: 'Tidings',
