@@ -1,6 +1,6 @@
 // Counts the upstream requests of one poll of a contact: of an unchanged contact, with one new message, and
-// with more new messages than fit on a page. The feed polls a simulator over HTTP, which counts. Deep reads
-// are not counted.
+// with more new messages than fit on a page. The feed polls a simulator over HTTP, which counts. Reads of older
+// messages are not counted.
 import { once } from 'node:events';
 import { MIN_ABSENCE_MS, ContactListPoll, type ContactPoll, type FeedSource, RedisFeedStore } from '#feed';
 import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';

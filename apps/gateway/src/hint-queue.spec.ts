@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.dispose();
 });
 
-it('a hint queue whose first use failed because Redis hung works after Redis recovers', async () => {
+it('the queue of wake-up hints works after Redis recovers, even if its first use failed because Redis hung', async () => {
   const listeners = redis.listenerCount('error');
   server.server.kill('SIGSTOP');
   const hints = openHintQueue('relay', redis, 'tidings', createLogger('test', 'silent'));

@@ -63,7 +63,7 @@ describe('the concurrency slots of a worker', () => {
     expect(all.begun.slice(4)).toEqual(['d 1']);
   });
 
-  it('queue equal jobs once, and once more while an equal job is running', async () => {
+  it('let one of several equal jobs wait, and one more while an equal job is running', async () => {
     const all = jobsWith(10, 1);
     all.offer('a', '1');
     for (let i = 0; i < 5; i += 1) all.offer('a', '1');
@@ -72,7 +72,7 @@ describe('the concurrency slots of a worker', () => {
     expect(all.begun).toEqual(['a 1', 'a 1']);
   });
 
-  it('have a waiting line of limited length per account and drop jobs beyond the limit', () => {
+  it('let a limited number of jobs per account wait, and reject further jobs', () => {
     const all = jobsWith(10, 1, 2);
     expect(['1', '2', '3', '4'].map((subject) => all.offer('a', subject))).toEqual([true, true, true, false]);
     expect(all.offer('b', '1')).toBe(true);

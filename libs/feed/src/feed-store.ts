@@ -111,7 +111,7 @@ export interface ContactState {
   failures: number;
   /** Number of elements on the longest page of any contact of the account; 0 before the first page. */
   longestPage: number;
-  /** The first read emits messages stamped later, see `FirstRead`; present until a deep read of all pages has ended. */
+  /** The first read emits messages stamped later, see `FirstRead`; present until a read of all pages has ended. */
   emitAfter?: number;
   /** Counts the requests to poll the contact sooner. A request during a poll takes effect after the poll. */
   expediteRequests: number;
@@ -160,11 +160,13 @@ export interface PollCommit {
   extension?: ContactExtension;
   /** Bucket of the contact's rate of change in the account's histogram; present together with {@link dueInMs}. */
   bucket?: number;
-  /** Time until the next head read, in milliseconds; absent if the due time stays the same. */
+  /** Time until the next read of the newest messages, in milliseconds; absent if the due time stays the same. */
   dueInMs?: number;
   /** First read of the contact: starts (and emits messages stamped after `emitAfter`), goes on, or ends (`over`). */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
-  /** Time until the next deep read, in milliseconds. With `overwrites: false` an existing due time stays. */
+  /**
+   * Time until the next read of older messages, in milliseconds. With `overwrites: false` an existing due time stays.
+   */
   deep: { inMs: number; overwrites: boolean } | 'unchanged' | 'over';
   /** Start of the poll by Redis' clock, if the poll found too much missing. */
   suspectAt?: number;

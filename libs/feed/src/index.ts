@@ -8,7 +8,7 @@
  * | `snapshot/` | what the feed stores about messages, contacts and the contact list; packed formats |
  * | `diff/`     | comparison of a read with the snapshot: new, changed and missing messages; pure |
  * | `walk/`     | order of a contact's message pages; which pages a read asks for |
- * | `poll/`     | head read and deep read of one contact, up to the commit |
+ * | `poll/`     | read of the newest messages and read of older messages of one contact, up to the commit |
  * | `contacts/` | poll of the contact list; lookup of a contact by phone number |
  * | `schedule/` | interval of each contact; forecast of delays; pure |
  * | `delay/`    | measurement of the detection delay |

@@ -102,7 +102,7 @@ describe.each([
     await store.remove(id);
   }
 
-  it('leaves no key and no file, and does not touch other accounts', async () => {
+  it('leaves no Redis key and no file, and changes nothing of other accounts', async () => {
     const others = ['a-b', 'aa', 'default', '0a', 'a_'];
     for (const id of others) await fill(id, 20);
     const before = await everything();
@@ -161,7 +161,7 @@ describe.each([
     expect(await keysOf('a')).toEqual([]);
   });
 
-  it('with an id that was given to a new account keeps the new data from an earlier, paused pass', async () => {
+  it('whose id a new account has: a deletion pass that was paused meanwhile deletes nothing of the new account', async () => {
     await removed('a');
     let wake = (): void => undefined;
     let asked = false;
@@ -185,7 +185,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('keeps its id reserved until all passes have ended, so that no pass meets a new account', async () => {
+  it('keeps its id reserved until all deletion passes have ended, so that no pass deletes data of a new account', async () => {
     await removed('a');
     let other: number | undefined;
     let asked = false;
@@ -206,7 +206,7 @@ describe.each([
     expect([asked, other]).toEqual([true, undefined]);
   });
 
-  it('stops in the middle of a pass when the worker stops', async () => {
+  it('is left unfinished when the worker stops in the middle of a deletion pass', async () => {
     await removed('a');
     const before = await everything();
     const stop = new AbortController();
@@ -218,14 +218,17 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('does nothing if the account is not among the removed accounts', async () => {
+  it('is deleted only if it is among the removed accounts', async () => {
     await fill('a', 5);
     const before = await everything();
     expect(await erasure().pass('a', () => Promise.resolve(false))).toBeUndefined();
     expect(await everything()).toEqual(before);
   });
 
-  it.each(['default', '.accounts', '', 'a}:{b', '*'])('is never done for %p', async (id) => {
-    await expect(erasure().pass(id, yes)).rejects.toThrow(/not an account that can be erased/);
-  });
+  it.each(['default', '.accounts', '', 'a}:{b', '*'])(
+    'is never carried out for the account id %p',
+    async (id) => {
+      await expect(erasure().pass(id, yes)).rejects.toThrow(/not an account that can be erased/);
+    },
+  );
 });

@@ -41,7 +41,7 @@ describe.each([
     [store, other] = [new RedisAccountStore(redis, prefix), new RedisAccountStore(redis, prefix)];
   });
 
-  it('have a new stamp after each change, and the same stamp in between', async () => {
+  it('have a new revision after each change, and the same revision in between', async () => {
     const stamps = [await store.revision()];
     await store.add(account('a'));
     stamps.push(await other.revision());
@@ -103,7 +103,7 @@ describe.each([
     expect((await store.find('a'))?.sealedApiKey).toBe('new');
   });
 
-  it('do not return by a change that began before their removal', async () => {
+  it('are not restored by a change that began before their removal', async () => {
     await store.add(account('a'));
     const changed = store.change('a', (before) => ({ ...before, polling: false }));
     const removed = other.remove('a');
@@ -111,7 +111,7 @@ describe.each([
     expect(await store.find('a')).toBeUndefined();
   });
 
-  it('have a max number, and the error says what to do', async () => {
+  it('have a maximum number, and the error says what to do', async () => {
     const filled = Array.from({ length: MAX_ACCOUNTS }, (__, i) => `a${i}`);
     await redis.hset(`${prefix}:{.accounts}:accounts`, Object.fromEntries(filled.map((id) => [id, '{}'])));
     await expect(store.add(account('one-more'))).rejects.toThrow(/Delete one first/);

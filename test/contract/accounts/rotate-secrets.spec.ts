@@ -291,7 +291,7 @@ describe.each([
     expect(await keys.list()).toEqual([NEW_BOX.keyId]);
   });
 
-  it('reports a secret that cannot be decrypted even if it signs no more', async () => {
+  it('reports a secret that cannot be decrypted, even if the secret no longer signs deliveries', async () => {
     const { endpoint: made } = await registry(LOST_BOX).create('default', { url: URL });
     await secretsOf(OLD_BOX).rotate('default', made.id, 1);
     await endpoints.rewrite('default', made.id, (before) => ({
@@ -301,7 +301,7 @@ describe.each([
     expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
   });
 
-  it('reports recorded keys that the process lacks, records its own key otherwise, and removes unused ones', async () => {
+  it('reports encryption keys that other processes use and this process lacks; otherwise it records its own key and removes unused keys', async () => {
     expect(await keys.register(OLD_BOX)).toEqual([]);
     expect(await keys.register(NEW_BOX)).toEqual([OLD_BOX.keyId]);
     expect(await keys.list()).toEqual([OLD_BOX.keyId]);
@@ -315,7 +315,7 @@ describe.each([
 });
 
 describe('a process that starts while Redis is away', () => {
-  it('records its key when Redis is back, or is then notified of the keys that it lacks', async () => {
+  it('records its encryption key when Redis is back, or then reports the keys that it lacks', async () => {
     await withTestRedis(async ({ url, server }) => {
       const open = (): RedisClient => openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       const logger = createLogger('test', 'silent');

@@ -104,7 +104,7 @@ describe('an event’s id', () => {
     expect(after?.sequence).toBe(1);
   });
 
-  it('finds the event while it is kept', async () => {
+  it('finds the event until retention removes the event', async () => {
     await log.append(ACCOUNT, many(3));
     const [, second] = await all();
     expect(await log.find(ACCOUNT, second?.id ?? '')).toEqual(second);
@@ -232,7 +232,7 @@ describe('an event', () => {
     'nul \u0000 and \u001f',
     'lone \ud800 and \udc00 surrogates',
     '"quotes" \\ back </script>',
-  ])('has the same bytes at every read and keeps its text: %j', async (text) => {
+  ])('is read with the same bytes every time, and its text is unchanged: %j', async (text) => {
     await log.append(ACCOUNT, [event({ data: { message: { text } } })]);
     const [first] = await all();
     const found = await log.find(ACCOUNT, first?.id ?? '');
@@ -282,7 +282,7 @@ describe('event retention', () => {
     expect((await all()).map(({ sequence }) => sequence)).toEqual([7, 8, 9, 10]);
   });
 
-  it('expires only cursors before the trimmed position, and leaves the sequence intact', async () => {
+  it('makes only cursors before the removed events invalid, and does not change sequence numbers', async () => {
     const start = await log.end(ACCOUNT);
     await log.append(ACCOUNT, many(5));
     const third = (await log.read(ACCOUNT, undefined, 3)).next;
@@ -319,7 +319,7 @@ describe('consumers of the log', () => {
     }
   }
 
-  it('read one at a time, and the others learn how long the lease lasts', async () => {
+  it('read one at a time; the others are told how long the lease of the reader lasts', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
     await log.append(ACCOUNT, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);
@@ -352,7 +352,7 @@ describe('consumers of the log', () => {
     expect(sequences(await take(heir, 10))).toEqual([5, 6]);
   });
 
-  it('that were paused cannot store deliveries after a successor took over', async () => {
+  it('that were paused cannot store deliveries after another consumer has taken over', async () => {
     const paused = consumerOf('paused', 100);
     await log.append(ACCOUNT, many(1));
     await take(paused, 1);
@@ -365,7 +365,7 @@ describe('consumers of the log', () => {
     expect(await mayStore('successor')).toBe(true);
   });
 
-  it('of a lost group restart at the dispatched mark, once and with a notification, without missing events', async () => {
+  it('whose consumer group was lost continue after the last dispatched event, once and with a notification, and miss no event', async () => {
     const one = consumerOf('one');
     await log.append(ACCOUNT, many(6));
     const taken = await take(one, 4);

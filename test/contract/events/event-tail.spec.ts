@@ -80,8 +80,8 @@ async function follow(account = ACCOUNT): Promise<LogFollower> {
   return follower;
 }
 
-describe('a tail of the event log', () => {
-  it('wakes exactly the followers of the account whose log grew', async () => {
+describe('a listener for new events in the log', () => {
+  it('wakes exactly the callers that wait for the account with new events', async () => {
     const [first, second, other] = [await follow(), await follow(), await follow('other')];
     const others = other.waitForGrowth(LONG_MS, over.signal);
     await one.grow();
@@ -94,7 +94,7 @@ describe('a tail of the event log', () => {
     await others;
   });
 
-  it('remembers growth of the log while its follower is busy', async () => {
+  it('remembers new events while its caller is busy', async () => {
     const follower = await follow();
     const wake = jest.spyOn(follower, 'wake');
     await one.grow();
@@ -105,7 +105,7 @@ describe('a tail of the event log', () => {
     );
   });
 
-  it('wakes no follower for a duplicate event or a read of the log', async () => {
+  it('wakes no caller for a duplicate event or a read of the log', async () => {
     const follower = await follow();
     await one.grow();
     await follower.waitForGrowth(LONG_MS, over.signal);
@@ -117,7 +117,7 @@ describe('a tail of the event log', () => {
     expect(await quiet).toBe(false);
   });
 
-  it('opens one connection at the first follower and unsubscribes after the last', async () => {
+  it('opens one connection for the first caller and unsubscribes after the last', async () => {
     expect(one.opened()).toBe(0);
     const followers = [await follow(), await follow(), await follow('other')];
     const channels = async (): Promise<number> =>
@@ -143,7 +143,7 @@ describe('a tail of the event log', () => {
     await follower.waitForGrowth(LONG_MS, aborter.signal);
   });
 
-  it('wakes its followers after a restart of Redis', async () => {
+  it('wakes its callers after a restart of Redis', async () => {
     const follower = await follow();
     server.server.kill('SIGKILL');
     await server.server.exited;
@@ -157,7 +157,7 @@ describe('a tail of the event log', () => {
     await waiting;
   });
 
-  it('is trusted while it receives its own heartbeats, and wakes all followers when trust ends', async () => {
+  it('is relied on while it receives its own heartbeats, and wakes all callers when the heartbeats stop', async () => {
     expect(one.tail.isTrusted()).toBe(false);
     const tail = new RedisEventTail(() => open(server.url, 'patient'), 'tidings', one.redis);
     const follower = tail.follow(ACCOUNT);
@@ -187,7 +187,7 @@ describe('a tail of the event log', () => {
     await closeRedis(mute);
   });
 
-  it('wakes the followers of every account on a Redis Cluster over one connection', async () => {
+  it('wakes the callers of every account on a Redis Cluster over one connection', async () => {
     await using cluster = await startTestCluster();
     const wide = await connect(cluster.url);
     try {

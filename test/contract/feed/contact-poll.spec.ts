@@ -220,8 +220,8 @@ describe('two concurrent polls of one contact', () => {
   });
 });
 
-describe('a deep read', () => {
-  it('loses no page to concurrent head reads without news', async () => {
+describe('a read of older messages', () => {
+  it('loses no page to concurrent reads of the newest messages without news', async () => {
     harness.control('settings', { limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     const ids = harness.createMessages(contactId, {
@@ -230,7 +230,7 @@ describe('a deep read', () => {
       intervalMs: 10,
     });
     const pages: string[] = [];
-    // A head read begins and ends during every page of the deep read.
+    // A read of the newest messages begins and ends during every page of the read of older messages.
     const beside: FeedSource = {
       ...harness.source,
       listMessages: async (account, id, page, limit, purpose) => {
@@ -278,8 +278,8 @@ describe('a look-up of messages whose flags may still change', () => {
   });
 });
 
-describe('a deep read of all pages that finds a new message at the head', () => {
-  it('leaves no reason for another deep read', async () => {
+describe('a read of all pages that finds a new message at the head', () => {
+  it('does not cause another read of all pages', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { count: 45, timestamp: Date.now() - 3_600_000, intervalMs: 10 });
     await harness.sweep();

@@ -165,7 +165,7 @@ describe('the detection delay', () => {
     }
   });
 
-  it('is not measured by a poll whose commit is refused', async () => {
+  it('is not recorded by a poll whose changes were not stored', async () => {
     const { harness } = here;
     const contactId = await watched();
     harness.createMessages(contactId);
@@ -174,8 +174,8 @@ describe('the detection delay', () => {
   });
 });
 
-describe('the polling overview', () => {
-  it('contains the bounds of the interval that the worker uses', async () => {
+describe('the polling status of an account', () => {
+  it('contains the minimum and maximum poll interval of the worker', async () => {
     expect(await here.harness.store.overview(ACCOUNT)).not.toHaveProperty('interval');
     await watched();
     expect((await here.harness.store.overview(ACCOUNT)).interval).toEqual({ minMs: 50, maxMs: 60_000 });
@@ -188,7 +188,7 @@ describe('the polling overview', () => {
     expect((await here.harness.store.overview(ACCOUNT)).skipped).toBe(3);
   });
 
-  it('contains the number of due deep reads, their delay, and the histogram of rates', async () => {
+  it('contains the number and the delay of due reads of older messages, and the histogram of rates', async () => {
     const { harness } = here;
     await watched();
     const now = await redisNow();

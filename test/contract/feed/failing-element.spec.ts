@@ -8,7 +8,7 @@ const here = new WithFeedHarness();
 /** Documented page size of upstream. */
 const PAGE_LIMIT = 20;
 
-describe('a deep read of all pages', () => {
+describe('a read of all pages', () => {
   it('keeps the known order if messages arrive meanwhile', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
@@ -89,7 +89,7 @@ describe('a missing message that an unreadable element may have hidden', () => {
     harness.control('faults', {
       match: { contactId },
       fault: { kind: 'poisonMessage', garbage: 'noId', mode: 'replace', position: 2 },
-      // The head read, and page 1 of the deep read.
+      // The read of the newest messages, and page 1 of the read of older messages.
       times: 2,
     });
     await here.readAll(contactId);

@@ -139,7 +139,10 @@ export class FeedHarness {
     }
   }
 
-  /** Returns the contacts with a due head read, longest overdue first, and puts all of them off by `ms` milliseconds. */
+  /**
+   * Returns the contacts with a due read of the newest messages, longest overdue first, and puts all of them off by
+   * `ms` milliseconds.
+   */
   async takeDue(count = 1_000, ms = 60_000): Promise<string[]> {
     const key = accountKeys(this.prefix, ACCOUNT)('polls', 'due');
     const [seconds, microseconds] = await this.redis.time();

@@ -90,7 +90,7 @@ describe('a contact with JSON nested 4,000 levels deep', () => {
     expect(skipped).toBe(1);
   });
 
-  it('may be a known contact: then no contact counts as missing', async () => {
+  it('may hide a known contact: no contact counts as missing', async () => {
     await read({ count: 3, bytes: 100 });
     for (let reads = 0; reads < 3; reads += 1) await read({ count: 3, bytes: 100, poison });
     expect(await here.harness.eventTypes()).toEqual([]);

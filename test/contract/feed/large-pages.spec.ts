@@ -60,7 +60,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in orde
 
 describe('a limit above 20', () => {
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
-    'is used in deep reads once upstream has shown that it honours the limit: %s',
+    'is used in reads of older messages once upstream has shown that it honours the limit: %s',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -146,7 +146,7 @@ describe('an unreadable element', () => {
     expect((await harness.store.overview(ACCOUNT)).unreadable).toBe(1);
   });
 
-  it('may be the missing message: then nothing is deleted until all elements are readable', async () => {
+  it('may hide the missing message: nothing is reported as deleted until all elements are readable', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(8);
     harness.control('faults', { match: { contactId }, fault: poison('replace'), times: 'always' });
@@ -158,7 +158,7 @@ describe('an unreadable element', () => {
     expect(await here.messageEvents()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
   });
 
-  it('that was there from the start hides no deletion', async () => {
+  it('that was there from the start does not prevent reports of deletions', async () => {
     const { harness } = here;
     harness.control('faults', { match: { path: 'page=1' }, fault: poison('insert'), times: 'always' });
     const { contactId, ids } = await here.createKnownContact(8);

@@ -23,7 +23,7 @@ async function lose(part: Part, contactId: string): Promise<void> {
 }
 
 describe('after Redis lost its last seconds,', () => {
-  it('events of other contents have other ids than the lost events', async () => {
+  it('an event with other contents has another id than the lost event', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     const before = await RedisBackup.create(harness.redis, harness.prefix);
@@ -68,7 +68,7 @@ describe('after Redis lost its last seconds,', () => {
     expect(await here.messageEvents()).toEqual(received([lost]));
   });
 
-  it('events of a contact have other ids than the lost events', async () => {
+  it('an event of a contact has another id than the lost event', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
     const before = await RedisBackup.create(harness.redis, harness.prefix);
@@ -147,7 +147,7 @@ describe('after the loss of', () => {
     expect(await harness.eventTypes()).toEqual(['account.suspect']);
   });
 
-  it('all upstream messages, found by a sweep, the old snapshots are deleted', async () => {
+  it('all upstream messages, noticed by a read of all pages, the stored snapshots are deleted', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(12);
     harness.control('messages/delete', { ids });
@@ -176,7 +176,7 @@ describe('after the loss of', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
-  it('all upstream messages, found by a head read, the contact is resynced and no old message is emitted', async () => {
+  it('all upstream messages, noticed by a read of the newest messages, the contact gets a new baseline and no old message is emitted', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(30);
     harness.control('messages/delete', { ids });

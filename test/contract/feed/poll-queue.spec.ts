@@ -73,7 +73,7 @@ const drain = async (rate = RATE): Promise<void> => {
   await redis.hset(key('budget'), 'more', 0, 'credit', 0);
 };
 
-describe('a claim', () => {
+describe('the claim of a due contact', () => {
   it('takes the contact that has been overdue for longest, and returns how long it was overdue', async () => {
     await schedule('due', 'late', -500);
     await schedule('due', 'later', -100);
@@ -93,7 +93,7 @@ describe('a claim', () => {
     expect(reply).toEqual({ nextDueAt: await dueAt('d', 'deep'), nextDueInMs: expect.any(Number) });
   });
 
-  it('takes a token together with the contact; without a token the contact stays due', async () => {
+  it('takes one request of the budget together with the contact; without budget the contact stays due', async () => {
     await schedule('due', 'c', -100);
     await drain(1);
     const before = await dueAt('c');
@@ -105,7 +105,7 @@ describe('a claim', () => {
     expect((await budget.tryAcquire(ACCOUNT, 1, 'send')).waitMs).toBeGreaterThan(0);
   });
 
-  it('takes no token if no contact is due', async () => {
+  it('takes no request of the budget if no contact is due', async () => {
     await one.claim(ACCOUNT, 1);
     expect((await budget.tryAcquire(ACCOUNT, 1, 'send')).waitMs).toBe(0);
   });
@@ -122,7 +122,7 @@ describe('a claim', () => {
     expect(new Set(taken).size).toBe(30);
   });
 
-  it('waits for its token until the next request of a running poll has a token', async () => {
+  it('gets budget after the next request of a running poll', async () => {
     await schedule('due', 'c', -100);
     await drain(2);
     await budget.tryAcquire(ACCOUNT, 2, 'more');
@@ -135,7 +135,7 @@ describe('a claim', () => {
     expect(await claimInTime(one, 2)).toMatchObject({ contactId: 'c' });
   });
 
-  it('gets a fifth of the budget during a flood of sends', async () => {
+  it('gets a fifth of the request budget during a flood of sends', async () => {
     const end = performance.now() + 2_500;
     let [sends, polls] = [0, 0];
     const flood = async (): Promise<void> => {
@@ -156,11 +156,11 @@ describe('a claim', () => {
   });
 });
 
-describe('deep reads', () => {
+describe('reads of older messages', () => {
   it.each([
     ['a fifth of what head reads get if they are an hour overdue', 3_600_000, 9],
     ['almost nothing if they have just become due', 1_000, 0],
-  ])('get %s, and everything if no head read is due', async (_, lateMs, expected) => {
+  ])('get %s, and the whole budget if no read of newest messages is due', async (_, lateMs, expected) => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -lateMs);
     await drain();
@@ -171,7 +171,7 @@ describe('deep reads', () => {
     for (let i = 0; i < 20; i += 1) expect((await claimInTime()).kind).toBe('deep');
   });
 
-  it('get their share for further pages as well while head reads wait', async () => {
+  it('get their share of the budget for further pages, too, while reads of newest messages wait', async () => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     await drain();
     await redis.hset(key('budget'), 'deepShare', 0.2);
@@ -194,7 +194,7 @@ describe('deep reads', () => {
   });
 });
 
-describe('a lease', () => {
+describe('the lease of a claimed contact', () => {
   it('prevents another claim of the contact, even if the contact becomes due again', async () => {
     await schedule('due', 'c', -100);
     await claimInTime();
@@ -259,7 +259,7 @@ describe('a lease', () => {
     expect(await dueAt('c')).toBe(set);
   });
 
-  it('that another worker has taken over is reported as lost; the first worker cannot end it', async () => {
+  it('that another worker has taken over is reported as lost, and the first worker cannot end it', async () => {
     const quick = new RedisPollQueue(redis, prefix, 1);
     await schedule('due', 'c', -100);
     const first = await claimInTime(quick);
@@ -270,7 +270,7 @@ describe('a lease', () => {
     expect(await one.renew(ACCOUNT, [second])).toEqual([]);
   });
 
-  it('of a head read does not prevent a deep read of the same contact', async () => {
+  it('for newest messages does not prevent a read of older messages of the same contact', async () => {
     await schedule('due', 'c', -100);
     await schedule('deep', 'c', -100);
     const kinds = [await claimInTime(), await claimInTime()].map(({ kind }) => kind);
@@ -279,7 +279,7 @@ describe('a lease', () => {
 });
 
 describe('a failed read', () => {
-  it('doubles the backoff with each consecutive failure, and is counted until a commit', async () => {
+  it('doubles the wait before the next read with each consecutive failure, and is counted until a read succeeds', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     const waits: (number | undefined)[] = [];
     for (let i = 0; i < 8; i += 1) {
@@ -300,7 +300,7 @@ describe('a failed read', () => {
     expect((await claimInTime()).consecutiveFailures).toBe(0);
   });
 
-  it('for a reason outside the contact is due again after a second and is not counted', async () => {
+  it('whose cause is not the contact is repeated after a second and is not counted', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     await schedule('due', 'c', -100);
     expect(await one.end(ACCOUNT, await claimInTime(), 'postponed')).toMatchObject({
@@ -310,7 +310,7 @@ describe('a failed read', () => {
     expect(await redis.hget(key('c', 'c'), 'failed')).toBeNull();
   });
 
-  it('creates no record for a contact without one', async () => {
+  it('stores nothing for an unknown contact', async () => {
     await schedule('due', 'c', -100);
     await one.end(ACCOUNT, await claimInTime(), 'failed');
     expect(await redis.exists(key('c', 'c'))).toBe(0);

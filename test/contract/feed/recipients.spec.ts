@@ -8,7 +8,7 @@ const here = new WithFeedHarness();
 const ownersOf = async (number = NUMBER): Promise<string[]> =>
   (await here.harness.store.recipientOf(ACCOUNT, number)).contacts.map(({ id }) => id);
 
-describe('the contacts that own a number', () => {
+describe('the contacts of a phone number', () => {
   it('are sorted by the last message that showed the number', async () => {
     const { harness } = here;
     const named = harness.createContact('+15550000001', { referredBy: NUMBER });
@@ -70,7 +70,7 @@ describe('the contacts that own a number', () => {
     expect(await ownersOf()).toEqual([two]);
   });
 
-  it('come with the start time of the last list read', async () => {
+  it('are returned with the start time of the last read of the contact list', async () => {
     const { harness } = here;
     expect((await harness.store.recipientOf(ACCOUNT, NUMBER)).listReadAt).toBeUndefined();
     const { now } = await harness.store.knownContacts(ACCOUNT);

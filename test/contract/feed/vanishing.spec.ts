@@ -41,18 +41,21 @@ describe('a missing message', () => {
     (['newestFirst', 'oldestFirst'] as const).flatMap((order) =>
       [0, 2, 4].map((index) => ({ order, index })),
     ),
-  )('is noticed by the next head read if its page is not full: $order, message $index', async (given) => {
-    const { harness } = here;
-    harness.control('settings', { order: given.order });
-    const { contactId, ids } = await here.createKnownContact(5);
-    await harness.polls.poll(ACCOUNT, contactId);
-    expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.completeDueAt).toBeUndefined();
-    harness.control('messages/delete', { id: ids[given.index] });
-    await harness.polls.poll(ACCOUNT, contactId);
-    expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.completeDueAt).toBeDefined();
-  });
+  )(
+    'is noticed by the next read of the newest messages if its page is not full: $order, message $index',
+    async (given) => {
+      const { harness } = here;
+      harness.control('settings', { order: given.order });
+      const { contactId, ids } = await here.createKnownContact(5);
+      await harness.polls.poll(ACCOUNT, contactId);
+      expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.completeDueAt).toBeUndefined();
+      harness.control('messages/delete', { id: ids[given.index] });
+      await harness.polls.poll(ACCOUNT, contactId);
+      expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.completeDueAt).toBeDefined();
+    },
+  );
 
-  it('is not deleted before two reads at least a minute apart lack it', async () => {
+  it('is reported as deleted only after two reads at least a minute apart without it', async () => {
     const { contactId, ids } = await here.createKnownContact(25);
     here.harness.control('messages/delete', { id: ids[20] });
     for (let reads = 0; reads < 4; reads += 1) await here.readAll(contactId);
@@ -107,7 +110,7 @@ describe('a missing contact', () => {
     expect(await here.messageEvents()).toEqual(received([before ?? '', fresh ?? '']));
   });
 
-  it('is not deleted before two lists at least a minute apart lack it', async () => {
+  it('is reported as deleted only after two contact lists at least a minute apart without it', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
@@ -169,7 +172,7 @@ describe('during an outage that looks like an empty account,', () => {
     },
   );
 
-  it('even contacts with few messages keep them, until another contact shows messages again', async () => {
+  it('no message is reported as deleted, even for contacts with few messages, until another contact shows messages again', async () => {
     const { harness } = here;
     const [first = '', second = '', third = ''] = ['+15551230001', '+15551230002', '+15551230003'].map(
       (number) => harness.createContact(number),

@@ -98,7 +98,7 @@ describe('attachment URLs whose signature differs at each read', () => {
     expect(emitted[2]?.data['changes']).toEqual({ message: { to: 'other' } });
   });
 
-  it('are unmuted once they settle, without an event for each message', async () => {
+  it('are compared again once they stop changing, without an event for each message', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path' });
     const contactId = await withPictures(10);
@@ -154,7 +154,7 @@ describe('a contact’s picture URL whose signature differs at each list', () =>
     expect(Object.keys(last?.data['changes'] ?? {}).sort()).toEqual(['lastMessageAt', 'unreadCount']);
   });
 
-  it('is unmuted once it settles, without an event for each contact', async () => {
+  it('is compared again once it stops changing, without an event for each contact', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path' });
     const ids = contacts(12);
@@ -172,7 +172,7 @@ describe('a contact’s picture URL whose signature differs at each list', () =>
     expect(await updates()).toBe(before + 1);
   });
 
-  it('is not the reason to mute fields that change for one contact in conversation', async () => {
+  it('does not cause fields to be ignored that change for one contact in conversation', async () => {
     const { harness } = here;
     harness.control('settings', { extraContactFields: true });
     const [contactId = ''] = contacts(12);

@@ -20,7 +20,7 @@ const LEASE_MS = 60_000;
 describe.each([
   ['one Redis', startTestRedis],
   ['a Redis Cluster', startTestCluster],
-])('an agenda on %s', (_, start) => {
+])('the task schedule on %s', (_, start) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let agenda: RedisAgenda;
@@ -72,7 +72,7 @@ describe.each([
     expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
-  it('keeps the rounds of one account apart', async () => {
+  it('keeps the tasks of one account separate', async () => {
     await agenda.schedule(['look', 'trim'].map((round) => ({ account: 'a', round, time: 0 })));
     expect((await take()).map(({ round }) => round).sort()).toEqual(['look', 'trim']);
   });
@@ -100,7 +100,7 @@ describe.each([
     expect(taken.sort()).toEqual(accounts.sort());
   });
 
-  it('makes a task due again at the time that its round returned', async () => {
+  it('makes a task due again at the time that its run returned', async () => {
     await at('a', 0);
     await agenda.complete(await takeOne(), 0);
     await agenda.complete(await takeOne(), HOUR_MS);
@@ -111,7 +111,7 @@ describe.each([
   it.each([
     ['the task that ends', false],
     ['one that another has taken since', true],
-  ])('makes tasks that a round found due when the round ends: %s', async (__, isLost) => {
+  ])('adds the tasks that another task found due when that task ends: %s', async (__, isLost) => {
     await at('a', 0);
     const task = await takeOne(agenda, isLost ? 1 : LEASE_MS);
     if (isLost) await eventually('another worker has the task', async () => (await take(other)).length === 1);
@@ -119,7 +119,7 @@ describe.each([
     expect(accountsOf(await take())).toEqual(['b']);
   });
 
-  it('removes a task whose round returned no time', async () => {
+  it('removes a task whose run returned no next time', async () => {
     await at('a', 0);
     await agenda.complete(await takeOne(), undefined);
     expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
@@ -129,7 +129,7 @@ describe.each([
     ['no time', undefined],
     ['a later time', HOUR_MS],
   ])(
-    'makes a task that was asked for during its round due after the round, although the round returned %s',
+    'repeats a task after its run if the task was requested during the run, although the run returned %s',
     async (__, time) => {
       await at('a', 0);
       const task = await takeOne();
@@ -141,7 +141,7 @@ describe.each([
     },
   );
 
-  it('keeps the earliest of several times that were asked for during a round, even after its lease', async () => {
+  it('keeps the earliest of several times requested during a run, even after the lease of the run', async () => {
     await at('a', 0);
     const task = await takeOne();
     await at('a', 3 * HOUR_MS);
@@ -152,7 +152,7 @@ describe.each([
     expect(next).toBeLessThanOrEqual(2 * HOUR_MS);
   });
 
-  it('does not repeat a round because of a request that came before the round', async () => {
+  it('does not repeat a run because of a request that came before the run', async () => {
     await at('a', 0);
     await takeOne(agenda, 1);
     await at('a', 0);
@@ -171,7 +171,7 @@ describe.each([
     await eventually('the task is due again', async () => (await take(other)).length === 1);
   });
 
-  it('ignores a worker that lost its lease and then ends or delays the round of its successor', async () => {
+  it('ignores a worker that lost its lease and then ends or delays the run of its successor', async () => {
     await at('a', 0);
     const lost = await takeOne(agenda, 1);
     let task: ClaimedTask | undefined;
@@ -192,7 +192,7 @@ describe.each([
     expect(await nextInMs()).toBeGreaterThan(HOUR_MS / 2);
   });
 
-  it('removes tasks, including a task under way', async () => {
+  it('removes tasks, including a running task', async () => {
     await at('a', 0);
     await takeOne();
     await at('b', 0);
@@ -200,7 +200,7 @@ describe.each([
     expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
-  it('spreads recurring tasks evenly, each at its own turn, however often they are asked for', async () => {
+  it('spreads recurring tasks evenly over time, even if they are requested often', async () => {
     const times: number[] = [];
     for (let n = 0; n < 60; n += 1) {
       const alone = new RedisAgenda(redis, newId('req'), 'poll');
@@ -217,7 +217,7 @@ describe.each([
     }
   });
 
-  it("uses Redis' clock, however wrong the clock of the process is", async () => {
+  it("uses Redis' clock, even if the clock of the process is wrong", async () => {
     const clock = Date.now;
     try {
       for (const offMs of [-HOUR_MS, HOUR_MS]) {

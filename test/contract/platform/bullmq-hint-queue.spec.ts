@@ -53,15 +53,15 @@ async function empty(): Promise<boolean> {
   return Object.values(await queue.getJobCounts()).every((count) => count === 0);
 }
 
-describe('a hint', () => {
-  it('is always a new job, so that it cannot be lost together with a waiting one', async () => {
+describe('a wake-up hint for workers', () => {
+  it('is always a new job, so that it cannot be lost together with a waiting job', async () => {
     await hints.add([hint('a', 1), hint('a', 2), hint('b', 3)]);
     await hints.add([hint('a', 4)]);
     expect(await queue.getWaitingCount()).toBe(4);
     await hints.add([]);
   });
 
-  it('that is a reminder becomes at most one job per second, however often it is added', async () => {
+  it('that is recurring becomes at most one job per second, even if it is added more often', async () => {
     const began = Date.now();
     for (let i = 0; i < 50; i += 1) await hints.addRecurring([hint('a', i), hint('b', i)]);
     const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
@@ -99,7 +99,7 @@ describe('a hint', () => {
     await eventually('the job ran', () => ran.includes(2));
   });
 
-  it('is never lost: a run that begins after it sees everything written before it', async () => {
+  it('is never lost: a job that starts after the hint sees everything written before the hint', async () => {
     let noted = 0;
     let seen = 0;
     work(() => {

@@ -87,7 +87,7 @@ describe('a connection that fails fast', () => {
   });
 });
 
-describe('a patient connection', () => {
+describe('a connection that waits for Redis', () => {
   it('waits until Redis is back', async () => {
     const client = await connected('patient');
     server.server.kill('SIGKILL');
@@ -125,7 +125,7 @@ describe('a script', () => {
 });
 
 describe('a process', () => {
-  it('does not start with a Redis that may evict', async () => {
+  it('does not start with a Redis that may evict keys', async () => {
     const client = await connected('failFast');
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     try {

@@ -106,7 +106,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
   });
 });
 
-describe('a patient connection to a Redis Cluster', () => {
+describe('a connection that waits for a Redis Cluster', () => {
   it('waits until a master is back', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
@@ -119,7 +119,7 @@ describe('a patient connection to a Redis Cluster', () => {
   });
 });
 
-describe('a patient connection to a Redis Cluster that opens while a master is away', () => {
+describe('a connection that waits for a Redis Cluster and opens while a master is away', () => {
   it('is established, and its callers do not wait endlessly', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
@@ -156,7 +156,7 @@ describe('the time of a key', () => {
 });
 
 describe('a process on a Redis Cluster', () => {
-  it('does not start if one of the masters may evict', async () => {
+  it('does not start if one of the masters may evict keys', async () => {
     const cluster = await started(startTestCluster);
     await cluster.masters[2]?.ask('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     const start = openCheckedRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);

@@ -81,7 +81,7 @@ describe('an attempt of a send', () => {
     },
   );
 
-  it('that found the account held logs the decision hold', async () => {
+  it('during an outage of the account logs the decision hold', async () => {
     const entries = await logOf(() => Promise.reject(errorWithText(401)), true);
     expect(entries).toMatchObject([{ status: 401, decision: 'hold' }]);
   });

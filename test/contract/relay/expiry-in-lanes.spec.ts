@@ -55,7 +55,7 @@ describe('a queued send behind a blocked send', () => {
     expect((await find(head)).status).toBe('relaying');
   });
 
-  it('makes the expire round due at its end, and no longer once it has ended', async () => {
+  it('schedules the expiry task for its end, and removes that task once it has ended', async () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second', expiresAt: Date.now() + 20_000 });
     const dueIn = await endsInMs(3_600_000);

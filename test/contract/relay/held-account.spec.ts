@@ -170,7 +170,7 @@ describe('sends of an account whose key is refused', () => {
     expect(texts()).toEqual(['n3', 'n4']);
   });
 
-  it('do not wait forever for a send that always gets a 403: that send fails after the probe', async () => {
+  it('do not wait forever behind a send that always gets a 403: that send fails after the next probe', async () => {
     const { lanes, probe } = process();
     const ids = ['n1', 'n2', 'n3'].map((text) => accept(ONE, text));
     const [, , three = ''] = await Promise.all(ids);
@@ -214,7 +214,7 @@ describe('sends while upstream is unreachable', () => {
     expect(await upstreamEvents()).toEqual(['upstream.unavailable', 'upstream.recovered']);
   });
 
-  it('keep their retry schedule despite the attempt that revealed the outage', async () => {
+  it('keep their retry schedule: the attempt that revealed the outage does not count', async () => {
     const { lanes, probe } = process();
     const ids = await Promise.all(
       numbers.slice(0, FAILURES_UNTIL_OPEN).map((number) => accept(number, number)),

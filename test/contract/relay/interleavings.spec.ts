@@ -8,7 +8,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, memory, posts, sendEvents } = relay;
 
-describe('a POST whose fence Redis loses while the POST is under way', () => {
+describe('a running POST whose record Redis loses', () => {
   /** Posts, makes Redis lose every write since `before`, and runs `meanwhile` before the answer arrives. */
   function postThenLose(
     before: Awaited<ReturnType<typeof memory>>,

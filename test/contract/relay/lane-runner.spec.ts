@@ -6,7 +6,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents, upload } = relay;
 
-it('a run returns whether its lane held any send', async () => {
+it('a run of a lane returns whether the lane had any send', async () => {
   expect(await runner().run(ACCOUNT, NUMBER)).toBe(false);
   await accept({ sendAt: Date.now() + 60_000 });
   expect(await runner().run(ACCOUNT, NUMBER)).toBe(false);
@@ -181,7 +181,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('whose hint was lost is woken by the reconcile round', async () => {
+  it('whose wake-up hint was lost is found by the periodic check', async () => {
     await accept();
     const woken: string[] = [];
     await rounds({ jobs: { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) } }).reconcile(

@@ -150,7 +150,7 @@ describe('accepting a send', () => {
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual(['+15550009999']);
   });
 
-  it('under a used key with the same body returns the earlier send, and stores nothing', async () => {
+  it('under a used idempotency key with the same body returns the earlier send, and stores nothing', async () => {
     const first = await intake.accept(ACCOUNT, request, key('k'));
     const before = (await keys()).length;
     const second = await intake.accept(ACCOUNT, request, key('k'));
@@ -160,14 +160,14 @@ describe('accepting a send', () => {
     expect(woken).toHaveLength(1);
   });
 
-  it('under a used key with another body is refused, and stores nothing', async () => {
+  it('under a used idempotency key with another body is refused, and stores nothing', async () => {
     await intake.accept(ACCOUNT, request, key('k', 'a1'));
     const before = (await keys()).length;
     await expect(intake.accept(ACCOUNT, request, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
     expect((await keys()).length).toBe(before);
   });
 
-  it('under one key 50 times at once stores one send', async () => {
+  it('under one idempotency key 50 times at once stores one send', async () => {
     const all = await Promise.all(
       Array.from({ length: 50 }, () => intake.accept(ACCOUNT, request, key('k'))),
     );
@@ -176,7 +176,7 @@ describe('accepting a send', () => {
     expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('under a reserved key is allowed only to the owner while the reservation holds', async () => {
+  it('under a reserved idempotency key is allowed only to the request that reserved the key, until the reservation ends', async () => {
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 60_000)).toBe(true);
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000)).toBe(false);
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 60_000)).toBe(true);
@@ -198,7 +198,7 @@ describe('accepting a send', () => {
     expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('under a key whose reservation expired is refused, because another request may have reserved the key', async () => {
+  it('under an idempotency key whose reservation expired is refused, because another request may have reserved the key', async () => {
     await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 1);
     await eventually('the lease has expired', async () =>
       idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000),
@@ -214,7 +214,7 @@ describe('accepting a send', () => {
     expect((await intake.accept(ACCOUNT, request, key('k'))).replayed).toBe(false);
   });
 
-  it('separates keys by account, and accepts keys of any characters', async () => {
+  it('separates idempotency keys by account, and accepts keys of any characters', async () => {
     const one = await intake.accept(ACCOUNT, request, key('k'));
     const others = [
       await intake.accept('other', request, key('k')),
@@ -256,7 +256,7 @@ describe('accepting a send', () => {
 });
 
 describe('a change of a send', () => {
-  it('is applied only if the stored state is the state that was read', async () => {
+  it('is applied only if the stored state has not changed since it was read', async () => {
     const record = await applyAll(await insert(), 'fenced');
     const [one, two] = await Promise.all([applyTo(record, 'accepted'), applyTo(record, 'accepted')]);
     expect([one, two].filter((each) => each !== undefined)).toHaveLength(1);
@@ -340,7 +340,7 @@ describe('a change of a send', () => {
     expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(two.order.id);
   });
 
-  it('to relaying orders the sends without a message by their POSTs', async () => {
+  it('to relaying sorts the sends that await their message by the time of their POST', async () => {
     const records = [await insert(), await insert(), await insert()];
     for (const record of [records[2], records[0], records[1]]) {
       if (record === undefined) continue;
@@ -375,7 +375,7 @@ describe('cancelling a send', () => {
     await expect(intake.cancel(ACCOUNT, record.order.id)).rejects.toThrow(SendNotCancellableError);
   });
 
-  it('races with the POST, and exactly one of the two wins', async () => {
+  it('at the time of its POST either succeeds or is refused, and the POST is made only if it is refused', async () => {
     const wins = { cancel: 0, relay: 0 };
     for (let i = 0; i < 40; i += 1) {
       const record = await insert({ id: newId('snd'), phoneNumber: `+1555000${1000 + i}` });
@@ -519,7 +519,7 @@ describe('scheduled sends', () => {
     expect((await found(expected[0] ?? '')).state).toMatchObject({ status: 'queued', revision: 1 });
   });
 
-  it('wake their lanes at acceptance if they are due before the next check of the schedule', async () => {
+  it('wake a worker at acceptance if they are due before the next check of the schedule', async () => {
     await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
     expect(woken).toEqual([]);
     await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 200 });

@@ -79,7 +79,7 @@ describe('an outage of upstream', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(4);
   });
 
-  it('takes the latest reason, keeps its start, and can change from away to refused but not back', async () => {
+  it('takes the latest reason, keeps its start time, and can change from unreachable to refused but not back', async () => {
     await one.recordOutage('a', 'away', 'first');
     const { since } = await outage();
     await two.recordOutage('a', 'refused', 'second');
@@ -141,7 +141,7 @@ describe('probes of an outage', () => {
     await untilProbe(two);
   });
 
-  it('are followed by a short time in which every process learns that the outage ended', async () => {
+  it('that end the outage are followed by a short wait, in which every process learns of the end', async () => {
     await one.recordOutage('a', 'away', 'x');
     await one.recordRecovery('a', await outage());
     expect([await turn(one), await turn(two)]).toEqual(['recovered', 'recovered']);

@@ -82,7 +82,7 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
     [401, false],
     [200, true],
     [503, true],
-  ])('is recognised by the header of its reply, here with status %d', async (status, mayBeProcessed) => {
+  ])('is recognised by a header of its reply with status %d', async (status, mayBeProcessed) => {
     const gateway = await serve((request, response) => {
       request.resume();
       response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });

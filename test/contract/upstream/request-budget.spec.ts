@@ -83,7 +83,7 @@ describe('the budget of an account', () => {
     expect(left.length).toBeLessThanOrEqual(Math.ceil(rate * 3.55));
   });
 
-  it('keeps a fifth for polls under a flood of sends', async () => {
+  it('reserves a fifth for polls during a flood of sends', async () => {
     await hammer(50, { send: 10 }, 300);
     const left = await hammer(50, { send: 10, poll: 2 }, 2_000);
     const share = count(left, 'poll') / left.length;
@@ -91,7 +91,7 @@ describe('the budget of an account', () => {
     expect(share).toBeLessThan(0.3);
   });
 
-  it('keeps a fifth for polls under a flood of reads and sends', async () => {
+  it('reserves a fifth for polls during a flood of reads and sends', async () => {
     await hammer(50, { send: 5, read: 5 }, 300);
     const left = await hammer(50, { send: 5, read: 5, poll: 2 }, 2_000);
     expect(count(left, 'poll') / left.length).toBeGreaterThan(0.14);
@@ -103,30 +103,30 @@ describe('the budget of an account', () => {
     expect(count(left, 'send')).toBeGreaterThan(count(left, 'read') * 4);
   });
 
-  it('prefers reads to polls, except for the fifth of polls', async () => {
+  it('prefers reads to polls, except for the fifth reserved for polls', async () => {
     await hammer(50, { read: 1 }, 300);
     const left = await hammer(50, { read: 10, poll: 10 }, 1_500);
     expect(count(left, 'read')).toBeGreaterThan(count(left, 'poll') * 2);
   });
 
-  it('gives all tokens to polls while no other request waits', async () => {
+  it('gives all requests to polls while no other request waits', async () => {
     const left = await hammer(50, { poll: 5 }, 1_000);
     expect(left.length).toBeGreaterThan(80);
   });
 
-  it('gives all tokens to deep reads while nothing else waits, except for the next poll', async () => {
+  it('gives all requests to reads of older messages while nothing else waits, except one for the next poll', async () => {
     const rate = 20;
     await hammer(rate, { deep: 4 }, 1_500);
     const polls: Promise<unknown>[] = [];
     const deep = hammer(rate, { deep: 4 }, 2_000);
-    // Up to four tokens accumulate before a deep read takes one.
+    // Up to four tokens accumulate before a read of older messages takes one.
     for (const budget of [...budgets, ...budgets].slice(0, 4))
       polls.push(budget.acquire('a', rate, 'poll', 0));
     await Promise.all(polls);
     expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
   });
 
-  it('plans polls by the use at the current rate, not by the use at an earlier, larger rate', async () => {
+  it('plans polls by the requests made since the rate was last changed', async () => {
     const [budget] = budgets;
     await hammer(400, { read: 10 }, 500);
     // As after a minute at the full rate that ended twenty seconds ago: two half-lives.

@@ -64,7 +64,7 @@ async function trimLog(maxCount: number): Promise<void> {
 }
 
 describe('a delivery', () => {
-  it('stores no body: each claim reads the same bytes from the log', async () => {
+  it('is stored without a body: each attempt reads the same bytes from the event log', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     if (event === undefined) throw new Error('no event');
@@ -79,7 +79,7 @@ describe('a delivery', () => {
     }
   });
 
-  it('ends as missed if the log no longer holds its event, and the lane continues', async () => {
+  it('ends as missed if the log no longer has its event, and the next deliveries continue', async () => {
     const id = await subscribe({ ordered: true });
     const events = await dispatched(3);
     await trimLog(1);
@@ -95,7 +95,7 @@ describe('a delivery', () => {
     expect(await on.harness.deliveries.retry(ACCOUNT, lost)).toBe('lost');
   });
 
-  it('that was missed can be replayed once the log holds its event again', async () => {
+  it('that was missed can be replayed once the log has its event again', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     if (event === undefined) throw new Error('no event');
@@ -110,7 +110,7 @@ describe('a delivery', () => {
 });
 
 describe('the backlog of a failing endpoint', () => {
-  it('is bounded, and events above the bound are missed and can be replayed', async () => {
+  it('is limited, and events above the limit are missed and can be replayed', async () => {
     const id = await subscribe();
     const events = [...(await dispatched(MAX_PENDING_DEAD - 10)), ...(await dispatched(30))];
     expect(await pending(id)).toEqual(ids(events.slice(0, MAX_PENDING_DEAD)));
@@ -162,7 +162,7 @@ describe('the backlog of a failing endpoint', () => {
     expect(await pending(id)).toEqual(ids(wanted).filter((event) => event !== done));
   });
 
-  it('skips events that the log no longer holds', async () => {
+  it('skips events that the log no longer has', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 300);
     await trimLog(100);
@@ -172,7 +172,7 @@ describe('the backlog of a failing endpoint', () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
   });
 
-  it('admits one further event at intervals, since only the pending deliveries may fail', async () => {
+  it('takes one further event at intervals while it is full, because that event may succeed where the pending ones fail', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 10);
     await settle(await claim(id), 'fails');
@@ -192,7 +192,7 @@ describe('the backlog of a failing endpoint', () => {
     expect((await pending(id)).slice(-8)).toEqual(ids(events.slice(-8)));
   });
 
-  it('gets the small bound only after a minute of uninterrupted failures', async () => {
+  it('is limited to the small size only after a minute of uninterrupted failures', async () => {
     const id = await subscribe();
     await dispatched(1);
     await settle(await claim(id), 'succeeded');

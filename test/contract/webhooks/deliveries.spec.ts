@@ -258,7 +258,7 @@ describe('a worker process that ends', () => {
     expect((await find(events[0], id)).attempts).toHaveLength(1);
   });
 
-  it('by a drain waits for attempts under way, then gives the rest back, due at once', async () => {
+  it('in an orderly way waits for running attempts, then returns its other deliveries, which are due at once', async () => {
     const quick = await receiver(() => ({ status: 204, afterMs: 100 }));
     const hanging = await receiver(() => 'hang');
     const [first, second] = [await subscribe(quick), await subscribe(hanging)];
@@ -280,7 +280,7 @@ describe('a worker process that ends', () => {
     await pump.work(ACCOUNT, second.id);
   });
 
-  it('before adding its hints leaves deliveries that the reconciler finds', async () => {
+  it('before waking other workers leaves deliveries that the periodic check finds', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
     const events = await on.harness.record(1);
@@ -294,7 +294,7 @@ describe('a worker process that ends', () => {
 });
 
 describe('an endpoint', () => {
-  it('that hangs occupies only its own slots', async () => {
+  it('that hangs uses only its own share of concurrent attempts', async () => {
     const hanging = await receiver(() => 'hang');
     const healthy = await receiver();
     const [bad, good] = [await subscribe(hanging), await subscribe(healthy)];
@@ -352,7 +352,7 @@ describe('an endpoint', () => {
     expect(await on.harness.redis.exists(`${on.harness.prefix}:{${ACCOUNT}}:webhooks:agenda`)).toBe(0);
   });
 
-  it('that is removed by a crashing process is cleaned up by the reconciler', async () => {
+  it('whose removal is interrupted by a crash is cleaned up by the periodic check', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
     on.harness.jobs.lost = true;

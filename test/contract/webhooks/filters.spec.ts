@@ -58,7 +58,7 @@ describe('the filter of an endpoint', () => {
     expect(await pending(id)).toBe(1);
   });
 
-  it('is omitted from claims, even if its ids look like other fields', async () => {
+  it('is not read when deliveries are claimed, even if its ids look like other fields', async () => {
     const id = await subscribe(MISLEADING);
     await on.dispatched(2);
     const claimed = await on.harness.deliveries.claim(ACCOUNT, id, TERMS);

@@ -162,7 +162,7 @@ describe('a manual retry of a finished delivery', () => {
   });
 });
 
-describe('the gaps of an endpoint', () => {
+describe('the ranges of missed events of an endpoint', () => {
   it('include the events from before it was created', async () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, await subscribe())).toEqual([]);
     const events = await on.harness.record(2);
@@ -172,7 +172,7 @@ describe('the gaps of an endpoint', () => {
     expect(await listed(id, 'pending')).toEqual(newestFirst(events));
   });
 
-  it('are one gap for each time that it was disabled', async () => {
+  it('are one range for each time that it was disabled', async () => {
     const id = await subscribe();
     const stretches = [];
     for (let n = 0; n < 2; n++) {
@@ -186,7 +186,7 @@ describe('the gaps of an endpoint', () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual(stretches);
   });
 
-  it('are at most 100, and further gaps are merged into the oldest', async () => {
+  it('are at most 100, and further ranges are merged into the oldest', async () => {
     const id = await subscribe();
     const missed: LoggedEvent[] = [];
     for (let n = 0; n < 102; n++) {

@@ -70,7 +70,7 @@ describe('a delivery that an older build stored', () => {
 });
 
 describe('an older build that runs beside this build', () => {
-  it('claims no delivery without a stored body, whatever outcomes it records and however often it claims', async () => {
+  it('takes no delivery without a stored body, even after it recorded outcomes and asked repeatedly', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(31);
@@ -84,7 +84,7 @@ describe('an older build that runs beside this build', () => {
     expect(await build.claim(id)).toEqual([]);
   });
 
-  it('claims no delivery without a stored body after a success either, and each of its deliveries is recorded once', async () => {
+  it('takes no delivery without a stored body after a success either, and each of its deliveries is recorded once', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(25);
@@ -108,7 +108,7 @@ describe('an older build that runs beside this build', () => {
     });
   });
 
-  it('that consumes a hint leaves the endpoint to the reconciler', async () => {
+  it('that consumes a wake-up hint leaves the endpoint to the periodic check', async () => {
     const to = await on.receiver();
     const id = await subscribe(to.url);
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));

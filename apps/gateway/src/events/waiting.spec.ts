@@ -91,7 +91,7 @@ describe('A waiting caller', () => {
     client.disconnect();
   });
 
-  it('leaves no subscription and no waiting slot behind after it disconnects', async () => {
+  it('leaves no subscription behind and no longer counts as waiting after it disconnects', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const aborter = new AbortController();
     const poll = gateway.fetch('/v1/events?after=now&wait=30', { signal: aborter.signal });
@@ -132,7 +132,7 @@ describe('A waiting caller', () => {
     client.disconnect();
   });
 
-  it('releases its waiting slot when its cursor is rejected', async () => {
+  it('no longer counts as waiting when its cursor is rejected', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const foreign = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     for (let i = 0; i < 3; i++) {
@@ -218,7 +218,7 @@ describe('An interrupted event stream', () => {
     expect(received.length).toBe(600);
   });
 
-  it('of a slow client uses memory for one page only, and releases its waiting slot', async () => {
+  it('of a slow client uses memory for one page only, and no longer counts as waiting', async () => {
     await using gateway = await gatewayWith({ writeTimeoutMs: 1_500, maxPerAccount: 1 });
     const client = await open(gateway);
     client.response.pause();

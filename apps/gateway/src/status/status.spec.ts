@@ -169,7 +169,7 @@ describe('the status of an account', () => {
     expect(forPollsPerSecond).toBeCloseTo(10 - (usedPerSecond ?? NaN), 2);
   });
 
-  it('lists the muted volatile fields', async () => {
+  it('lists the fields whose changes are ignored because they change at every read', async () => {
     const volatile = new RedisVolatileFields(gateway.redis, 'tidings');
     await volatile.countMessageFields('default', { muted: ['attachments'], unmuted: [] });
     expect((await status())['poller']).toMatchObject({

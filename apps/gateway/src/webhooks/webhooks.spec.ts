@@ -239,7 +239,7 @@ describe('A webhook', () => {
     expect(await read(path)).toMatchObject(Object.assign({}, ...changes) as object);
   });
 
-  it('has no disabledReason after its owner enables it', async () => {
+  it('has no disabledReason after a caller enables it', async () => {
     const { id, path } = await made();
     const key = 'tidings:{default}:webhooks';
     const stored = JSON.parse(String(await gateway.redis.hget(key, id))) as object;

@@ -90,7 +90,7 @@ it('opens only one additional Redis connection for any number of accounts', asyn
   expect((await connections()) - before).toBe(1);
 });
 
-it('lets another process take over the log at once when it stops', async () => {
+it('lets another process continue to read the log at once when it stops', async () => {
   dispatch.added('a');
   await append('a', 1);
   await eventually('the first event is dispatched', () => dispatched.includes('a 1'));

@@ -59,7 +59,7 @@ beforeEach(() => {
 const run = (name: string): Promise<unknown> =>
   rounds.rounds[name]?.run(ACCOUNT) ?? Promise.reject(new Error(name));
 
-it('hints all workers to an account with many due contacts, and checks again at the next tick', async () => {
+it('wakes all workers for an account with many due contacts, and checks again at the next tick', async () => {
   [dueInMs, dueCount] = [0, 5];
   expect([await run('due'), remindCount, calls]).toEqual([250, 1, []]);
 });

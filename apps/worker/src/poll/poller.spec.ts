@@ -183,7 +183,7 @@ describe('a worker with a hint for an account with due contacts', () => {
     await eventually('the free slot is used', () => contacts.started.length > 15);
   });
 
-  it('makes a deep read for a claim of that kind', async () => {
+  it('makes a read of older messages for a claim of that kind', async () => {
     contacts = new FakeQueue([['d', 'deep']]);
     start();
     await settle();

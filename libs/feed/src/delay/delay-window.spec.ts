@@ -4,8 +4,8 @@ import { SLOT_TTL_MS, delaySlotOf, delaySlotsOfWindow, DELAY_WINDOW_MS } from '.
 
 const moment = fc.integer({ min: 1_600_000_000_000, max: 2_600_000_000_000 });
 
-describe('the window of delays', () => {
-  it('covers at most an hour: no slot contains an older delay', () => {
+describe('the stored delays of the last hour', () => {
+  it('contain no delay older than an hour', () => {
     fc.assert(
       fc.property(moment, fc.integer({ min: DELAY_WINDOW_MS, max: 10 * DELAY_WINDOW_MS }), (now, age) => {
         expect(delaySlotsOfWindow(now)).not.toContain(delaySlotOf(now - age));
@@ -13,7 +13,7 @@ describe('the window of delays', () => {
     );
   });
 
-  it('covers at least 55 minutes', () => {
+  it('cover at least 55 minutes', () => {
     fc.assert(
       fc.property(moment, fc.integer({ min: 0, max: 55 * 60_000 }), (now, age) => {
         expect(delaySlotsOfWindow(now)).toContain(delaySlotOf(now - age));
@@ -21,7 +21,7 @@ describe('the window of delays', () => {
     );
   });
 
-  it('contains no slot that may have expired', () => {
+  it('contain no part whose stored data may have expired', () => {
     fc.assert(
       fc.property(moment, (writtenAt) => {
         expect(delaySlotsOfWindow(writtenAt + SLOT_TTL_MS)).not.toContain(delaySlotOf(writtenAt));

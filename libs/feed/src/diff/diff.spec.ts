@@ -98,7 +98,7 @@ describe('a new message', () => {
     expect(events.map(({ data }) => data['sendId'])).toEqual(['snd_1', 'snd_1']);
   });
 
-  it('gets a subject of its own, even if ids contain quotes or separators', () => {
+  it('has events that belong to no other message, even if ids contain quotes or separators', () => {
     const subjectOf = (contactId: string, id: string): string | undefined =>
       new Memory().see([shown(id)], { contactId })[0]?.subject;
     expect(subjectOf('a:b', 'c')).not.toBe(subjectOf('a', 'b:c'));
@@ -112,7 +112,7 @@ describe('the first read of a contact', () => {
     timestamp: new Date(firstRead.emitAfter + ms).toISOString(),
   });
 
-  it('emits the messages stamped after its bound and no others', () => {
+  it('emits the messages with a timestamp after its limit, and no others', () => {
     const events = new Memory().see([shown('old', at(-1)), shown('line', at(0)), shown('new', at(1))], {
       firstRead,
     });
@@ -137,7 +137,7 @@ describe('the first read of a contact', () => {
     expect(types(events)).toEqual(['message.sent']);
   });
 
-  it('emits nothing if the read is silent, not even a message that belongs to a send', () => {
+  it('emits nothing if it must only record messages, not even a message that belongs to a send', () => {
     const events = new Memory().see([shown('m', at(1))], {
       firstRead: 'silent',
       sends: new Map([['m', { sendId: 'snd_1' }]]),

@@ -68,7 +68,7 @@ const contacts = (count: number, fields: (i: number) => Fields): Fields[] =>
 const avatar = (n: number): Fields => ({ avatarUrl: `https://a.example/${n}.png` });
 
 describe('a contact field', () => {
-  it('that differs at every list for all of 30 contacts emits two events per contact, and is unmuted once it settles', () => {
+  it('that differs in every list for all of 30 contacts causes two events per contact, is then ignored, and causes events again once it stops changing', () => {
     const account = new Account();
     for (let n = 0; n < 20; n += 1) account.list(contacts(30, () => avatar(n)));
     expect(account.changedMutes).toEqual(['muted avatarUrl']);
@@ -82,7 +82,7 @@ describe('a contact field', () => {
     expect(account.list(other)).toEqual({ c3: ['avatarUrl'] });
   });
 
-  it('that differs for at most half of the contacts is emitted every time', () => {
+  it('that differs for at most half of the contacts causes an event every time', () => {
     const busy = fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 19 }), { maxLength: 10 }), {
       maxLength: 30,
     });
@@ -101,7 +101,7 @@ describe('a contact field', () => {
     );
   });
 
-  it('of the only contact is emitted at each of nine consecutive changes', () => {
+  it('of the only contact causes an event at each of nine consecutive changes', () => {
     const account = new Account();
     for (let n = 0; n < 10; n += 1) account.list(contacts(1, () => ({ lastMessageAt: n })));
     expect(account.events).toBe(9);
@@ -134,7 +134,7 @@ describe('the fingerprint of a contact', () => {
   });
 });
 
-describe('the stored state of volatile contact fields', () => {
+describe('the stored list of contact fields that change at every read', () => {
   it.each([
     '',
     'x',
@@ -147,7 +147,7 @@ describe('the stored state of volatile contact fields', () => {
     expect(readContactVolatility(text)).toEqual(NO_CONTACT_VOLATILITY);
   });
 
-  it('has at most 20 fields, however many fields the contacts have', () => {
+  it('has at most 20 fields, even if the contacts have more', () => {
     const tracker = new ContactVolatilityTracker(NO_CONTACT_VOLATILITY);
     const raw = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`field ${i}`, i]));
     const changed = Object.keys(raw);

@@ -74,7 +74,7 @@ describe('a message field that differs at every read', () => {
     (id, n) => ({ ...picture(`${id}-${n}`), views: n }),
   );
 
-  it('emits at most two events per message, is muted once, and costs at most four writes per message', () => {
+  it('causes at most two events per message, is logged once as ignored, and costs at most four writes per message', () => {
     fc.assert(
       fc.property(
         volatile,
@@ -95,7 +95,7 @@ describe('a message field that differs at every read', () => {
     );
   });
 
-  it('emits at most two events per message at the head, while deep reads go on and new messages arrive', () => {
+  it('causes at most two events per message while reads of older messages go on and new messages arrive', () => {
     const reads = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 10, maxLength: 25 });
     fc.assert(
       fc.property(reads, (deepPages) => {
@@ -133,7 +133,7 @@ describe('a message field that differs at every read', () => {
     ).toEqual([]);
   });
 
-  it('is unmuted once it stands still, without events; later changes are emitted at once', () => {
+  it('is no longer ignored once it stops changing, which causes no event; later changes are emitted at once', () => {
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
     expect(contact.reads(6, () => ids(10).map((id) => shown(id, picture('still')))).flat()).toEqual([]);
@@ -144,7 +144,7 @@ describe('a message field that differs at every read', () => {
     expect(contact.read(other)).toEqual([]);
   });
 
-  it('with occasional pauses emits at most 12 events per message in 50 reads', () => {
+  it('with occasional pauses causes at most 12 events per message in 50 reads', () => {
     const stills = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 50, maxLength: 50 });
     fc.assert(
       fc.property(stills, (draws) => {
@@ -272,8 +272,8 @@ describe('fingerprints of older builds', () => {
   });
 });
 
-describe('the packed state of volatile message fields', () => {
-  it('is empty without volatile fields, else takes about 20 bytes per field', () => {
+describe('the stored list of message fields that change at every read', () => {
+  it('is empty if there are none, else takes about 20 bytes per field', () => {
     expect(packVolatility(new Map()).length).toBe(0);
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));

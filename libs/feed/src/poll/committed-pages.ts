@@ -247,7 +247,7 @@ export class CommittedPages {
 
   /**
    * Commits a new baseline: upstream shows none of the known messages but others. The held pages become the new
-   * snapshot, and another deep read of all pages follows.
+   * snapshot, and another read of all pages follows.
    */
   async startNewBaseline(): Promise<false> {
     const served = this.heldPages.flatMap(({ items }) => items);

@@ -37,8 +37,8 @@ export class ContactPoll {
   }
 
   /**
-   * Runs a head read and, if one is due, a deep read.
-   * @returns true if the contact is known and a head read was committed, by this call or by a faster one
+   * Runs a read of the newest messages and, if one is due, a read of older messages.
+   * @returns true if the contact is known and a read of the newest messages was committed, by this call or by a faster one
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async poll(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
@@ -48,8 +48,8 @@ export class ContactPoll {
   }
 
   /**
-   * Runs a head read: reads the pages on which new messages appear.
-   * @returns true if the contact is known and a head read was committed, by this call or by a faster one
+   * Runs a read of the newest messages: reads the pages on which new messages appear.
+   * @returns true if the contact is known and a read of the newest messages was committed, by this call or by a faster one
    * @throws {UpstreamError} if a page could not be read; nothing is committed then
    */
   async pollHead(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
@@ -57,7 +57,8 @@ export class ContactPoll {
   }
 
   /**
-   * Reads all new messages of a contact: runs a head read, and a deep read if the head may not show all new messages.
+   * Reads all new messages of a contact: runs a read of the newest messages, and a read of older messages if the
+   * head may not show all new messages.
    * @returns true if the reads were committed
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
@@ -68,7 +69,10 @@ export class ContactPoll {
     return this.runDeepRead(account, contactId, purpose, signal);
   }
 
-  /** Runs a head read. Returns whether the head shows all new messages; undefined if the contact is unknown. */
+  /**
+   * Runs a read of the newest messages. Returns whether the head shows all new messages; undefined if the contact is
+   * unknown.
+   */
   private async readHeadUntilCommitted(
     account: string,
     contactId: string,
@@ -88,9 +92,9 @@ export class ContactPoll {
   }
 
   /**
-   * Runs the deep read that is due, if any: reads all pages, or all messages whose flags may still change.
+   * Runs the read of older messages that is due, if any: reads all pages, or all messages whose flags may still change.
    * @param signal aborts the read after the current page
-   * @returns true if the read reached its end, or no deep read was due
+   * @returns true if the read reached its end, or no read of older messages was due
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async runDeepRead(
@@ -208,7 +212,10 @@ export class ContactPoll {
   }
 }
 
-/** A head read, and whether its commit was accepted (false if another read of the contact was committed meanwhile). */
+/**
+ * A read of the newest messages, and whether its commit was accepted (false if another read of the contact was
+ * committed meanwhile).
+ */
 interface HeadCommit {
   reading: PagesRead;
   isCommitted: boolean;
@@ -232,7 +239,7 @@ function planOf({ state, resync }: PollStart): HeadPlan {
   const { headLimit, headLimitUntil = 0 } = extension;
   return {
     ...{ order, length, pageSize, longestPage, failures },
-    // Before the first complete deep read, only a newest-first page can serve as the head.
+    // Before the first complete read of older messages, only a newest-first page can serve as the head.
     ...(memory.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? storedMessages : 0,
     isFirst: state.emitAfter !== undefined || resync !== undefined,
@@ -257,13 +264,13 @@ function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): Pa
   };
 }
 
-/** Returns true if messages at the head disappeared or moved since the last head read. */
+/** Returns true if messages at the head disappeared or moved since the last read of the newest messages. */
 function isHeadDisturbed(
   { memory, emitAfter }: ContactState,
   { shown, order, showsEnd }: HeadRead,
   known: ReadonlyMap<string, KnownMessage>,
 ): boolean {
-  // The first deep read is still under way and reads all pages anyway.
+  // The first read of older messages is still under way and reads all pages anyway.
   if (emitAfter !== undefined) return false;
   const { head: before, length } = memory;
   const now = hashIds(shown.filter((id) => known.has(id)));

@@ -16,7 +16,10 @@ import type { PollCommitter } from './poll-committer.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
-/** Maximum number of pages and messages that a deep read covers. A contact with more indicates a fault of upstream. */
+/**
+ * Maximum number of pages and messages that a read of older messages covers. A contact with more indicates a fault
+ * of upstream.
+ */
 const MAX_PAGES = 10_000;
 const MAX_MESSAGES = 200_000;
 /** Maximum number of passes over all pages; a further pass follows a pass that found new messages. */
@@ -33,7 +36,7 @@ export interface DeepReadSettings {
   pageRetriesMs: readonly number[];
 }
 
-/** Contact, budget class and goal of a deep read. */
+/** Contact, budget class and goal of a read of older messages. */
 export interface DeepTask {
   account: string;
   contactId: string;
@@ -45,8 +48,8 @@ export interface DeepTask {
 }
 
 /**
- * Reads a contact's pages below the head. Each page is compared and committed separately, so that head reads can continue
- * meanwhile and an aborted deep read loses nothing.
+ * Reads a contact's pages below the head. Each page is compared and committed separately, so that reads of the
+ * newest messages can continue meanwhile and an aborted read of older messages loses nothing.
  *
  * A message that a pass over all pages does not show may have shifted from page to page during the pass. Only messages
  * that two passes do not show are missing.
@@ -82,7 +85,7 @@ export class DeepRead {
   }
 
   /**
-   * Runs the deep read.
+   * Runs the read of older messages.
    * @returns true if the read reached its end
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
@@ -93,11 +96,14 @@ export class DeepRead {
     return goal === 'everything' || !this.isOrderUsable() ? this.readAllPages() : this.lookUpUnsettled();
   }
 
-  /** Keeps the ids of the known messages, not the snapshots: a deep read takes long, and the snapshots may be many. */
+  /**
+   * Keeps the ids of the known messages, not the snapshots: a read of older messages takes long, and the snapshots
+   * may be many.
+   */
   private noteKnown(known: ReadonlyMap<string, KnownMessage>): void {
     this.knownBefore = new Set(known.keys());
     this.presentBefore = [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
-    // Head reads look after the messages at the head.
+    // Reads of the newest messages look after the messages at the head.
     const head = new Set(splitIdHashes(this.pages.state.memory.head));
     for (const [id, message] of known)
       if (isUnsettled(message, this.pages.state.now, this.settings.settleMs) && !head.has(hashIds([id])))
@@ -119,7 +125,7 @@ export class DeepRead {
 
   private async lookUpFromHead(): Promise<'all' | 'end' | 'stopped'> {
     const limit = this.pages.limit ?? PAGE_LIMIT;
-    // The head read has just read the first page of the documented size.
+    // The read of the newest messages has just read the first page of the documented size.
     for (let page = limit > PAGE_LIMIT ? 1 : 2; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
@@ -181,8 +187,8 @@ export class DeepRead {
   }
 
   /**
-   * Finds out which page limit upstream honours: asks for a page of the documented size, unless the head read showed that
-   * this page is full, then for a larger page. Returns the first page as read last.
+   * Finds out which page limit upstream honours: asks for a page of the documented size, unless the read of the
+   * newest messages showed that this page is full, then for a larger page. Returns the first page as read last.
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;
@@ -263,7 +269,7 @@ export class DeepRead {
     return this.reader.servedTwice || this.endedOnRepeat;
   }
 
-  /** Commits the end of the read: missing messages, order of the list, time of the next deep read. */
+  /** Commits the end of the read: missing messages, order of the list, time of the next read of older messages. */
   private async end(result: 'everything' | 'missed' | undefined): Promise<boolean> {
     const { account, contactId } = this.task;
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
@@ -302,7 +308,8 @@ export class DeepRead {
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
-    // Head reads ran during the deep read, so the stored head is newer than the head of the deep read.
+    // Reads of the newest messages ran during the read of older messages, so the stored head is newer than the head
+    // of the read of older messages.
     const isKnown = order === memory.order && memory.head !== '';
     return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
   }

@@ -8,11 +8,14 @@ export interface FeedSettings {
   undated: 'silent' | 'emit';
   /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
   settleMs: number;
-  /** Time between two deep reads of all messages of a contact, in milliseconds. */
+  /** Time between two reads of older messages of all messages of a contact, in milliseconds. */
   sweepMs: number;
   /** Minimum time between the two reads without a message or contact that a deletion needs, in milliseconds. */
   absenceMs: number;
-  /** Delays before the retries of a failed page of a deep read, in milliseconds; then the page is read in parts. */
+  /**
+   * Delays before the retries of a failed page of a read of older messages, in milliseconds; then the page is read
+   * in parts.
+   */
   pageRetriesMs?: readonly number[];
 }
 

@@ -26,7 +26,10 @@ export interface PollMemoryInput {
   settings: Pick<FeedSettings, 'absenceMs' | 'settleMs'>;
 }
 
-/** Interval between deep reads while a missing message may be one of the unreadable elements, in milliseconds. */
+/**
+ * Interval between reads of older messages while a missing message may be one of the unreadable elements, in
+ * milliseconds.
+ */
 const UNREADABLE_RECHECK_MS = 1_800_000;
 
 /** Returns what to remember of the contact for the next reads. Pure. */
@@ -59,7 +62,7 @@ export function nextPollMemory(input: PollMemoryInput): PollMemory {
   };
 }
 
-/** Returns when an extra deep read of all pages is due; undefined if the next sweep is early enough. */
+/** Returns when an extra read of all pages is due; undefined if the next sweep is early enough. */
 function nextFullReadAt({ state, reading, absence, settings }: PollMemoryInput): number | undefined {
   const { memory, now } = state;
   const { fullRead, needsFullRead } = reading;
@@ -71,7 +74,10 @@ function nextFullReadAt({ state, reading, absence, settings }: PollMemoryInput):
   return now + (mayBeUnreadable ? UNREADABLE_RECHECK_MS : settings.absenceMs + MISSING_SINCE_ROUNDING_MS);
 }
 
-/** Returns when the first look-up of an unsettled message is due. Head reads already cover the messages at the head. */
+/**
+ * Returns when the first look-up of an unsettled message is due. Reads of the newest messages already cover the
+ * messages at the head.
+ */
 function nextLookUpAt({
   state: { memory, now },
   reading,

@@ -46,7 +46,10 @@ export interface PollStart {
   requestsPerSecond?: number;
 }
 
-/** Part of a poll: `head` sets the next due time, `page` is a page of a deep read, `end` concludes a deep read. */
+/**
+ * Part of a poll: `head` sets the next due time, `page` is a page of a read of older messages, `end` concludes a
+ * read of older messages.
+ */
 export type CommitKind = 'head' | 'page' | 'end';
 
 /** Concludes a read: derives events, new snapshots and the next due times, and commits all of them. */
@@ -203,7 +206,7 @@ export class PollCommitter {
     });
   }
 
-  /** Returns when the next head read is due, by the contact's rate of change. */
+  /** Returns when the next read of the newest messages is due, by the contact's rate of change. */
   private async schedule(
     { account, state, requestsPerSecond }: PollStart,
     { date }: PagesRead,
@@ -232,7 +235,9 @@ export class PollCommitter {
     };
   }
 
-  /** Returns when the next deep read is due: at once, later, never (`over`), or as before (`unchanged`). */
+  /**
+   * Returns when the next read of older messages is due: at once, later, never (`over`), or as before (`unchanged`).
+   */
   private deepAfter(
     { state, resync }: PollStart,
     { unsettledLookedUp, needsFullRead, order }: PagesRead,
@@ -266,7 +271,7 @@ export class PollCommitter {
     { volatility }: VolatilityUpdate,
   ): ContactExtension | undefined {
     const before = state.extension;
-    // Head reads run at the same time as a deep read and have newer data about the head.
+    // Reads of the newest messages run at the same time as a read of older messages and have newer data about the head.
     const isOver = kind === 'end' && before.resyncing === true;
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: ContactExtension = { ...before };
@@ -296,7 +301,7 @@ export class PollCommitter {
     { seen, knownBefore }: FullRead,
     all: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
-    // Messages that became known during the deep read were seen by another read.
+    // Messages that became known during the read of older messages were seen by another read.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { suspectSince } = state.memory;
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
@@ -347,13 +352,13 @@ export class PollCommitter {
   }
 }
 
-/** Time after which another worker takes over a deep read that has not ended, in milliseconds. */
+/** Time after which another worker takes over a read of older messages that has not ended, in milliseconds. */
 const DEEP_READ_TAKEOVER_MS = 30_000;
 
 /** Time for which a shorter first page is requested before a full one is tried again, in milliseconds. */
 const HEAD_LIMIT_MS = 600_000;
 
-/** Returns the new state of the first read: a complete deep read ends it, a new baseline restarts it. */
+/** Returns the new state of the first read: a complete read of older messages ends it, a new baseline restarts it. */
 function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRead): PollCommit['baseline'] {
   // Upstream's `Date` has whole seconds: messages stamped within the same second count as old.
   if (resync !== undefined) return { emitAfter: (date ?? state.now) + 1_000 };

@@ -38,7 +38,8 @@ export type ClaimReply =
 /**
  * Result of a claimed read.
  *
- * - `done`: the read was committed, and the commit set the next due time. A deep read without a next due time is over.
+ * - `done`: the read was committed, and the commit set the next due time. A read of older messages without a next
+ * due time is over.
  * - `failed`: the read failed because of this contact. The backoff grows with each consecutive failure.
  * - `postponed`: the read failed for a reason outside the contact. The contact is due again after {@link POSTPONED_MS}.
  * - `aborted`: the read was aborted. The contact is due at once.
@@ -59,8 +60,9 @@ export interface PollQueue {
   /**
    * Claims the most urgent due contact if a budget token is available.
    *
-   * Head reads go before deep reads, but deep reads get a guaranteed share of what head reads get: one hundredth, rising to
-   * one fifth when the first deep read is an hour overdue.
+   * Reads of the newest messages go before reads of older messages, but reads of older messages get a guaranteed
+   * share of what reads of the newest messages get: one hundredth, rising to one fifth when the first read of older
+   * messages is an hour overdue.
    * @param rate budget of the account, in requests per second
    */
   claim(account: string, rate: number): Promise<ClaimReply>;

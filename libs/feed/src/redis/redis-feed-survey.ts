@@ -6,7 +6,7 @@ const survey = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
 export interface FeedSurvey {
   /** Time until the first contact is due, leases included, in milliseconds; absent if no contact is scheduled. */
   dueInMs?: number;
-  /** Number of head reads and deep reads that are due now. */
+  /** Number of reads of the newest messages and reads of older messages that are due now. */
   due: number;
   /** True if a read of the contact list was requested, or the list was never read. */
   isListPollRequested: boolean;

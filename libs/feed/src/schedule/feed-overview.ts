@@ -42,7 +42,7 @@ export interface FeedOverview {
   rates: RateHistogram;
   /** Bounds of a contact's polling interval that the workers last used; absent before the first poll. */
   interval?: IntervalBounds;
-  /** Number of due deep reads, and time that the first of them has been overdue, in milliseconds. */
+  /** Number of due reads of older messages, and time that the first of them has been overdue, in milliseconds. */
   deep: { waiting: number; lagMs: number };
   /** Number of elements skipped so far because no page that contains them can be read. */
   skipped: number;

@@ -20,7 +20,7 @@ function costOf(histogram: RateHistogram, intervalMs: (rate: number) => number):
   return [...histogram].reduce((sum, [bucket, n]) => sum + (n * 1000) / intervalMs(rateOfBucket(bucket)), 0);
 }
 
-describe('the planned intervals', () => {
+describe('the planned poll intervals', () => {
   it('use the whole budget, unless every contact has the minimum interval', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
@@ -87,7 +87,7 @@ describe('the planned intervals', () => {
     expect(intervalMs(rateOfBucket(44))).toBeLessThan(6_000);
   });
 
-  it('reserve requests for contacts that the histogram does not include yet', () => {
+  it('reserve requests for contacts whose rate of change is not known yet', () => {
     const whole = planIntervals(new Map([[10, 1_000]]), 10, BOUNDS);
     const half = planIntervals(new Map([[10, 500]]), 10, BOUNDS, {
       contacts: 500,

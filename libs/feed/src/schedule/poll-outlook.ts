@@ -9,7 +9,7 @@ export interface PlannedBudget {
   requestsPerSecond: number;
   /** Budget that is effective now: lower than configured while upstream throttles. */
   allowed: number;
-  /** Part of the budget that other requests than head reads use. */
+  /** Part of the budget that other requests than reads of the newest messages use. */
   usedByOthers: number;
 }
 

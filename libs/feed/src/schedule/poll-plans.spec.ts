@@ -16,7 +16,7 @@ function plansOf(contacts: number, perSecond = 0.01): { plans: PollPlans; asked:
   return { plans: new PollPlans(ratesOf, BOUNDS), asked: () => asked };
 }
 
-describe('the interval plan of an account', () => {
+describe('the planned poll interval of an account', () => {
   it('is the minimum for all contacts if the budget allows that; the rates are not read then', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -15,9 +15,9 @@ const FULL: ContactExtension = {
   resyncing: true,
 };
 
-describe('a packed contact extension', () => {
+describe('the packed additional state of a contact', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
-    'unpacks to the same extension: %j',
+    'unpacks to the same state: %j',
     (extension) => {
       expect(decodeContactExtension(encodeContactExtension(extension))).toEqual(extension);
     },

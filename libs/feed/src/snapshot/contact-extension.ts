@@ -9,7 +9,7 @@ export interface ContactExtension {
   rate?: Buffer;
   /** Packed state of the volatile fields of the contact's messages; see `volatility.ts`. */
   volatile?: Buffer;
-  /** Time of the last head read, in milliseconds since 1970 by Redis' clock. */
+  /** Time of the last read of the newest messages, in milliseconds since 1970 by Redis' clock. */
   readAt?: number;
   /** Limit of the first page while a full page cannot be read. */
   headLimit?: number;

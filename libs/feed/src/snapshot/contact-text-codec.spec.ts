@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 
-describe('the stored JSON text of a contact', () => {
+describe('the stored form of a contact’s JSON', () => {
   it.each([
     ['c', '{"id":"c"}', '}'],
     ['c', '{"id":"c","name":"Ada"}', ',"name":"Ada"}'],

@@ -32,7 +32,7 @@ const memory: fc.Arbitrary<PollMemory> = fc.record(
 );
 
 describe('an encoded poll state', () => {
-  it('unpacks to the same memory', () => {
+  it('unpacks to the same state', () => {
     fc.assert(
       fc.property(memory, (remembered) => {
         expect(unpackPollMemory(packPollMemory(remembered))).toEqual(remembered);

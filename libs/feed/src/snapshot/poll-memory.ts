@@ -6,9 +6,9 @@ export interface PollMemory {
   order: PageOrder;
   /** Number of messages on the contact's longest page. */
   pageSize: number;
-  /** Number of messages at the last complete read; in an oldest-first list, at the last head read. */
+  /** Number of messages at the last complete read; in an oldest-first list, at the last read of the newest messages. */
   length: number;
-  /** Page limit that upstream honours in deep reads; absent while unknown. */
+  /** Page limit that upstream honours in reads of older messages; absent while unknown. */
   limit?: number;
   /** Hashes of unreadable elements (see {@link addUnreadable}), so that each is logged and counted once. */
   unreadable?: string;
@@ -18,9 +18,12 @@ export interface PollMemory {
   head: string;
   /** Rate of change as older builds stored it; kept for older builds that still run. */
   activity?: { weight: number; at: number };
-  /** Time of the last deep read of all messages. */
+  /** Time of the last read of older messages of all messages. */
   completeAt?: number;
-  /** Time of an extra deep read of all messages before the next sweep; present if messages seem to be missing. */
+  /**
+   * Time of an extra read of older messages of all messages before the next sweep; present if messages seem to be
+   * missing.
+   */
   completeDueAt?: number;
   /** Time of the next look-up of unsettled messages. */
   lookUpDueAt?: number;

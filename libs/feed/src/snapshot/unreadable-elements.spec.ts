@@ -38,13 +38,13 @@ describe('a missing contact', () => {
   });
 });
 
-describe('the history of unreadable elements', () => {
+describe('the record of unreadable list elements', () => {
   it('is parsed as it was written', () => {
     const elements = after(1, 2, 3, 3);
     expect(readUnreadable(writeUnreadable(elements), 0)).toEqual(elements);
   });
 
-  it('has a limited size, and errs towards keeping missing contacts', () => {
+  it('has a limited size, and if in doubt keeps missing contacts', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);

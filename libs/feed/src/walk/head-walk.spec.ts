@@ -32,7 +32,7 @@ class Pages {
     readonly known: Set<string> = new Set(),
   ) {}
 
-  /** Runs a head read, as after a complete read of the list in this order. */
+  /** Runs a read of the newest messages, as after a complete read of the list in this order. */
   async head(order: PageOrder, more: Partial<HeadPlan> = {}): Promise<HeadRead> {
     this.reads = [];
     const plan = {
@@ -76,7 +76,7 @@ function contact(order: (typeof ORDERS)[number], count: number, fresh: number): 
   return new Pages(all, order, new Set(allIds(all.slice(0, count - fresh))));
 }
 
-describe('a head read', () => {
+describe('a read of the newest messages', () => {
   it.each(ORDERS.flatMap((order) => [1, 19, 20, 21, 40, 75].map((count) => ({ order, count }))))(
     'costs one request with no new message or one: $order, $count messages',
     async ({ order, count }) => {
@@ -143,7 +143,7 @@ describe('a head read', () => {
     expect(head.served.find(({ id }) => id === 'm45')?.read).toBe(true);
   });
 
-  it('requests a deep read of all pages if the order differs from the assumed order', async () => {
+  it('requests a read of all pages if the order differs from the assumed order', async () => {
     const pages = contact('oldestFirst', 75, 5);
     expect(await pages.head('newestFirst')).toMatchObject({ order: 'unsorted', coversAllNew: false });
   });
@@ -224,7 +224,7 @@ describe('a head read', () => {
     expect(pages.reads.length).toBeLessThanOrEqual(4);
   });
 
-  it('ends if every page is full of new messages, and requests a deep read of all pages', async () => {
+  it('ends if every page is full of new messages, and requests a read of all pages', async () => {
     let n = 1_000;
     const pages = contact('newestFirst', 1, 0);
     pages.page = () => ({ items: Array.from({ length: 20 }, () => message((n += 1), 1e6 - n)), skipped: 0 });
@@ -256,7 +256,7 @@ describe('a head read', () => {
   });
 });
 
-describe('a head read, if every page with a certain message fails,', () => {
+describe('a read of the newest messages, if every page with a certain message fails,', () => {
   /** Returns pages that fail if they contain the message at `index`, counted from 0 at the newest. */
   function failingAt(index: number): Pages {
     const pages = contact('newestFirst', 60, 0);
@@ -285,7 +285,7 @@ describe('a head read, if every page with a certain message fails,', () => {
   });
 });
 
-describe('consecutive head reads', () => {
+describe('consecutive reads of the newest messages', () => {
   it.each(ORDERS)(
     'miss no new message, however many messages vanish and however short the pages are: %s',
     async (order) => {

@@ -12,9 +12,15 @@ import {
 import type { ReadPage } from './read-in-parts.js';
 import { lastPageOf } from './page-tail.js';
 
-/** Maximum number of pages in one head read; a deep read covers the rest. Keeps a faulty upstream from blocking a poll. */
+/**
+ * Maximum number of pages in one read of the newest messages; a read of older messages covers the rest. Keeps a
+ * faulty upstream from blocking a poll.
+ */
 const MAX_PAGES = 50;
-/** Maximum number of times the pages of a head read are read again while new messages turn up on them. */
+/**
+ * Maximum number of times the pages of a read of the newest messages are read again while new messages turn up on
+ * them.
+ */
 const MAX_REPEATS = 5;
 /** Number of consecutive pages without a readable message after which a read stops. */
 export const MAX_UNREADABLE_PAGES = 5;
@@ -26,12 +32,12 @@ export interface WalkSource {
   known: KnownIds;
 }
 
-/** What is known about a contact's pages before a head read. */
+/** What is known about a contact's pages before a read of the newest messages. */
 export interface HeadPlan {
   order: PageOrder;
   /** Number of known messages. */
   known: number;
-  /** Number of messages at the last complete read; with oldest first, at the last head read. */
+  /** Number of messages at the last complete read; with oldest first, at the last read of the newest messages. */
   length: number;
   /** Number of messages on the contact's longest page: a shorter page is the last one. */
   pageSize: number;
@@ -43,13 +49,13 @@ export interface HeadPlan {
   headLimit?: number;
   /** Reduced limit of the first page that worked some time ago, when a full page could not be read. */
   lastHeadLimit?: number;
-  /** True before the first complete read of the contact. A deep read of the other pages then follows. */
+  /** True before the first complete read of the contact. A read of older messages of the other pages then follows. */
   isFirst: boolean;
-  /** Number of consecutive failed head reads before this read. */
+  /** Number of consecutive failed reads of the newest messages before this read. */
   failures: number;
 }
 
-/** Result of a head read. */
+/** Result of a read of the newest messages. */
 export interface HeadRead {
   /** Messages of the read, each once, in its latest form, in the order of service. */
   served: UpstreamMessage[];
@@ -66,7 +72,7 @@ export interface HeadRead {
   showsEnd: boolean;
   limit?: number;
   headLimit?: number;
-  /** True if the read covered all new messages at the head; otherwise a deep read of all pages is needed. */
+  /** True if the read covered all new messages at the head; otherwise a read of all pages is needed. */
   coversAllNew: boolean;
   /** True if the read reached the end of the list without a known message. */
   metNoKnownMessage: boolean;
@@ -152,7 +158,10 @@ class HeadWalk {
     };
   }
 
-  /** Reads page 1 of a list in unknown order: the page contains the whole of a short list, else a deep read follows. */
+  /**
+   * Reads page 1 of a list in unknown order: the page contains the whole of a short list, else a read of older
+   * messages follows.
+   */
   private async readFirst(): Promise<void> {
     const large = this.limit === LARGE_LIMIT && this.headLimit === undefined;
     const first = large ? await this.takeLarge() : await this.takeFirst();
@@ -368,7 +377,7 @@ class HeadWalk {
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
-    // Messages before this page were not read: then the next head read has nothing to compare with.
+    // Messages before this page were not read: then the next read of the newest messages has nothing to compare with.
     this.head = start < 0 ? [] : ids.slice(start);
   }
 }

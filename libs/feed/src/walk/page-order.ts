@@ -5,7 +5,7 @@ export type PageOrder = (typeof PAGE_ORDERS)[number];
 /** Page orders. The poll memory stores the index in this list: add new orders at the end. */
 export const PAGE_ORDERS = ['unknown', 'newestFirst', 'oldestFirst', 'unsorted'] as const;
 
-/** Returns true if a head read of a list in this order always shows the new messages. */
+/** Returns true if a read of the newest messages of a list in this order always shows the new messages. */
 export function doesHeadShowAllNew(order: PageOrder): boolean {
   return order === 'newestFirst';
 }

@@ -13,8 +13,8 @@ export const PAGE_LIMIT = 20;
 /** Page limit for reads of many messages, used once upstream has shown that it honours more than {@link PAGE_LIMIT}. */
 export const LARGE_LIMIT = 100;
 /**
- * Minimum page size to assume. With 1, a contact's first message would look like a full page, and each head read would
- * cost a second request.
+ * Minimum page size to assume. With 1, a contact's first message would look like a full page, and each read of the
+ * newest messages would cost a second request.
  */
 const MIN_PAGE_SIZE = 2;
 

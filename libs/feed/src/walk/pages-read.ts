@@ -25,21 +25,21 @@ export interface PagesRead {
   unreadable: readonly string[];
   /** Upstream's time, in milliseconds since 1970; absent if upstream did not send a `Date`. */
   date?: number;
-  /** Present at the end of a deep read of all pages. */
+  /** Present at the end of a read of all pages. */
   fullRead?: FullRead;
   /** True if the read covers the same pages as the previous read: then volatile fields can be detected. */
   detectsVolatility: boolean;
   /** True if all unsettled messages were looked up. */
   unsettledLookedUp: boolean;
-  /** True if a deep read of all pages is needed: messages are missing or not where they were expected. */
+  /** True if a read of all pages is needed: messages are missing or not where they were expected. */
   needsFullRead: boolean;
 }
 
-/** Result of a deep read of all pages. */
+/** Result of a read of all pages. */
 export interface FullRead {
   /** Ids of the messages that the pages contained. */
   seen: ReadonlySet<string>;
-  /** Ids that were known before the deep read: only these messages can be missing. */
+  /** Ids that were known before the read of older messages: only these messages can be missing. */
   knownBefore: ReadonlySet<string>;
   /** True if no message moved from page to page during the read: messages that were not seen do not exist. */
   isStable: boolean;

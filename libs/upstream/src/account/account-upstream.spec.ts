@@ -123,17 +123,20 @@ describe('an account whose upstream is away', () => {
     new UpstreamTimeoutError(10),
     new UpstreamConnectionLostError('ECONNRESET'),
     status(503),
-  ])('is held after several consecutive requests with this failure, not before: %s', async (error) => {
-    const one = make();
-    await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN - 1).fill(error));
-    expect(begun).toEqual([]);
-    await post(one, error);
-    expect(begun).toEqual([{ since: 0, kind: 'away', reason: error.message }]);
-    expect(await one.isHeld('a')).toBe(true);
-  });
+  ])(
+    'gets no more requests after several consecutive requests with this failure, not before: %s',
+    async (error) => {
+      const one = make();
+      await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN - 1).fill(error));
+      expect(begun).toEqual([]);
+      await post(one, error);
+      expect(begun).toEqual([{ since: 0, kind: 'away', reason: error.message }]);
+      expect(await one.isHeld('a')).toBe(true);
+    },
+  );
 
   it.each(['fine', status(404), status(429), new UpstreamReplyError('not JSON')] as const)(
-    'is not held if one of the failures is followed by an answer: %s',
+    'still gets requests if one of the failures is followed by an answer: %s',
     async (answer) => {
       const one = make();
       for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);
@@ -156,7 +159,7 @@ describe('an account whose upstream is away', () => {
     [2, 20],
     [1, 10],
     [1, 100],
-  ])('is not held if a deeper page always fails: page %d, limit %d', async (page, limit) => {
+  ])('still gets requests if only a later page always fails: page %d, limit %d', async (page, limit) => {
     const one = make();
     for (let i = 0; i < 3 * FAILURES_UNTIL_OPEN; i += 1) await pages(one, [page, limit, status(500)]);
     expect(begun).toEqual([]);
@@ -164,7 +167,7 @@ describe('an account whose upstream is away', () => {
     expect(requests).toBe(3 * FAILURES_UNTIL_OPEN + 1);
   });
 
-  it('is held after 5xx of first pages, even if deeper pages answer in between', async () => {
+  it('gets no more requests after 5xx for first pages, even if later pages answer in between', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1) {
       expect(begun).toEqual([]);
@@ -173,13 +176,13 @@ describe('an account whose upstream is away', () => {
     expect(begun).toMatchObject([{ kind: 'away', reason: 'upstream answered 503' }]);
   });
 
-  it('is held after deeper pages without any answer', async () => {
+  it('gets no more requests after several later pages without any answer', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1) await pages(one, [3, 20, lost]);
     expect(begun).toMatchObject([{ kind: 'away' }]);
   });
 
-  it('makes no request, takes no token, and gives the reason', async () => {
+  it('rejects each request with the reason, and uses none of the request budget', async () => {
     outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
     const one = make();
     const calls = [
@@ -194,7 +197,7 @@ describe('an account whose upstream is away', () => {
     expect(requests).toBe(1);
   });
 
-  it('is held and reported again if upstream goes away after the others saw it return', async () => {
+  it('is reported as down again if upstream fails after other processes saw it return', async () => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN).fill(lost));
     outages.clear();
@@ -205,7 +208,7 @@ describe('an account whose upstream is away', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('makes no request in a process that could not record the outage, until it is admitted again', async () => {
+  it('gets no requests from a process that could not record the outage, until requests are admitted again', async () => {
     broken = true;
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN).fill(lost));
@@ -229,13 +232,13 @@ describe('an account whose upstream is away', () => {
 });
 
 describe('an account that upstream refuses', () => {
-  it('is held after the first 401, whatever the request was', async () => {
+  it('gets no more requests after the first 401, for any kind of request', async () => {
     ends = [status(401)];
     await expect(make().listContacts('a', MORE, reader)).rejects.toThrow('401');
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 401' }]);
   });
 
-  it('is held after the third consecutive 403 to a POST', async () => {
+  it('gets no more requests after the third consecutive 403 to a POST', async () => {
     const one = make();
     await post(one, status(403), status(403), 'fine', status(403), status(403), status(400));
     expect(begun).toEqual([]);
@@ -243,7 +246,7 @@ describe('an account that upstream refuses', () => {
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 403' }]);
   });
 
-  it('is not held after a 403 to a read', async () => {
+  it('still gets requests after a 403 to a read', async () => {
     const one = make();
     ends = [status(403), status(403), status(403), status(403)];
     for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, MORE).catch(() => undefined);
@@ -253,7 +256,7 @@ describe('an account that upstream refuses', () => {
 
 describe('an account whose upstream is a Tidings gateway', () => {
   it.each(['a send', 'a list', "a caller's read"])(
-    'is held after the first answer of the gateway to %s',
+    'gets no more requests after the first answer of the gateway to %s',
     async (asked) => {
       const one = make();
       const circle = new UpstreamIsGatewayError(false);
@@ -269,7 +272,7 @@ describe('an account whose upstream is a Tidings gateway', () => {
   );
 });
 
-describe('a probe', () => {
+describe('a probe of an unavailable upstream', () => {
   const during = (kind: Outage['kind']): void => void outages.set('a', { since: 1, kind, reason: 'x' });
 
   it('reads the contact list within the budget, and ends the outage', async () => {
@@ -278,7 +281,7 @@ describe('a probe', () => {
     expect([requests, asked, outages.size]).toEqual([1, ['a 10 send'], 0]);
   });
 
-  it('makes no request if there is no outage any more', async () => {
+  it('makes no request if the outage has ended', async () => {
     await make().probe('a');
     expect(requests).toBe(0);
   });
@@ -317,7 +320,7 @@ describe('a probe', () => {
 });
 
 describe('the budget of an account', () => {
-  it('is taken by each read in its class, and by the caller before a send', async () => {
+  it('is used by each read in its priority class, and by the caller before a send', async () => {
     const one = make();
     await one.listContacts('a', 'read', reader);
     await one.listMessages('a', 'c', 1, 20, MORE);
@@ -326,7 +329,7 @@ describe('the budget of an account', () => {
     expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
   });
 
-  it('is notified of each 429 and of each good answer', async () => {
+  it('is told of each 429 and of each good answer', async () => {
     const one = make();
     await post(one, status(429), 'fine', status(500));
     ends = [status(429)];

@@ -23,7 +23,7 @@ function waiting(circuit: Circuit, count: number): { answer: () => Promise<unkno
   };
 }
 
-describe('a circuit', () => {
+describe('a circuit breaker', () => {
   it('opens after consecutive failures', async () => {
     const circuit = new Circuit();
     await refuse(circuit, FAILURES_UNTIL_OPEN - 1);
@@ -42,7 +42,7 @@ describe('a circuit', () => {
     expect(circuit.isOpen()).toBe(false);
   });
 
-  it('opens once as many requests have failed as are under way', async () => {
+  it('opens when as many requests have failed as are still running', async () => {
     const circuit = new Circuit();
     const slow = waiting(circuit, 3 * FAILURES_UNTIL_OPEN);
     await refuse(circuit, 3 * FAILURES_UNTIL_OPEN);
@@ -50,7 +50,7 @@ describe('a circuit', () => {
     await slow.answer();
   });
 
-  it('opens after consecutive requests without any answer, however many are under way', async () => {
+  it('opens after consecutive requests without any answer, even if many more are running', async () => {
     const circuit = new Circuit();
     const slow = waiting(circuit, 3 * FAILURES_UNTIL_OPEN);
     const silent = (): Promise<never> => Promise.reject(new UpstreamTimeoutError(1_000));

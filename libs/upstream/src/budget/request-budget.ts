@@ -4,8 +4,9 @@
  * 1. `send`: sends and their look-ups;
  * 2. `read`: callers' reads;
  * 3. polls, which together always get at least a fifth. `more`: a further request of a poll that has begun, or the
- * contact list. Then `poll`: the first request of a poll. Then `deep`: a page of a deep read. While other requests of
- * polls wait, deep reads get one token for every ten of theirs. Otherwise deep reads get all tokens of polls.
+ * contact list. Then `poll`: the first request of a poll. Then `deep`: a page of a read of older messages. While
+ * other requests of polls wait, reads of older messages get one token for every ten of theirs. Otherwise reads of
+ * older messages get all tokens of polls.
  */
 export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 
@@ -82,8 +83,8 @@ export interface BudgetUsage {
   /** Recent use: a moving average in which half of the weight is younger than ten seconds. */
   used: number;
   /**
-   * The part of {@link used} that excludes the first requests of polls, and deep reads made while nothing else
-   * waited.
+   * The part of {@link used} that excludes the first requests of polls, and reads of older messages made while
+   * nothing else waited.
    */
   usedByOthers: number;
   /** What polls can count on: the budget that other requests leave, but at least a fifth of {@link allowed}. */

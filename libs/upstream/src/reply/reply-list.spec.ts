@@ -27,7 +27,7 @@ describe('a list in a reply', () => {
     '{"items":[{"id":1},{"id":"b"}],"total":2}',
     '{"results":[{"id":1},{"id":"b"}]}',
     '{"data":{"contacts":[{"id":1},{"id":"b"}],"page":1}}',
-  ])('is found in every usual form: %s', (text) => {
+  ])('is found in every usual JSON structure: %s', (text) => {
     expect(read(text).items.map(({ id }) => id)).toEqual(['1', 'b']);
   });
 

@@ -2,7 +2,7 @@
 -- The reply is positional: its fields depend on the outcome.
 -- @key budget          Hash of the account's token bucket.
 -- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
+-- @key deep            Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key leases          Hash from `head:<id>` or `deep:<id>` to its lease.
 -- @key leased          Sorted set of the same members by the ends of their leases, in ms.
 -- @arg rate            Configured budget of the account, in requests per second.
@@ -39,7 +39,7 @@ end
 local head, head_at = first_due('head')
 local deep_id, deep_at = first_due('deep')
 if not head and not deep_id then return with_next_due({'idle'}, SETS) end
--- The share of deep reads grows with their delay: from 1 % of what polls get to 20 % after an hour.
+-- The share of reads of older messages grows with their delay: from 1 % of what polls get to 20 % after an hour.
 if deep_id then
   local share = string.format('%.3f', 0.01 + 0.19 * math.min((now - deep_at) / 3600000, 1))
   if redis.call('HGET', budget, 'deepShare') ~= share then redis.call('HSET', budget, 'deepShare', share) end
@@ -53,7 +53,8 @@ if wait > 0 then return {'wait', wait} end
 local ends = now + tonumber(lease_ms)
 put_lease(leases, leased, kind .. ':' .. id, lease, ends, at)
 redis.call('ZADD', SETS[kind], 'XX', string.format('%d', ends), id)
--- The next due head read counts as waiting from now on. Otherwise a deep read could take the next token.
+-- The next due read of the newest messages counts as waiting from now on. Otherwise a read of older messages could
+-- take the next token.
 if kind == 'head' and first_due('head') then note_waiting(budget, 'poll') end
 return with_next_due({'claimed', kind, id, string.format('%d', now - at),
   redis.call('HGET', contact_prefix .. id, FAILED[kind]) or '0', tostring(available)}, SETS)

@@ -9,7 +9,7 @@
 -- @key numbers        Hash from a phone number to its most likely contact.
 -- @key other_numbers  Hash from a phone number to its other contacts, as JSON.
 -- @key suspects       Hash from a contact to the time since which its messages are suspect.
--- @key deep           Sorted set of contacts by when their deep read is due, in ms.
+-- @key deep           Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key rates          Hash from a bucket of rates of change to its number of contacts.
 -- @key upstreams      Hash from an upstream address to its service.
 -- @keys records       Hashes of the contacts' records.

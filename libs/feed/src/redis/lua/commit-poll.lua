@@ -10,7 +10,7 @@
 -- @key list               Hash of the contact list as it was last read.
 -- @key numbers            Hash from a phone number to its most likely contact.
 -- @key suspects           Hash from a contact to the time since which its messages are suspect.
--- @key deep               Sorted set of contacts by when their deep read is due, in ms.
+-- @key deep               Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key rates              Hash from a bucket of rates of change to its number of contacts.
 -- @key facts              Hash of the account's figures.
 -- @key slot               Hash of the current slot of the window of delays.
@@ -31,7 +31,7 @@
 -- @arg extension          Extension of the memory, packed, or 'unchanged'.
 -- @arg baseline           Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
 -- @arg deep_read          'new', 'replace' (also if one is scheduled), 'unchanged' or 'over'.
--- @arg deep_in            In how many ms the deep read is due.
+-- @arg deep_in            In how many ms the read of older messages is due.
 -- @arg longest_page       Length of a page that is longer than the account's longest, or ''.
 -- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; phone
 --                         numbers; the report (`pollReportArguments`); events to append (`eventArguments`).

@@ -1,6 +1,6 @@
 --- Ends a poll, and schedules the next one unless a commit has scheduled it.
 -- @key due            Sorted set of contacts by when they are polled next, in ms.
--- @key deep           Sorted set of contacts by when their deep read is due, in ms.
+-- @key deep           Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key leases         Hash from `head:<id>` or `deep:<id>` to its lease.
 -- @key leased         Sorted set of the same members by the ends of their leases, in ms.
 -- @key contact        Hash of the contact's record.
@@ -29,7 +29,8 @@ local function due_in(ms)
 end
 if outcome == 'done' then
   redis.call('HDEL', contact, field)
-  -- Unless the deep read was scheduled again, it is over. A head read is always scheduled again.
+  -- Unless the read of older messages was scheduled again, it is over. A read of the newest messages is always
+  -- scheduled again.
   if kind == 'deep' and old and tonumber(redis.call('ZSCORE', set, id)) == old then redis.call('ZREM', set, id) end
   return with_next_due({-1}, SETS)
 end

@@ -2,7 +2,7 @@
 -- @key list             Hash of the contact list as it was last read.
 -- @key due              Sorted set of contacts by when they are polled next, in ms.
 -- @key suspects         Hash from a contact to the time since which its messages are suspect.
--- @key deep             Sorted set of contacts by when their deep read is due, in ms.
+-- @key deep             Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key rates            Hash from a bucket of rates of change to its number of contacts.
 -- @key facts            Hash of the account's statistics.
 -- @keys slots           Slots of the window of delays.
@@ -14,8 +14,8 @@
 -- @field listed_at      When the list was last read completely, in ms.
 -- @field suspect_since  Start of the oldest suspicion that is not confirmed, in ms.
 -- @field unreadable     Number of unreadable elements.
--- @field waiting        Number of deep reads that are due.
--- @field first_deep     When the first deep read is due, in ms.
+-- @field waiting        Number of reads of older messages that are due.
+-- @field first_deep     When the first read of older messages is due, in ms.
 -- @field fault          Why the list cannot be read.
 -- @field fault_since    Time since which the list cannot be read, in ms.
 -- @field rates          Pairs of a bucket of rates and its number of contacts.

@@ -1,7 +1,7 @@
 --- Finds out when an account's polls next need work.
 -- @key due                       Sorted set of contacts by when they are polled next, in ms.
 -- @key list                      Hash of the contact list as it was last read.
--- @key deep                      Sorted set of contacts by when their deep read is due, in ms.
+-- @key deep                      Sorted set of contacts by when their read of older messages is due, in ms.
 -- @reply                         An array.
 -- @field due_in_ms               In how many ms the first contact is due, or ''.
 -- @field due                     Number of reads that are due.

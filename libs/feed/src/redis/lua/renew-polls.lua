@@ -1,6 +1,6 @@
 --- Renews leases of polls.
 -- @key due         Sorted set of contacts by when they are polled next, in ms.
--- @key deep        Sorted set of contacts by when their deep read is due, in ms.
+-- @key deep        Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key leases      Hash from `head:<id>` or `deep:<id>` to its lease.
 -- @key leased      Sorted set of the same members by the ends of their leases, in ms.
 -- @arg lease_ms    Duration of a lease in ms.

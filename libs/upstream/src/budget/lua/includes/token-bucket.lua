@@ -32,9 +32,10 @@
 -- if sends and reads wait. If a poll with a token of its floor waits, the other classes leave one token for it. Sends
 -- and reads try again after their wait, so their notes outlive the wait. Polls try again every quarter of a second.
 --
--- Deep reads have a lower priority than other polls and take only accumulated tokens, so that the next poll finds a
--- token. Each token of other polls adds a part of a token (`deepShare`) to the `credit` of deep reads, up to ten
--- tokens. The script that claims polls sets `deepShare` according to the delay of the deep reads.
+-- Reads of older messages have a lower priority than other polls and take only accumulated tokens, so that the next
+-- poll finds a token. Each token of other polls adds a part of a token (`deepShare`) to the `credit` of reads of
+-- older messages, up to ten tokens. The script that claims polls sets `deepShare` according to the delay of the
+-- reads of older messages.
 --
 -- `all` and `other` are sums of granted tokens at the time `averagedAt`, with a half-life of ten seconds.
 --
@@ -101,7 +102,7 @@ local function take_token(bucket, rate, kind, unused, heads_wait)
     if kind == 'read' and waits('send') then yields_for = 1 end
     if is_poll and b.floor < 1 and (waits('send') or waits('read')) then yields_for = 5 * (1 - b.floor)
     elseif kind == 'deep' and b.credit < 1 then
-      -- Leaves a token for the next head read, even if none waits now.
+      -- Leaves a token for the next read of the newest messages, even if none waits now.
       yields_for = walks_wait and 1 or math.max(math.min(b.capacity, 1 + b.rate / 4) - b.tokens, 0)
     elseif kind == 'poll' and (waits('more') or (deep_waits and b.credit >= 1)) then yields_for = 1
     elseif kind == 'more' and deep_waits and b.credit >= 1 then yields_for = 1 end
