@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { accountContext, RedisAccountStore, RedisEncryptionKeys, SecretBox } from '#accounts';
+import { accountEncryptionContext, RedisAccountStore, RedisEncryptionKeys, SecretBox } from '#accounts';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 import { eventually } from '../support/eventually.js';
 import { type Command, ROOT, runToEnd, startCommand } from '../support/process.js';
@@ -145,7 +145,11 @@ describe('npm run rotate-secrets', () => {
           ...{ createdAt: '2026-11-21T00:00:00.000Z', updatedAt: '2026-11-21T00:00:00.000Z' },
         };
         for (const id of ids)
-          await store.add({ id, ...fields, sealedApiKey: before.seal(`key-of-${id}`, accountContext(id)) });
+          await store.add({
+            id,
+            ...fields,
+            sealedApiKey: before.seal(`key-of-${id}`, accountEncryptionContext(id)),
+          });
         const current = async (): Promise<number> =>
           (await store.list()).filter(({ sealedApiKey }) => sealedApiKey.startsWith(`${after.keyId}.`))
             .length;
@@ -175,7 +179,7 @@ describe('npm run rotate-secrets', () => {
         );
         expect(await keys.list()).toEqual([after.keyId]);
         for (const { id, sealedApiKey } of await store.list())
-          expect(after.open(sealedApiKey, accountContext(id))).toBe(`key-of-${id}`);
+          expect(after.open(sealedApiKey, accountEncryptionContext(id))).toBe(`key-of-${id}`);
 
         const lost = await asNode({ ...environment, ENCRYPTION_KEY: text(randomBytes(32)) }).ended;
         expect(lost.code).toBe(1);

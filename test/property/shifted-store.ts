@@ -31,7 +31,7 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
     commitContacts: (account, commit) => watch.committing(() => store.commitContacts(account, commit)),
     commitPoll: (account, contactId, commit) =>
       watch.committing(() => store.commitPoll(account, contactId, commit), contactId),
-    noteListFault: (account, reason) => store.noteListFault(account, reason),
+    recordContactListFailure: (account, reason) => store.recordContactListFailure(account, reason),
     contactRecord: (account, contactId) => store.contactRecord(account, contactId),
     knownMessages: (account, contactId, ids) => store.knownMessages(account, contactId, ids),
     contactRates: (account) => store.contactRates(account),

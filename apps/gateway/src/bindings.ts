@@ -14,7 +14,7 @@ import {
   type Instance,
   type Logger,
   logOncePerError,
-  openAgendas,
+  createAgendas,
   openRedis,
   type RedisClient,
   type RedisClock,
@@ -37,7 +37,7 @@ import {
   RedisRequestBudget,
   type Upstream,
   type UpstreamHealth,
-  upstreamStamp,
+  hashOfUpstreamAddress,
 } from '#upstream';
 import { systemResolver } from '#webhooks';
 import { RedisRateLimit } from './auth/rate-limit.js';
@@ -156,7 +156,7 @@ function sendsOf(
   accounts: AccountDirectory,
 ): SendIntake {
   const prefix = environment.REDIS_KEY_PREFIX;
-  const { relay, schedule } = openAgendas(redis, prefix, logger);
+  const { relay, schedule } = createAgendas(redis, prefix, logger);
   const jobs = new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger);
   const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoredSendIntake(
@@ -165,14 +165,14 @@ function sendsOf(
     new ReconciledRelayJobs(jobs, relay.hints),
     async (account) => {
       const found = await accounts.find(account);
-      return found === undefined ? undefined : upstreamStamp(found.baseUrl);
+      return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);
     },
   );
 }
 
 function healthOf({ environment, logger, redis }: OpenedResources): UpstreamHealth {
   const prefix = environment.REDIS_KEY_PREFIX;
-  const { poll, relay } = openAgendas(redis, prefix, logger);
+  const { poll, relay } = createAgendas(redis, prefix, logger);
   return new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
 }
 

@@ -9,7 +9,7 @@ import {
   RecipientLookup,
   RedisVolatileFields,
 } from '#feed';
-import { type Agendas, openAgendas } from '#platform';
+import { type Agendas, createAgendas } from '#platform';
 import {
   HintingRelayStore,
   HintingUpstreamHealth,
@@ -56,7 +56,7 @@ export interface WorkerCore extends OpenedResources {
 export function composeCore(opened: OpenedResources): WorkerCore {
   const { environment, logger, redis, clock, blobs } = opened;
   const prefix = environment.REDIS_KEY_PREFIX;
-  const agendas = openAgendas(redis, prefix, logger);
+  const agendas = createAgendas(redis, prefix, logger);
   const { poll, relay, schedule } = agendas;
   const accounts = openAccounts(environment, redis, logger);
   const health = new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);

@@ -5,7 +5,7 @@ import {
   type AgendaTime,
   type ScheduledTask,
   type Logger,
-  SURVEY_EVERY_MS,
+  DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
 } from '#platform';
 import type { AccountFollower } from './account-watch.js';
@@ -188,7 +188,8 @@ export class RoundSchedule implements AccountFollower {
 
   private async runRound({ account, round }: ClaimedTask): Promise<RoundEnd> {
     try {
-      if (round === SURVEY) return { next: { everyMs: SURVEY_EVERY_MS }, others: await this.survey(account) };
+      if (round === SURVEY)
+        return { next: { everyMs: DUE_TIMES_CHECK_INTERVAL_MS }, others: await this.survey(account) };
       return { next: await this.role.rounds[round]?.run(account) };
     } catch (error) {
       if (error instanceof AccountNotFoundError) return { next: undefined };

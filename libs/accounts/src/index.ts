@@ -22,7 +22,7 @@ export { ApiKeyRequiredError } from './account/api-key-required.js';
 export { type AccountChanges, type AccountDescription, AccountRegistry } from './account/account-registry.js';
 export { AccountResealer } from './account/account-resealer.js';
 export {
-  accountContext,
+  accountEncryptionContext,
   type AccountStore,
   MAX_ACCOUNTS,
   type RemovedAccount,
@@ -49,7 +49,7 @@ export {
   openApiKeys,
 } from './redis/redis-accounts.js';
 export { registerEncryptionKey, RedisEncryptionKeys } from './redis/redis-encryption-keys.js';
-export { type ResealFailure, ResealCounts } from './secret/reseal-counts.js';
+export { type ResealFailure, ReencryptionCounts } from './secret/reseal-counts.js';
 export { SecretDecryptionError, SecretBox } from './secret/secret-box.js';
 export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';
 export { StoredApiKeys } from './api-key/stored-api-keys.js';

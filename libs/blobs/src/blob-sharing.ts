@@ -1,5 +1,5 @@
 import { type Logger, logMessageOf, withDeadline } from '#platform';
-import { type BlobStore, MAX_MARKS } from './blob-store.js';
+import { type BlobStore, MAX_PROCESS_MARKS } from './blob-store.js';
 
 /** Age after which a mark counts as expired, in milliseconds. Living processes renew their marks every minute. */
 const MARK_TTL_MS = 600_000;
@@ -47,7 +47,7 @@ export class BlobSharing {
     const marks = await this.blobs.marks();
     await this.removeExpired(marks);
     // The listing is incomplete: it may be full of marks of killed processes.
-    if (marks.length >= MAX_MARKS) return;
+    if (marks.length >= MAX_PROCESS_MARKS) return;
     const seen = new Set(marks.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];
     // A process that ended meanwhile has removed its mark.

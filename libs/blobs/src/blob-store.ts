@@ -93,10 +93,10 @@ export interface BlobStore {
 
 /** Prefix of the ids of marks. No account's name starts with a dot. */
 export const MARK_PREFIX = '.marks/';
-export const MAX_MARKS = 1_000;
+export const MAX_PROCESS_MARKS = 1_000;
 
 /** Returns the id of a mark. */
-export function markId(name: string): string {
+export function processMarkId(name: string): string {
   // The name becomes a file name, so it must not contain a path.
   if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`invalid name of a mark: ${name}`);
   return MARK_PREFIX + name;

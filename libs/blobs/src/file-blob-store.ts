@@ -8,9 +8,9 @@ import {
   type BlobStore,
   BlobStoreUnavailableError,
   type BlobEntry,
-  markId,
+  processMarkId,
   MARK_PREFIX,
-  MAX_MARKS,
+  MAX_PROCESS_MARKS,
   type StoredBlob,
 } from './blob-store.js';
 import { MeasuredContent } from './measured-content.js';
@@ -67,7 +67,7 @@ export class FileBlobStore implements BlobStore {
   }
 
   async mark(name: string): Promise<void> {
-    const path = this.path(markId(name));
+    const path = this.path(processMarkId(name));
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(path, 'A mark.', { mode: 0o600 });
@@ -77,12 +77,12 @@ export class FileBlobStore implements BlobStore {
   }
 
   async marks(): Promise<BlobEntry[]> {
-    const marks = await this.listUnder(MARK_PREFIX, '', MAX_MARKS);
+    const marks = await this.listUnder(MARK_PREFIX, '', MAX_PROCESS_MARKS);
     return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(markId(name));
+    await this.remove(processMarkId(name));
   }
 
   async check(): Promise<void> {

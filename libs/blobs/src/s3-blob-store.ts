@@ -13,9 +13,9 @@ import {
   blobPrefix,
   type BlobStore,
   type BlobEntry,
-  markId,
+  processMarkId,
   MARK_PREFIX,
-  MAX_MARKS,
+  MAX_PROCESS_MARKS,
   type StoredBlob,
 } from './blob-store.js';
 import { MeasuredContent } from './measured-content.js';
@@ -106,19 +106,19 @@ export class S3BlobStore implements BlobStore {
   }
 
   async mark(name: string): Promise<void> {
-    const mark = { Bucket: this.location.bucket, Key: this.key(markId(name)), Body: 'A mark.' };
+    const mark = { Bucket: this.location.bucket, Key: this.key(processMarkId(name)), Body: 'A mark.' };
     await withTimeout(this.callMs, (abortSignal) =>
       this.client.send(new PutObjectCommand(mark), { abortSignal }),
     );
   }
 
   async marks(): Promise<BlobEntry[]> {
-    const marks = await this.listUnder(MARK_PREFIX, '', MAX_MARKS);
+    const marks = await this.listUnder(MARK_PREFIX, '', MAX_PROCESS_MARKS);
     return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(markId(name));
+    await this.remove(processMarkId(name));
   }
 
   async check(): Promise<void> {

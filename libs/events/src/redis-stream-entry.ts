@@ -1,4 +1,4 @@
-import { hashOf } from '#platform';
+import { mapOfHashReply } from '#platform';
 import type { EventType } from './event-type.js';
 import type { LoggedEvent } from './event.js';
 
@@ -10,7 +10,7 @@ export type StreamEntry = [position: string, fields: string[] | null];
 /** Returns the event that a stream entry records, or undefined for a deleted entry. */
 export function readStreamEntry(account: string, [position, fields]: StreamEntry): LoggedEvent | undefined {
   if (fields === null) return undefined;
-  const value = hashOf(fields);
+  const value = mapOfHashReply(fields);
   const contactId = value.get('c');
   return {
     position,

@@ -198,7 +198,7 @@ export interface FeedStore {
   commitContacts(account: string, commit: ListCommit): Promise<boolean>;
 
   /** Stores why the contact list cannot be read. The next successful read clears the reason. */
-  noteListFault(account: string, reason: string): Promise<void>;
+  recordContactListFailure(account: string, reason: string): Promise<void>;
 
   /** Returns a contact's polling state; undefined if no list has contained the contact. */
   contactState(account: string, contactId: string): Promise<ContactState | undefined>;

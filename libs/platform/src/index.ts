@@ -16,7 +16,7 @@ export {
   type AgendaTime,
   type ScheduledTask,
   type DueTasks,
-  SURVEY_EVERY_MS,
+  DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
 } from './queue/agenda.js';
 export { AgendaHints } from './queue/agenda-hints.js';
@@ -28,14 +28,14 @@ export { ConfigurationError } from './environment/configuration-error.js';
 export { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
 export { warnAboutUnknownVariables } from './environment/unknown-variables.js';
-export { hashOf } from './redis/hash-reply.js';
+export { mapOfHashReply } from './redis/hash-reply.js';
 export { type IdPrefix, newId } from './ids.js';
 export {
   type Instance,
   parseInstance,
   instancesKey,
   instanceMember,
-  mixedSince,
+  mixedVersionsSince,
   instanceNames,
   newInstance,
 } from './process/instance.js';
@@ -71,7 +71,7 @@ export {
   type ReasonDetail,
 } from './process/readiness.js';
 export { RedisAgenda } from './queue/redis-agenda.js';
-export { type AgendaName, type Agendas, openAgendas } from './queue/redis-agendas.js';
+export { type AgendaName, type Agendas, createAgendas } from './queue/redis-agendas.js';
 export { checkRedisRequirements } from './redis/redis-requirements.js';
 export { logOncePerError, openCheckedRedis } from './redis/redis-start.js';
 export { FrameworkLogger } from './log/framework-logger.js';

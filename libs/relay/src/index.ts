@@ -24,9 +24,14 @@ export { RedisRelayStore } from './redis/redis-relay-store.js';
 export { RedisRelaySurvey, type RelaySurvey } from './redis/redis-relay-survey.js';
 export { RedisSendList } from './redis/redis-send-list.js';
 export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
-export { RECONCILE_MS, ReconciledRelayJobs, RELAY_ROUND, type RelayHints } from './jobs/relay-hints.js';
+export {
+  LOST_JOB_CHECK_DELAY_MS,
+  ReconciledRelayJobs,
+  RELAY_TASK_NAMES,
+  type RelayHints,
+} from './jobs/relay-hints.js';
 export { RelayRounds } from './lane/relay-rounds.js';
-export { type RelaySettings, SCHEDULE_SLEEP_MS } from './send/relay-settings.js';
+export { type RelaySettings, SCHEDULE_CHECK_INTERVAL_MS } from './send/relay-settings.js';
 export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send/send-list.js';
 export { type RelayStore } from './send/relay-store.js';
 export {
@@ -42,7 +47,7 @@ export {
   IdempotencyInProgressError,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
-  RESERVATION_MS,
+  KEY_RESERVATION_LIFETIME_MS,
   RESOLVE_OUTCOMES,
   type ResolveOutcome,
   type SendIntake,

@@ -19,7 +19,7 @@ export { type Admission } from './budget/admission.js';
 export { FAILURES_UNTIL_OPEN } from './account/circuit.js';
 export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';
 export { type ContactList, type ContactReader, type RequestedContact } from './reply/contact-list.js';
-export { GATEWAY_MARK } from './http/gateway-mark.js';
+export { GATEWAY_HEADER } from './http/gateway-mark.js';
 export { HttpUpstream } from './http/http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './reply/message.js';
 export { RedisRequestBudget } from './budget/redis-request-budget.js';
@@ -57,7 +57,7 @@ export {
   type UpstreamQuery,
   type UpstreamSend,
 } from './upstream.js';
-export { upstreamStamp } from './upstream-stamp.js';
+export { hashOfUpstreamAddress } from './upstream-stamp.js';
 export {
   type Outage,
   OUTAGE_KINDS,

@@ -19,9 +19,9 @@ export { Deliveries } from './delivery/deliveries.js';
 export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/deliveries-overview.js';
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
 export {
-  DELIVERY_ROUND,
+  DELIVERY_TASK_NAMES,
   ReconciledDeliveryJobs,
-  RECONCILE_DELIVERIES_MS,
+  LOST_DELIVERY_JOB_CHECK_DELAY_MS,
 } from './delivery/delivery-hints.js';
 export type { DeliveryJobs } from './delivery/delivery-jobs.js';
 export { DeliveryWorker, type DeliveryWorkerSettings } from './attempt/delivery-worker.js';
@@ -51,7 +51,7 @@ export { type EndpointStore, filterBytes, MAX_FILTER_BYTES } from './endpoint/en
 export { EndpointIndex, matchesFilter, type EndpointFilter } from './endpoint/endpoint-index.js';
 export { EndpointTest, type StartedTest } from './registry/endpoint-test.js';
 export { Endpoints } from './registry/endpoints.js';
-export { headersError, MAX_HEADERS } from './endpoint/header-rules.js';
+export { headersError, MAX_CUSTOM_HEADERS } from './endpoint/header-rules.js';
 export { HintingDeliveryStore } from './redis/hinting-delivery-store.js';
 export { HttpDeliveryClient } from './destination/http-delivery-client.js';
 export { RedisDeliveriesOverviewReader } from './redis/redis-deliveries-overview.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
-  accountContext,
+  accountEncryptionContext,
   AccountResealer,
   registerEncryptionKey,
   RedisAccountStore,
@@ -91,7 +91,7 @@ describe.each([
   const account = (id: string, box: SecretBox): StoredAccount => ({
     id,
     baseUrl: 'https://upstream.example/v1',
-    sealedApiKey: box.seal(`key-of-${id}`, accountContext(id)),
+    sealedApiKey: box.seal(`key-of-${id}`, accountEncryptionContext(id)),
     requestsPerSecond: 10,
     polling: true,
     createdAt: '2026-11-21T00:00:00.000Z',
@@ -133,7 +133,9 @@ describe.each([
     ]);
     for (const owner of ['a', 'b']) {
       const stored = await accounts.find(owner);
-      expect(NEW_BOX.open(stored?.sealedApiKey ?? '', accountContext(owner))).toBe(`key-of-${owner}`);
+      expect(NEW_BOX.open(stored?.sealedApiKey ?? '', accountEncryptionContext(owner))).toBe(
+        `key-of-${owner}`,
+      );
       const unsealed = { sealedApiKey: '' };
       expect({ ...stored, ...unsealed }).toEqual({ ...account(owner, OLD_BOX), ...unsealed });
     }
@@ -183,7 +185,7 @@ describe.each([
       {
         list: async () => {
           const read = await accounts.list();
-          const sealedApiKey = OLD_BOX.seal('another key', accountContext('a'));
+          const sealedApiKey = OLD_BOX.seal('another key', accountEncryptionContext('a'));
           await accounts.change('a', (before) => ({ ...before, sealedApiKey, requestsPerSecond: 77 }));
           return read;
         },
@@ -211,7 +213,7 @@ describe.each([
     expect((await seals.reseal()).rotated).toBe(1);
     const stored = await accounts.find('a');
     expect(stored?.requestsPerSecond).toBe(77);
-    expect(NEW_BOX.open(stored?.sealedApiKey ?? '', accountContext('a'))).toBe('another key');
+    expect(NEW_BOX.open(stored?.sealedApiKey ?? '', accountEncryptionContext('a'))).toBe('another key');
 
     const { secrets, headers } = await endpointSeals.reseal('a');
     expect([secrets.rotated, headers.rotated]).toEqual([3, 1]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { StoredSendIntake } from '#relay';
-import { upstreamStamp } from '#upstream';
-import { lastingFields } from '../../../libs/relay/src/send/send-record.js';
+import { hashOfUpstreamAddress } from '#upstream';
+import { fieldsKeptAcrossTransitions } from '../../../libs/relay/src/send/send-record.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import { ACCOUNT, type FeedHarness } from '../feed/feed-harness.js';
 import { NO_HINTS, NUMBER, WithLane } from './with-lane.js';
@@ -22,7 +22,7 @@ class MovableAccount {
       upstream.listContacts({ ...harness.address, baseUrl: this.baseUrl }, newReader);
   }
 
-  readonly addressOf = (): Promise<string> => Promise.resolve(upstreamStamp(this.baseUrl));
+  readonly addressOf = (): Promise<string> => Promise.resolve(hashOfUpstreamAddress(this.baseUrl));
 
   to(baseUrl: string): void {
     this.baseUrl = baseUrl;
@@ -95,10 +95,13 @@ describe('before a contact list was read from the address', () => {
     await harness.sends.insert(ACCOUNT, { ...ORDER, id: 'snd_1', createdAt: Date.now() });
     const record = await harness.sends.find(ACCOUNT, 'snd_1');
     if (record === undefined) throw new Error('the send was not stored');
-    const failed = { transition: 'fenced', state: lastingFields(record.state) } as const;
+    const failed = { transition: 'fenced', state: fieldsKeptAcrossTransitions(record.state) } as const;
     const fenced = await harness.sends.apply(ACCOUNT, record, failed);
     if (fenced === undefined) throw new Error('the send was not fenced');
-    await harness.sends.apply(ACCOUNT, fenced, { transition: 'refused', state: lastingFields(fenced.state) });
+    await harness.sends.apply(ACCOUNT, fenced, {
+      transition: 'refused',
+      state: fieldsKeptAcrossTransitions(fenced.state),
+    });
     await account.intake.resolve(ACCOUNT, 'snd_1', 'resend');
     await account.run();
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });

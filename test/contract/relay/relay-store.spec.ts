@@ -18,7 +18,11 @@ import {
   type TransitionName,
   InvalidTransitionError,
 } from '../../../libs/relay/src/send/send-transitions.js';
-import { lastingFields, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
+import {
+  fieldsKeptAcrossTransitions,
+  type SendOrder,
+  type SendRecord,
+} from '../../../libs/relay/src/send/send-record.js';
 import { ANY_SERVICE } from '../feed/feed-harness.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { RedisBackup } from '../../support/redis-backup.js';
@@ -94,7 +98,7 @@ const applyTo = (
   transition: TransitionName,
   more: Partial<StateChange> = {},
 ): Promise<SendRecord | undefined> =>
-  store.apply(ACCOUNT, record, { transition, state: lastingFields(record.state), ...more });
+  store.apply(ACCOUNT, record, { transition, state: fieldsKeptAcrossTransitions(record.state), ...more });
 /** Applies several transitions, each of which must succeed. */
 async function applyAll(record: SendRecord, ...transitions: TransitionName[]): Promise<SendRecord> {
   let current = record;
@@ -308,7 +312,7 @@ describe('a change of a send', () => {
     });
     const done = await new RedisRelayStore(spy, prefix, systemClock).apply(ACCOUNT, record, {
       transition: 'accepted',
-      state: lastingFields(record.state),
+      state: fieldsKeptAcrossTransitions(record.state),
     });
     const call = redis.call.bind(redis) as (...args: unknown[]) => Promise<unknown>;
     expect(await call(...(calls.at(-1) ?? []))).toBe(1);
@@ -406,7 +410,7 @@ describe('retention of sends', () => {
     for (let i = 0; i < 5; i += 1) {
       const record = await insert();
       const messageId = `m${i}`;
-      const state = { ...lastingFields(record.state), contactId: 'c1', messageId };
+      const state = { ...fieldsKeptAcrossTransitions(record.state), contactId: 'c1', messageId };
       await applyTo(await applyAll(record, 'fenced'), 'found', {
         state,
         claim: { contactId: 'c1', messageId },
@@ -684,18 +688,18 @@ describe('a change that was decided before Redis lost its last writes', () => {
     const snapshot = await RedisBackup.create(redis, prefix);
     const before = await store.apply(ACCOUNT, queued, {
       transition: 'fenced',
-      state: lastingFields(queued.state),
+      state: fieldsKeptAcrossTransitions(queued.state),
     });
     if (before === undefined) throw new Error('the send was not fenced');
     await snapshot.restore(server);
     const cancelled = await store.apply(ACCOUNT, queued, {
       transition: 'cancelled',
-      state: lastingFields(queued.state),
+      state: fieldsKeptAcrossTransitions(queued.state),
     });
     expect(cancelled?.state.revision).toBe(before.state.revision);
     const late = {
       transition: 'ambiguous',
-      state: { ...lastingFields(before.state), phase: 'looking' },
+      state: { ...fieldsKeptAcrossTransitions(before.state), phase: 'looking' },
     } as const;
     expect(await store.apply(ACCOUNT, before, late)).toBeUndefined();
     expect((await store.find(ACCOUNT, wanted.id))?.state.status).toBe('cancelled');

@@ -2,7 +2,7 @@ import {
   type Instance,
   parseInstance,
   missingRoles,
-  mixedSince,
+  mixedVersionsSince,
   type Reason,
   HEARTBEAT_TTL_MS,
   type WorkerRole,
@@ -37,7 +37,7 @@ export function workerReasons(workers: readonly string[]): Reason[] {
  */
 export function versionReasons(members: readonly string[], now: number): Reason[] {
   const instances = members.map(parseInstance);
-  const since = mixedSince(instances);
+  const since = mixedVersionsSince(instances);
   if (since === undefined || now - since < DEPLOYMENT_MS) return [];
   const versions = versionsOf(instances);
   const minutes = Math.floor((now - since) / 60_000);

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '#platform';
-import { GATEWAY_MARK } from '#upstream';
+import { GATEWAY_HEADER } from '#upstream';
 import { callerOf } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { pathOf } from '../problems/problem.filter.js';
@@ -10,10 +10,10 @@ import { isForm } from './slow-callers.js';
 /** Adds the hooks of every request: response headers, loop detection, 404 and 405, and the request log. */
 export function useServerHooks(server: FastifyInstance, routes: RouteTable, logger: Logger): void {
   server.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'x-request-id': request.id, [GATEWAY_MARK.name]: GATEWAY_MARK.value });
+    reply.headers({ 'x-request-id': request.id, [GATEWAY_HEADER.name]: GATEWAY_HEADER.value });
     if (isVersioned(pathOf(request.url))) {
       reply.header('cache-control', 'no-store');
-      if (request.headers[GATEWAY_MARK.name] !== undefined) throw loop();
+      if (request.headers[GATEWAY_HEADER.name] !== undefined) throw loop();
     }
     // Rejected here, before the body is read.
     if (request.is404) throw unknownRoute(request, routes);

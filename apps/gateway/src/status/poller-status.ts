@@ -1,5 +1,5 @@
 import type { Account } from '#accounts';
-import { type FeedOverview, pollOutlook, type VolatileField } from '#feed';
+import { type FeedOverview, forecastPolling, type VolatileField } from '#feed';
 import type { BudgetUsage } from '#upstream';
 import type { PollerStatusView } from './poller-status.view.js';
 import { timeOf } from './time-of.js';
@@ -20,7 +20,7 @@ export function pollerOf(
   const feed = account?.polling === true ? overview : { ...overview, ...NOT_POLLED };
   const { contacts, due, lagMs, unreadable, skipped, deep, detectionDelay, interval, listFault } = feed;
   const requestsPerSecond = account?.requestsPerSecond ?? 1;
-  const { longestIntervalMs, forecast } = pollOutlook(feed, { requestsPerSecond, ...usage });
+  const { longestIntervalMs, forecast } = forecastPolling(feed, { requestsPerSecond, ...usage });
   return {
     state: feed.suspectSince === undefined ? 'ok' : 'suspect',
     suspectSince: timeOf(feed.suspectSince),

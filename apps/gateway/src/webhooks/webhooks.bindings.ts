@@ -1,7 +1,7 @@
 import type { ValueProvider } from '@nestjs/common';
 import { SecretBox } from '#accounts';
 import { RedisEventLog } from '#events';
-import { type Clock, type GatewayEnvironment, type Logger, openAgendas, type RedisClient } from '#platform';
+import { type Clock, type GatewayEnvironment, type Logger, createAgendas, type RedisClient } from '#platform';
 import {
   BullmqDeliveryJobs,
   Deliveries,
@@ -52,7 +52,7 @@ export function webhookBindings({
   const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const jobs = new ReconciledDeliveryJobs(
     new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger)),
-    openAgendas(redis, prefix, logger).dispatch.hints,
+    createAgendas(redis, prefix, logger).dispatch.hints,
   );
   return [
     { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, clock) },

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { isEventTypePattern } from '#events';
-import { type Endpoint, filterBytes, headersError, MAX_FILTER_BYTES, MAX_HEADERS } from '#webhooks';
+import { type Endpoint, filterBytes, headersError, MAX_FILTER_BYTES, MAX_CUSTOM_HEADERS } from '#webhooks';
 import {
   Clearable,
   Flag,
@@ -40,7 +40,7 @@ const Description = (): PropertyDecorator =>
 const Headers = (): PropertyDecorator =>
   applyDecorators(
     ruleWithFault('headers', headersError),
-    ApiProperty({ ...TEXTS, maxProperties: MAX_HEADERS, example: { Authorization: 'Bearer abc' } }),
+    ApiProperty({ ...TEXTS, maxProperties: MAX_CUSTOM_HEADERS, example: { Authorization: 'Bearer abc' } }),
   );
 const MaxConcurrency = (): PropertyDecorator => WholeNumber(1, 1_000);
 const RateLimit = (): PropertyDecorator => NumberOf(0.01, 10_000);

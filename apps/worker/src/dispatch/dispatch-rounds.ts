@@ -1,10 +1,10 @@
 import type { EventLog, EventRetention, RedisLogSurvey } from '#events';
 import {
-  DELIVERY_ROUND,
+  DELIVERY_TASK_NAMES,
   type DeliveryWorker,
   type DeliveryRetention,
   type DeliveryStore,
-  RECONCILE_DELIVERIES_MS,
+  LOST_DELIVERY_JOB_CHECK_DELAY_MS,
   type RedisDeliverySurvey,
 } from '#webhooks';
 import type { RoleRounds } from '../rounds.js';
@@ -44,13 +44,13 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
   return {
     tickMs: TICK_MS,
     rounds: {
-      [DELIVERY_ROUND.reconcile]: {
+      [DELIVERY_TASK_NAMES.reconcile]: {
         run: async (account) => {
           await pump.reconcile(account);
-          return atLeast(RECONCILE_DELIVERIES_MS, (await deliverySurvey.read(account)).overdueInMs);
+          return atLeast(LOST_DELIVERY_JOB_CHECK_DELAY_MS, (await deliverySurvey.read(account)).overdueInMs);
         },
       },
-      [DELIVERY_ROUND.trim]: {
+      [DELIVERY_TASK_NAMES.trim]: {
         run: async (account) => {
           await trimDeliveries(account);
           return atLeast(TRIM_MS, (await deliverySurvey.read(account)).trimInMs);
@@ -73,8 +73,8 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
     survey: async (account) => {
       const { overdueInMs, trimInMs } = await deliverySurvey.read(account);
       return {
-        [DELIVERY_ROUND.reconcile]: overdueInMs,
-        [DELIVERY_ROUND.trim]: trimInMs,
+        [DELIVERY_TASK_NAMES.reconcile]: overdueInMs,
+        [DELIVERY_TASK_NAMES.trim]: trimInMs,
         [TRIM_EVENTS]: await logSurvey.trimInMs(account),
       };
     },

@@ -1,4 +1,4 @@
-import { type ClaimedPoll, POLL_RENEWAL_MS, type PollQueue } from '#feed';
+import { type ClaimedPoll, POLL_LEASE_RENEWAL_MS, type PollQueue } from '#feed';
 import type { Logger } from '#platform';
 
 /** One running read. */
@@ -26,7 +26,7 @@ export class RunningReads {
     private readonly slots: number,
     private readonly queue: Pick<PollQueue, 'renew'>,
     private readonly logger: Logger,
-    private readonly renewalMs = POLL_RENEWAL_MS,
+    private readonly renewalMs = POLL_LEASE_RENEWAL_MS,
   ) {}
 
   /** Returns true if the account may start another read. */

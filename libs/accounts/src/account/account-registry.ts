@@ -2,7 +2,7 @@ import type { Clock } from '#platform';
 import type { Account, AccountDirectory } from './account.js';
 import { AccountConflictError } from './account-conflict.js';
 import { ApiKeyRequiredError } from './api-key-required.js';
-import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
+import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
 import type { SecretBox } from '../secret/secret-box.js';
 
 /** An account as the API shows it: all fields except upstream's API key. */
@@ -58,7 +58,7 @@ export class AccountRegistry {
     const now = this.now();
     const stored: StoredAccount = {
       ...account,
-      sealedApiKey: this.box.seal(apiKey, accountContext(account.id)),
+      sealedApiKey: this.box.seal(apiKey, accountEncryptionContext(account.id)),
       createdAt: now,
       updatedAt: now,
     };
@@ -72,7 +72,8 @@ export class AccountRegistry {
    */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);
-    const sealed = apiKey === undefined ? {} : { sealedApiKey: this.box.seal(apiKey, accountContext(id)) };
+    const sealed =
+      apiKey === undefined ? {} : { sealedApiKey: this.box.seal(apiKey, accountEncryptionContext(id)) };
     const changed = await this.store.change(id, (before) => {
       const after = { ...before, ...changes, ...sealed, updatedAt: this.now() };
       if (apiKey === undefined && originOf(after) !== originOf(before)) throw new ApiKeyRequiredError();

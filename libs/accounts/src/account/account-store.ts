@@ -3,7 +3,7 @@ export interface StoredAccount {
   id: string;
   /** Base address of upstream, without a trailing slash. */
   baseUrl: string;
-  /** Upstream's API key, encrypted by a SecretBox; see {@link accountContext}. */
+  /** Upstream's API key, encrypted by a SecretBox; see {@link accountEncryptionContext}. */
   sealedApiKey: string;
   requestsPerSecond: number;
   polling: boolean;
@@ -60,6 +60,6 @@ export interface AccountStore {
  * Returns the context that an account's upstream key is encrypted with. The key cannot be decrypted in another
  * context.
  */
-export function accountContext(id: string): string {
+export function accountEncryptionContext(id: string): string {
   return `account:${id}`;
 }

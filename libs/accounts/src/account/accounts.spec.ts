@@ -1,13 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { FixedAccounts } from './account.js';
-import { accountContext, type StoredAccount } from './account-store.js';
+import { accountEncryptionContext, type StoredAccount } from './account-store.js';
 import { Accounts } from './accounts.js';
 import { SecretDecryptionError, SecretBox } from '../secret/secret-box.js';
 
 const BOX = new SecretBox(Buffer.alloc(32, 1));
 const FIXED = { id: 'default', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
 
-function stored(id: string, sealedApiKey = BOX.seal(`key-of-${id}`, accountContext(id))): StoredAccount {
+function stored(
+  id: string,
+  sealedApiKey = BOX.seal(`key-of-${id}`, accountEncryptionContext(id)),
+): StoredAccount {
   const at = '2026-11-21T00:00:00.000Z';
   const rest = { requestsPerSecond: 2, polling: false, createdAt: at, updatedAt: at };
   return { id, baseUrl: `http://${id}/v1`, sealedApiKey, ...rest };

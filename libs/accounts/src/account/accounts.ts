@@ -1,5 +1,5 @@
 import type { Account, AccountDirectory, AccountRevision } from './account.js';
-import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
+import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
 import type { SecretBox } from '../secret/secret-box.js';
 
 /**
@@ -43,7 +43,7 @@ export class Accounts implements AccountDirectory, AccountRevision {
   }
 
   private open({ id, baseUrl, sealedApiKey, requestsPerSecond, polling, createdAt }: StoredAccount): Account {
-    const apiKey = this.box.open(sealedApiKey, accountContext(id));
+    const apiKey = this.box.open(sealedApiKey, accountEncryptionContext(id));
     return { id, baseUrl, apiKey, requestsPerSecond, polling, addedAt: Date.parse(createdAt) };
   }
 }

@@ -51,7 +51,7 @@ export function newApiKeyText(): string {
 }
 
 /** Returns true if a text has the form of a stored key. Texts of another form need no look-up. */
-export function hasStoredKeyForm(text: string): boolean {
+export function hasStoredApiKeyFormat(text: string): boolean {
   return KEY_PATTERN.test(text);
 }
 

@@ -1,5 +1,5 @@
 import type { ApiKeys, Principal } from './api-key.js';
-import { type ApiKeyStore, identifyApiKey, isSameHash, hasStoredKeyForm } from './stored-api-key.js';
+import { type ApiKeyStore, identifyApiKey, isSameHash, hasStoredApiKeyFormat } from './stored-api-key.js';
 
 /**
  * The environment's API key and the stored keys. Nothing is cached between requests: a key that is revoked, expired,
@@ -13,7 +13,7 @@ export class StoredApiKeys implements ApiKeys {
 
   async authenticate(text: string): Promise<Principal | undefined> {
     const fixed = await this.fixed.authenticate(text);
-    if (fixed !== undefined || !hasStoredKeyForm(text)) return fixed;
+    if (fixed !== undefined || !hasStoredApiKeyFormat(text)) return fixed;
     const { id, sha256 } = identifyApiKey(text);
     const found = await this.store.findWithTime(id);
     if (found === undefined || !isSameHash(found.key.sha256, sha256)) return undefined;

@@ -71,7 +71,7 @@ export class ContactListPoll {
         done = await this.readOnce(account, purpose);
     } catch (error) {
       if (error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError))
-        await this.store.noteListFault(account, logMessageOf(error));
+        await this.store.recordContactListFailure(account, logMessageOf(error));
       throw error;
     }
   }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import {
   BUCKET_STEP,
   delayBucketOf,
-  totalCount,
+  countDelays,
   type DelayHistogram,
   delayOfBucket,
   LAST_BUCKET,
@@ -72,7 +72,7 @@ describe('a histogram of delays', () => {
       fc.property(delays, delays, (a, b) => {
         const merged = mergeHistograms([histogramOf(a), histogramOf(b)]);
         expect(merged).toEqual(histogramOf([...a, ...b]));
-        expect(totalCount(merged)).toBe(a.length + b.length);
+        expect(countDelays(merged)).toBe(a.length + b.length);
       }),
     );
   });

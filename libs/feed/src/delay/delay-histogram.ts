@@ -33,7 +33,7 @@ export function mergeHistograms(histograms: Iterable<DelayHistogram>): DelayHist
 }
 
 /** Returns the number of delays. */
-export function totalCount(histogram: DelayHistogram): number {
+export function countDelays(histogram: DelayHistogram): number {
   return [...histogram.values()].reduce((sum, count) => sum + count, 0);
 }
 
@@ -43,7 +43,7 @@ export function totalCount(histogram: DelayHistogram): number {
  */
 export function percentiles(histogram: DelayHistogram, quantiles: readonly number[]): (number | undefined)[] {
   const buckets = [...histogram].sort(([a], [b]) => a - b);
-  const count = totalCount(histogram);
+  const count = countDelays(histogram);
   return quantiles.map((quantile) => {
     if (count === 0) return undefined;
     const rank = Math.max(Math.ceil(quantile * count), 1);

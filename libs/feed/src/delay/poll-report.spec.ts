@@ -3,7 +3,7 @@ import { parseMessage, type UpstreamMessage } from '#upstream';
 import { diff } from '../diff/diff.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { type Arrival, emittedArrivals } from './poll-report.js';
+import { type Arrival, arrivalsOfEmittedMessages } from './poll-report.js';
 
 const STAMP = Date.parse('2026-11-20T10:00:00.000Z');
 
@@ -38,7 +38,7 @@ function arrivals(
   firstRead?: FirstRead,
 ): Arrival[] {
   const { events } = read(observed, known, firstRead);
-  return emittedArrivals({ contactId: 'c', startedAt: 11_000, readAt: 1_000, observed, events });
+  return arrivalsOfEmittedMessages({ contactId: 'c', startedAt: 11_000, readAt: 1_000, observed, events });
 }
 
 describe('the messages whose detection delay is measured', () => {
@@ -88,7 +88,12 @@ describe('the estimated arrival of a message without a timestamp', () => {
     const [observed] = undated;
     const { events } = read([observed as UpstreamMessage]);
     expect(
-      emittedArrivals({ contactId: 'c', startedAt: 11_000, observed: [observed as UpstreamMessage], events }),
+      arrivalsOfEmittedMessages({
+        contactId: 'c',
+        startedAt: 11_000,
+        observed: [observed as UpstreamMessage],
+        events,
+      }),
     ).toEqual([{}]);
   });
 
@@ -96,7 +101,13 @@ describe('the estimated arrival of a message without a timestamp', () => {
     const [observed] = undated as [UpstreamMessage];
     const { events } = read([observed]);
     expect(
-      emittedArrivals({ contactId: 'c', startedAt: 500, readAt: 1_000, observed: [observed], events }),
+      arrivalsOfEmittedMessages({
+        contactId: 'c',
+        startedAt: 500,
+        readAt: 1_000,
+        observed: [observed],
+        events,
+      }),
     ).toEqual([{ estimatedAt: 1_000 }]);
   });
 });

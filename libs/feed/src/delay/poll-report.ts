@@ -47,7 +47,13 @@ export interface ContactRead {
  * A message without a timestamp may have arrived at any time since the previous read. The estimate is spread evenly by the
  * message id: with the middle of that time for all messages, the slowest percentile would equal the average.
  */
-export function emittedArrivals({ contactId, startedAt, readAt, observed, events }: ContactRead): Arrival[] {
+export function arrivalsOfEmittedMessages({
+  contactId,
+  startedAt,
+  readAt,
+  observed,
+  events,
+}: ContactRead): Arrival[] {
   const emitted = new Set(events.filter(({ type }) => ARRIVALS.has(type)).map(({ subject }) => subject));
   if (emitted.size === 0) return [];
   return observed

@@ -54,7 +54,7 @@ const SUSPICION_MS = 600_000;
  * Returns true while the account's last suspicion lasts.
  * @param suspectAt time at which a read last found too much missing, by Redis' clock
  */
-export function isSuspect(suspectAt: number, now: number): boolean {
+export function isAccountSuspect(suspectAt: number, now: number): boolean {
   return now - suspectAt < SUSPICION_MS;
 }
 
@@ -67,7 +67,7 @@ export function suspectEvent(
   suspectAt: number | undefined,
   data: { reason: string; count: number; contactId?: string },
 ): NewEvent | undefined {
-  if (isSuspect(suspectAt ?? 0, now)) return undefined;
+  if (isAccountSuspect(suspectAt ?? 0, now)) return undefined;
   // Two workers that find the outage at once use the same revision: the log keeps one event.
   return { type: 'account.suspect', subject: 'suspect', revision: `after:${suspectAt ?? 0}`, data };
 }

@@ -11,10 +11,10 @@ import {
 import type { KnownMessage } from '../snapshot/known-message.js';
 import {
   type FormChange,
-  formChange,
+  changeOfMessage,
   isChangeEmitted,
   fingerprintToStore,
-  NO_CHANGE,
+  NO_MESSAGE_CHANGE,
   quietFingerprintToStore,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
@@ -68,7 +68,7 @@ export function diff(input: DiffInput): DiffResult {
   for (const message of input.observed) {
     const before = input.known.get(message.id);
     const seen = input.fingerprints?.get(message.id) ?? fingerprintOf(message);
-    const form = before && formChange(message, seen, before.fingerprint);
+    const form = before && changeOfMessage(message, seen, before.fingerprint);
     if (form?.differs === true) differs = true;
     comparisons.push({ message, seen, before, form });
   }
@@ -154,7 +154,7 @@ function alteration(
   input: DiffInput,
   volatile: VolatilityUpdate,
 ): MessageChange | undefined {
-  if (form === NO_CHANGE && !hasOtherState(message, before)) return undefined;
+  if (form === NO_MESSAGE_CHANGE && !hasOtherState(message, before)) return undefined;
   const isFormEmitted = isChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
     ? fingerprintToStore(message, seen, volatile)

@@ -47,7 +47,7 @@ export function contactChanges(
 }
 
 /** Returns a 32-bit hash of a value. Signatures in URLs do not count. */
-export function valueHash(value: unknown): number {
+export function hashOfValue(value: unknown): number {
   return createHash('sha1').update(normalizedJson(value)).digest().readUInt32BE(0);
 }
 

@@ -1,6 +1,6 @@
 import { isRecord, type UpstreamContact } from '#upstream';
-import { contactFingerprint, contactFingerprintWithSignatures, valueHash } from './contact-fingerprint.js';
-import { nextStreak, type MutingThresholds, type Sample, type Streak } from './streak.js';
+import { contactFingerprint, contactFingerprintWithSignatures, hashOfValue } from './contact-fingerprint.js';
+import { streakAfterRead, type MutingThresholds, type Sample, type Streak } from './streak.js';
 
 /**
  * State of the volatile fields of an account's contacts: top-level fields that differ at nearly every read of the list, for
@@ -123,7 +123,7 @@ export class ContactVolatilityTracker {
       const counts = this.counts.get(name) ?? { carrying: 0, differing: 0, carriers: [] };
       const values = this.sampled.get(name);
       const thresholds = streak === undefined ? thresholdsFor(counts.carriers) : thresholdsOf(streak);
-      const next = nextStreak(
+      const next = streakAfterRead(
         streak,
         {
           carrying: counts.carrying,
@@ -155,10 +155,10 @@ export class ContactVolatilityTracker {
       counts.carrying += 1;
       const values = this.sampled.get(name);
       if (counts.carriers.length >= MANY_CONTACTS.samples && values === undefined) continue;
-      elementHash ??= valueHash(id);
-      if (values?.has(elementHash) === true) values.set(elementHash, valueHash(value));
+      elementHash ??= hashOfValue(id);
+      if (values?.has(elementHash) === true) values.set(elementHash, hashOfValue(value));
       if (counts.carriers.length < MANY_CONTACTS.samples)
-        counts.carriers.push({ elementHash, value: valueHash(value) });
+        counts.carriers.push({ elementHash, value: hashOfValue(value) });
     }
     for (const name of changed) {
       const counts = this.countsOf(name);

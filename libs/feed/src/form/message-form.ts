@@ -22,11 +22,15 @@ export interface FormChange {
   leftOut: FieldSet;
 }
 
-export const NO_CHANGE: FormChange = { differing: 0, differs: false, leftOut: 0 };
+export const NO_MESSAGE_CHANGE: FormChange = { differing: 0, differs: false, leftOut: 0 };
 
 /** Compares a message with its stored fingerprint, which an older build may have written. */
-export function formChange(message: UpstreamMessage, seen: SeenFingerprint, known: Fingerprint): FormChange {
-  if (haveSameContent(seen, known)) return NO_CHANGE;
+export function changeOfMessage(
+  message: UpstreamMessage,
+  seen: SeenFingerprint,
+  known: Fingerprint,
+): FormChange {
+  if (haveSameContent(seen, known)) return NO_MESSAGE_CHANGE;
   const leftOut = ignoredFields(known);
   if (leftOut !== 0 && haveSameContent(fingerprintOf(message, leftOut), known)) {
     return { differing: 0, differs: false, leftOut };
@@ -34,7 +38,7 @@ export function formChange(message: UpstreamMessage, seen: SeenFingerprint, know
   let differing = differingFields(known, seen);
   if (seen.signed === true) {
     const plain = fingerprintWithSignatures(message);
-    if (haveSameContent(plain, known)) return NO_CHANGE;
+    if (haveSameContent(plain, known)) return NO_MESSAGE_CHANGE;
     differing &= differingFields(known, plain);
   }
   return { differing: differing & ~leftOut, differs: true, leftOut };

@@ -59,7 +59,7 @@ const STILL_READS_UNTIL_EMITTED = 2;
 const STILL_READS_UNTIL_UNMUTED = 5;
 
 /** Returns the streak after a read (undefined: none), and whether the read contained a sampled element. */
-export function nextStreak(
+export function streakAfterRead(
   streak: Streak | undefined,
   view: FieldView,
   thresholds: MutingThresholds,
@@ -83,7 +83,7 @@ export function nextStreak(
   const continues =
     moved > 0 &&
     moved >= MIN_DIFFERING_SAMPLES * seen.length &&
-    (differsForMost || isQuiet(streak, thresholds));
+    (differsForMost || isFieldQuiet(streak, thresholds));
   const next = continues ? lengthened(streak, thresholds) : shortened(streak, thresholds);
   if (next === undefined) return { streak: undefined, shown: true };
   const samples = sampled();
@@ -99,7 +99,7 @@ function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
 }
 
 /** Returns true if changes of the field emit no events: the field is withheld or muted. */
-export function isQuiet({ length, muted }: Streak, { emittedReads }: MutingThresholds): boolean {
+export function isFieldQuiet({ length, muted }: Streak, { emittedReads }: MutingThresholds): boolean {
   return muted || length > emittedReads;
 }
 
@@ -109,7 +109,7 @@ function lengthened(streak: Streak, { emittedReads }: MutingThresholds): Streak 
 }
 
 function shortened(streak: Streak, thresholds: MutingThresholds): Streak | undefined {
-  if (!isQuiet(streak, thresholds)) {
+  if (!isFieldQuiet(streak, thresholds)) {
     return streak.length === 1 ? undefined : { ...streak, length: streak.length - 1 };
   }
   const unchangedReads = streak.unchangedReads + 1;

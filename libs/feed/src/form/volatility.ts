@@ -10,9 +10,9 @@ import {
 import { JsonHash } from './json-hash.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 import {
-  nextStreak,
+  streakAfterRead,
   type FieldView,
-  isQuiet,
+  isFieldQuiet,
   type MutingThresholds,
   type Sample,
   type Streak,
@@ -96,11 +96,11 @@ export function updateVolatility(before: Volatility, messages: readonly ReadMess
     if ((all & bit) === 0) continue;
     const view = viewOf(field, messages, marks);
     if (isTooFew(field, before.get(field), view)) continue;
-    const { streak, shown } = nextStreak(before.get(field), view, THRESHOLDS);
+    const { streak, shown } = streakAfterRead(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
     // Without a sampled message in the read, a withheld change is emitted: the next read may be far off.
-    if (isQuiet(streak, THRESHOLDS) && (streak.muted || shown)) quiet |= bit;
+    if (isFieldQuiet(streak, THRESHOLDS) && (streak.muted || shown)) quiet |= bit;
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;
   }
@@ -134,7 +134,7 @@ function viewOf(
   field: number,
   messages: readonly ReadMessage[],
   marks: ReadonlyMap<number, ReadMessage> | undefined,
-): Parameters<typeof nextStreak>[1] {
+): Parameters<typeof streakAfterRead>[1] {
   const bit = 1 << field;
   let [carrying, differing] = [0, 0];
   for (const message of messages) {

@@ -5,7 +5,7 @@ import type { ContactState, FeedStore } from '../feed-store.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { PageOrder } from '../walk/page-order.js';
 import {
-  LARGE_LIMIT,
+  LARGE_PAGE_LIMIT,
   mayBeCausedByMessage,
   mayBeCausedBySize,
   PAGE_LIMIT,
@@ -67,7 +67,7 @@ export class CommittedPages {
     const { account, contactId, purpose } = task;
     this.state = state;
     this.order = state.memory.order;
-    this.limit = state.memory.limit ?? (state.longestPage > PAGE_LIMIT ? LARGE_LIMIT : undefined);
+    this.limit = state.memory.limit ?? (state.longestPage > PAGE_LIMIT ? LARGE_PAGE_LIMIT : undefined);
     this.reader = new PageReader(
       (page, limit) => source.listMessages(account, contactId, page, limit, purpose),
       async (ids) => {

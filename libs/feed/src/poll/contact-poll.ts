@@ -3,11 +3,11 @@ import { suggestsOutage } from '../diff/absence.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
-import { type HeadPlan, type HeadRead, readHead } from '../walk/head-walk.js';
-import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
+import { type HeadPlan, type HeadRead, readNewestMessages } from '../walk/head-walk.js';
+import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { PAGE_LIMIT } from '../walk/page-reader.js';
-import { doesHeadShowAllNew } from '../walk/page-order.js';
+import { doesFirstPageShowAllNewMessages } from '../walk/page-order.js';
 import { lastPageOf } from '../walk/page-tail.js';
 import { PollCommitter, type PollStart } from './poll-committer.js';
 import { hashIds, EMPTY_POLL_MEMORY, splitIdHashes } from '../snapshot/poll-memory.js';
@@ -85,7 +85,8 @@ export class ContactPoll {
       const start = { account, contactId, state, ...budgetOf(purpose) };
       const { isCommitted, reading } = await this.readOrResync(start, purpose);
       isEnough =
-        doesHeadShowAllNew(reading.order) || (!reading.needsFullRead && state.emitAfter === undefined);
+        doesFirstPageShowAllNewMessages(reading.order) ||
+        (!reading.needsFullRead && state.emitAfter === undefined);
       if (isCommitted) break;
     }
     return isEnough ? 'enough' : 'in part';
@@ -151,7 +152,7 @@ export class ContactPoll {
 
   private async readAndCommit(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
     const { account, contactId, state, resync } = start;
-    const head = await readHead(
+    const head = await readNewestMessages(
       {
         read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),
         known: async (ids) =>
@@ -199,7 +200,7 @@ export class ContactPoll {
     if (all === undefined) return false;
     const shown = new Set(served.map(({ id }) => id));
     return [...all].every(
-      ([id, known]) => shown.has(id) || !isUnsettled(known, state.now, this.settings.settleMs),
+      ([id, known]) => shown.has(id) || !mayFlagsStillChange(known, state.now, this.settings.settleMs),
     );
   }
 

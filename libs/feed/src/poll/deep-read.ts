@@ -1,10 +1,10 @@
 import { CommittedPages, FailedPage, MAX_COMMIT_CONFLICTS } from './committed-pages.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import { contradictsOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
-import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
+import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { OrderDetector } from '../walk/page-order.js';
 import {
-  LARGE_LIMIT,
+  LARGE_PAGE_LIMIT,
   mayBeCausedBySize,
   PAGE_LIMIT,
   type PageRead,
@@ -27,7 +27,7 @@ const MAX_PASSES = 5;
 /** After a retry delay at one of the first pages (up to this one), the pass restarts at page 1: little is read twice. */
 const MAX_RESTART_PAGE = 5;
 /** Number of ids remembered from the end of the list: the longest page on which new messages are searched for. */
-const TAIL_IDS = LARGE_LIMIT;
+const TAIL_IDS = LARGE_PAGE_LIMIT;
 
 export interface DeepReadSettings {
   /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
@@ -106,7 +106,10 @@ export class DeepRead {
     // Reads of the newest messages look after the messages at the head.
     const head = new Set(splitIdHashes(this.pages.state.memory.head));
     for (const [id, message] of known)
-      if (isUnsettled(message, this.pages.state.now, this.settings.settleMs) && !head.has(hashIds([id])))
+      if (
+        mayFlagsStillChange(message, this.pages.state.now, this.settings.settleMs) &&
+        !head.has(hashIds([id]))
+      )
         this.unsettledIds.add(id);
   }
 
@@ -181,7 +184,8 @@ export class DeepRead {
       return await this.passOf(limit);
     } catch (error) {
       // Upstream may have stopped honouring the large limit.
-      if (limit !== LARGE_LIMIT || !this.reader.askedForLargePage || !mayBeCausedBySize(error)) throw error;
+      if (limit !== LARGE_PAGE_LIMIT || !this.reader.askedForLargePage || !mayBeCausedBySize(error))
+        throw error;
       return small();
     }
   }
@@ -199,9 +203,9 @@ export class DeepRead {
     }
     try {
       this.beginPass();
-      const larger = await this.pages.take(1, LARGE_LIMIT);
+      const larger = await this.pages.take(1, LARGE_PAGE_LIMIT);
       if (larger === undefined) return undefined;
-      this.pages.limit = larger.count > PAGE_LIMIT ? LARGE_LIMIT : PAGE_LIMIT;
+      this.pages.limit = larger.count > PAGE_LIMIT ? LARGE_PAGE_LIMIT : PAGE_LIMIT;
       return { ...larger, limit: this.pages.limit };
     } catch (error) {
       if (!mayBeCausedBySize(error)) throw error;

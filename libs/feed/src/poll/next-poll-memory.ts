@@ -1,7 +1,7 @@
 import type { AbsenceResult } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
-import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
+import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { lookUpIntervalMs } from './look-up-interval.js';
 import { hashIds, type PollMemory } from '../snapshot/poll-memory.js';
 import type { PagesRead } from '../walk/pages-read.js';
@@ -87,7 +87,7 @@ function nextLookUpAt({
 }: PollMemoryInput): number | undefined {
   const upstreamNow = reading.date ?? now;
   const unsettled = [...new Map([...known, ...next])].filter(([, message]) =>
-    isUnsettled(message, upstreamNow, settings.settleMs),
+    mayFlagsStillChange(message, upstreamNow, settings.settleMs),
   );
   const waits = unsettled.map(([, { timestamp = upstreamNow }]) => lookUpIntervalMs(upstreamNow - timestamp));
   const due = waits.length === 0 ? undefined : now + Math.min(...waits);

@@ -5,19 +5,19 @@ import {
   type AbsenceResult,
   decideAbsences,
   deletionEvent,
-  isSuspect,
+  isAccountSuspect,
   suspectEvent,
 } from '../diff/absence.js';
 import type { ContactExtension } from '../snapshot/contact-extension.js';
-import { type Arrival, emittedArrivals } from '../delay/poll-report.js';
+import { type Arrival, arrivalsOfEmittedMessages } from '../delay/poll-report.js';
 import { diff, messageSubject } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
 import { fingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { formChange, isChangeEmitted } from '../form/message-form.js';
-import { doesHeadShowAllNew, sortOldestFirst } from '../walk/page-order.js';
+import { changeOfMessage, isChangeEmitted } from '../form/message-form.js';
+import { doesFirstPageShowAllNewMessages, sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
 import { packPollMemory } from '../snapshot/poll-memory-codec.js';
 import { PollPlans } from '../schedule/poll-plans.js';
@@ -126,7 +126,7 @@ export class PollCommitter {
       settings: this.settings,
     });
     const { readAt } = state.extension;
-    const arrivals = emittedArrivals({ contactId, startedAt: state.now, readAt, observed, events });
+    const arrivals = arrivalsOfEmittedMessages({ contactId, startedAt: state.now, readAt, observed, events });
     const schedule = kind === 'head' ? await this.schedule(start, reading, memory, arrivals) : undefined;
     const extension = this.extensionAfter(start, reading, kind, changes.volatile);
     const isQuiet =
@@ -260,7 +260,8 @@ export class PollCommitter {
       (!unsettledLookedUp && lookUpDueAt !== undefined && lookUpDueAt <= state.now);
     if (!isDue) return 'unchanged';
     // If the head does not show all new messages, the same worker continues at once. Others wait until it has failed.
-    const continuesAtOnce = !doesHeadShowAllNew(order) && (needsFullRead || state.emitAfter !== undefined);
+    const continuesAtOnce =
+      !doesFirstPageShowAllNewMessages(order) && (needsFullRead || state.emitAfter !== undefined);
     return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };
   }
 
@@ -308,7 +309,7 @@ export class PollCommitter {
     const isListSuspect = listSuspectSince !== undefined && deletionsConfirmedAt < listSuspectSince;
     // One contact without messages is no outage. An outage is likely if another contact is suspect or no contact has messages.
     const empty = seen.size === 0;
-    const emptied = empty && isSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
+    const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
     const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
     return decideAbsences({
       contactId,
@@ -400,7 +401,7 @@ function isChanged(
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      isChangeEmitted(formChange(message, seen, before.fingerprint), NO_QUIET_FIELDS))
+      isChangeEmitted(changeOfMessage(message, seen, before.fingerprint), NO_QUIET_FIELDS))
   );
 }
 

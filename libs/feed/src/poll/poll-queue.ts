@@ -41,7 +41,7 @@ export type ClaimReply =
  * - `done`: the read was committed, and the commit set the next due time. A read of older messages without a next
  * due time is over.
  * - `failed`: the read failed because of this contact. The backoff grows with each consecutive failure.
- * - `postponed`: the read failed for a reason outside the contact. The contact is due again after {@link POSTPONED_MS}.
+ * - `postponed`: the read failed for a reason outside the contact. The contact is due again after {@link POSTPONED_READ_DELAY_MS}.
  * - `aborted`: the read was aborted. The contact is due at once.
  */
 export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';
@@ -81,9 +81,9 @@ export interface PollQueue {
 /** Duration of a lease without renewal, in milliseconds. After this time, contacts of a killed worker are due again. */
 export const POLL_LEASE_MS = 2_000;
 /** Time between two renewals of a lease, in milliseconds. Short enough that one lost renewal does not end the lease. */
-export const POLL_RENEWAL_MS = 700;
+export const POLL_LEASE_RENEWAL_MS = 700;
 
 /** Backoff after a failed read, in milliseconds: starts at `first`, doubles with each consecutive failure, up to `max`. */
-export const FAILED_BACKOFF_MS = { first: 2_000, max: 300_000 } as const;
+export const FAILED_READ_BACKOFF_MS = { first: 2_000, max: 300_000 } as const;
 /** Delay until a contact is due again after a read that ended with `postponed`, in milliseconds. */
-export const POSTPONED_MS = 1_000;
+export const POSTPONED_READ_DELAY_MS = 1_000;

@@ -1,5 +1,5 @@
-import { type AccountKeys, hashOf, LuaScript, type RedisClient, redisTime } from '#platform';
-import { type DelayHistogram, totalCount, mergeHistograms, percentiles } from '../delay/delay-histogram.js';
+import { type AccountKeys, mapOfHashReply, LuaScript, type RedisClient, redisTime } from '#platform';
+import { type DelayHistogram, countDelays, mergeHistograms, percentiles } from '../delay/delay-histogram.js';
 import { delaySlotsOfWindow } from '../delay/delay-window.js';
 import { pollFactsKey, delaySlotKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
@@ -73,7 +73,7 @@ function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): Detect
   const sumOf = (field: string): number => slots.reduce((sum, slot) => sum + (slot.get(field) ?? 0), 0);
   return {
     ...(p50Ms === undefined || p95Ms === undefined ? {} : { p50Ms, p95Ms }),
-    count: totalCount(delays),
+    count: countDelays(delays),
     estimated: sumOf('estimated'),
     late: sumOf('late'),
   };
@@ -81,7 +81,7 @@ function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): Detect
 
 /** Converts a reply of HGETALL whose values are numbers. */
 function pairs(reply: readonly string[]): ReadonlyMap<string, number> {
-  return new Map([...hashOf(reply)].map(([field, value]) => [field, Number(value)]));
+  return new Map([...mapOfHashReply(reply)].map(([field, value]) => [field, Number(value)]));
 }
 
 /** Returns the fields whose names are bucket numbers. */

@@ -1,5 +1,5 @@
 import { eventArguments, logKeys } from '#events';
-import { accountKeys, type AccountKeys, hashOf, type RedisClient } from '#platform';
+import { accountKeys, type AccountKeys, mapOfHashReply, type RedisClient } from '#platform';
 import { encodeContactExtension, decodeContactExtension } from '../snapshot/contact-extension.js';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import { packContactText, unpackContactText } from '../snapshot/contact-text-codec.js';
@@ -30,7 +30,7 @@ import {
   commitContacts,
   commitPoll,
   expeditePoll,
-  noteListFault,
+  recordContactListFailure,
   readContact,
   readContactRecord,
   readList,
@@ -127,7 +127,7 @@ export class RedisFeedStore implements FeedStore {
       ...(listedAt == null || lost ? {} : { unreadable: readUnreadable(unreadable, Number(skipped ?? 0)) }),
       scheduled: await this.redis.zcard(this.dueKey(account)),
       ...(upstream == null ? {} : { upstream }),
-      services: hashOf(services),
+      services: mapOfHashReply(services),
       contacts,
     };
   }
@@ -218,8 +218,8 @@ export class RedisFeedStore implements FeedStore {
     return true;
   }
 
-  async noteListFault(account: string, reason: string): Promise<void> {
-    await noteListFault.run(this.redis, { list: this.keys(account)('contact-list') }, { reason });
+  async recordContactListFailure(account: string, reason: string): Promise<void> {
+    await recordContactListFailure.run(this.redis, { list: this.keys(account)('contact-list') }, { reason });
   }
 
   async contactState(account: string, contactId: string): Promise<ContactState | undefined> {
@@ -300,7 +300,7 @@ export class RedisFeedStore implements FeedStore {
     });
     const { rates, contacts } = reply as { rates: string[]; contacts: number };
     const counts: [bucket: number, count: number][] = [];
-    for (const [bucket, count] of hashOf(rates)) counts.push([Number(bucket), Number(count)]);
+    for (const [bucket, count] of mapOfHashReply(rates)) counts.push([Number(bucket), Number(count)]);
     return { rates: new Map(counts.filter(([, count]) => count > 0)), contacts };
   }
 

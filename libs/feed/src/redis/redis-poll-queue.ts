@@ -2,8 +2,8 @@ import { accountKeys, type AccountKeys, LuaScript, newId, type RedisClient } fro
 import {
   type ClaimedPoll,
   type ClaimReply,
-  FAILED_BACKOFF_MS,
-  POSTPONED_MS,
+  FAILED_READ_BACKOFF_MS,
+  POSTPONED_READ_DELAY_MS,
   POLL_LEASE_MS,
   type EndedClaim,
   type NextDue,
@@ -79,9 +79,9 @@ export class RedisPollQueue implements PollQueue {
         id: contactId,
         lease,
         outcome: outcome,
-        firstBackoff: FAILED_BACKOFF_MS.first,
-        maxBackoff: FAILED_BACKOFF_MS.max,
-        postponedMs: POSTPONED_MS,
+        firstBackoff: FAILED_READ_BACKOFF_MS.first,
+        maxBackoff: FAILED_READ_BACKOFF_MS.max,
+        postponedMs: POSTPONED_READ_DELAY_MS,
       },
     )) as { dueIn: number; nextDue: string[] };
     return { ...nextDueOf(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { pollOutlook } from './poll-outlook.js';
+import { forecastPolling } from './poll-outlook.js';
 import { rateBucketOf } from './rate-histogram.js';
 
 const interval = { minMs: 2_000, maxMs: 300_000 };
@@ -11,7 +11,7 @@ const rates = new Map([
 
 describe('the polling outlook of an account', () => {
   it('forecasts delays for half, the same and twice the budget; more budget never means more delay', () => {
-    const { forecast } = pollOutlook(
+    const { forecast } = forecastPolling(
       { contacts: 1_000, rates, interval },
       { requestsPerSecond: 20, allowed: 20, usedByOthers: 0 },
     );
@@ -24,7 +24,7 @@ describe('the polling outlook of an account', () => {
 
   it('shows an interval above the maximum if the budget is too small', () => {
     const at = (requestsPerSecond: number): number =>
-      pollOutlook(
+      forecastPolling(
         { contacts: 1_000, rates, interval },
         { requestsPerSecond, allowed: requestsPerSecond, usedByOthers: 0 },
       ).longestIntervalMs ?? NaN;
@@ -35,11 +35,13 @@ describe('the polling outlook of an account', () => {
 
   it('subtracts what other requests use, but leaves a fifth of the budget to polls', () => {
     const p95 = (usedByOthers: number): number =>
-      pollOutlook({ contacts: 1_000, rates, interval }, { requestsPerSecond: 20, allowed: 20, usedByOthers })
-        .forecast[1]?.p95Ms ?? NaN;
+      forecastPolling(
+        { contacts: 1_000, rates, interval },
+        { requestsPerSecond: 20, allowed: 20, usedByOthers },
+      ).forecast[1]?.p95Ms ?? NaN;
     expect(p95(10)).toBeGreaterThan(p95(0));
     expect(p95(10)).toBe(
-      pollOutlook(
+      forecastPolling(
         { contacts: 1_000, rates, interval },
         { requestsPerSecond: 10, allowed: 10, usedByOthers: 0 },
       ).forecast[1]?.p95Ms,
@@ -49,13 +51,13 @@ describe('the polling outlook of an account', () => {
 
   it('uses the throttled budget if upstream throttles', () => {
     const p95 = (requestsPerSecond: number, allowed: number): unknown =>
-      pollOutlook({ contacts: 1_000, rates, interval }, { requestsPerSecond, allowed, usedByOthers: 0 })
+      forecastPolling({ contacts: 1_000, rates, interval }, { requestsPerSecond, allowed, usedByOthers: 0 })
         .forecast[1]?.p95Ms;
     expect(p95(20, 5)).toBe(p95(5, 5));
   });
 
   it('includes contacts that were never read', () => {
-    const unread = pollOutlook(
+    const unread = forecastPolling(
       { contacts: 1_000, rates: new Map(), interval },
       { requestsPerSecond: 1, allowed: 1, usedByOthers: 0 },
     );
@@ -67,7 +69,7 @@ describe('the polling outlook of an account', () => {
     ['there are no contacts', { contacts: 0, rates: new Map<number, number>(), interval }],
     ['no worker has polled yet', { contacts: 5, rates: new Map<number, number>() }],
   ])('has no delays if %s', (_, overview) => {
-    expect(pollOutlook(overview, { requestsPerSecond: 10, allowed: 10, usedByOthers: 0 })).toEqual({
+    expect(forecastPolling(overview, { requestsPerSecond: 10, allowed: 10, usedByOthers: 0 })).toEqual({
       forecast: [{ requestsPerSecond: 5 }, { requestsPerSecond: 10 }, { requestsPerSecond: 20 }],
     });
   });

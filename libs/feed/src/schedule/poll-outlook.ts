@@ -36,7 +36,7 @@ const FACTORS = [1 / 2, 1, 2];
  * Forecasts the polling of an account under its own and other budgets, if contacts keep changing at their present rates and
  * other requests stay as they are. Uses the same computation as the schedule. Pure.
  */
-export function pollOutlook(
+export function forecastPolling(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,
   { requestsPerSecond, allowed, usedByOthers }: PlannedBudget,
 ): PollOutlook {

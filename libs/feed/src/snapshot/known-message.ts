@@ -24,7 +24,7 @@ export interface KnownMessage {
  * Returns true if the message's flags may still change: the message is outbound, not both delivered and read, and at most
  * `settleMs` old.
  */
-export function isUnsettled(known: KnownMessage, upstreamNow: number, settleMs: number): boolean {
+export function mayFlagsStillChange(known: KnownMessage, upstreamNow: number, settleMs: number): boolean {
   if (known.direction !== 'outbound' || known.deleted || (known.delivered && known.read)) return false;
   return known.timestamp !== undefined && upstreamNow - known.timestamp < settleMs;
 }

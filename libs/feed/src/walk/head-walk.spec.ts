@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
-import { type HeadPlan, type HeadRead, readHead } from './head-walk.js';
-import { sortOldestFirst, orderOf, type PageOrder } from './page-order.js';
-import { LARGE_LIMIT, PAGE_LIMIT } from './page-reader.js';
+import { type HeadPlan, type HeadRead, readNewestMessages } from './head-walk.js';
+import { sortOldestFirst, messageOrderOf, type PageOrder } from './page-order.js';
+import { LARGE_PAGE_LIMIT, PAGE_LIMIT } from './page-reader.js';
 import { lastPageOf } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
@@ -45,7 +45,7 @@ class Pages {
       },
       ...{ isFirst: false, failures: 0 },
     };
-    return readHead(
+    return readNewestMessages(
       {
         read: (page, limit) => {
           this.reads.push(`${page}/${limit}`);
@@ -98,8 +98,8 @@ describe('a read of the newest messages', () => {
 
   it('of 25 new messages reads the first page twice, the second time with limit 100, if upstream honours that', async () => {
     const pages = contact('newestFirst', 75, 25);
-    pages.cap = LARGE_LIMIT;
-    await pages.head('newestFirst', { limit: LARGE_LIMIT, pageSize: PAGE_LIMIT });
+    pages.cap = LARGE_PAGE_LIMIT;
+    await pages.head('newestFirst', { limit: LARGE_PAGE_LIMIT, pageSize: PAGE_LIMIT });
     expect(pages.reads).toEqual(['1/20', '1/100']);
   });
 
@@ -350,7 +350,7 @@ describe('the order of messages', () => {
     [[1, undefined, 2, 2], 'oldestFirst'],
     [[1, 3, 2], 'unsorted'],
   ] as const)('with timestamps %j is %s', (minutes, order) => {
-    expect(orderOf(stamped(...minutes))).toBe(order);
+    expect(messageOrderOf(stamped(...minutes))).toBe(order);
   });
 
   it('is normalized to oldest first: equal timestamps keep the order of service, missing ones come last', () => {

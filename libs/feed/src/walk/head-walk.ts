@@ -1,8 +1,8 @@
 import type { UpstreamMessage } from '#upstream';
-import { orderOf, type PageOrder } from './page-order.js';
+import { messageOrderOf, type PageOrder } from './page-order.js';
 import {
   type KnownIds,
-  LARGE_LIMIT,
+  LARGE_PAGE_LIMIT,
   mayBeCausedByMessage,
   mayBeCausedBySize,
   PAGE_LIMIT,
@@ -92,7 +92,7 @@ export interface HeadRead {
  * Costs one request, unless a whole page is new. Messages may shift between two requests, so a read of several pages
  * reads all but the last again, until they contain nothing new.
  */
-export async function readHead(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
+export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
   const walk = new HeadWalk(source, plan);
   await walk.run();
   return walk.result();
@@ -121,7 +121,7 @@ class HeadWalk {
     this.order = plan.order;
     this.length = plan.length;
     // A limit that upstream honours for one contact is assumed for the others.
-    this.limit = plan.limit ?? (plan.longestPage > PAGE_LIMIT ? LARGE_LIMIT : undefined);
+    this.limit = plan.limit ?? (plan.longestPage > PAGE_LIMIT ? LARGE_PAGE_LIMIT : undefined);
     this.headLimit = plan.headLimit;
   }
 
@@ -163,11 +163,11 @@ class HeadWalk {
    * messages follows.
    */
   private async readFirst(): Promise<void> {
-    const large = this.limit === LARGE_LIMIT && this.headLimit === undefined;
+    const large = this.limit === LARGE_PAGE_LIMIT && this.headLimit === undefined;
     const first = large ? await this.takeLarge() : await this.takeFirst();
     this.setHeadFromTop(first);
     const showsAll = this.showsAll(first);
-    const seen = orderOf(first.items);
+    const seen = messageOrderOf(first.items);
     // An empty list or a single message left the order unknown; this page can show the order.
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
     if (showsOrder && seen === 'newestFirst') {
@@ -207,7 +207,7 @@ class HeadWalk {
 
   private async takeLarge(): Promise<PageRead> {
     try {
-      return await this.take(1, LARGE_LIMIT);
+      return await this.take(1, LARGE_PAGE_LIMIT);
     } catch (error) {
       // Upstream may have stopped honouring the large limit.
       if (!mayBeCausedBySize(error)) throw error;
@@ -298,8 +298,8 @@ class HeadWalk {
   private async enlarged(first: PageRead): Promise<PageRead> {
     if (this.limit === PAGE_LIMIT || this.headLimit !== undefined || first.count < PAGE_LIMIT) return first;
     try {
-      const larger = await this.take(1, LARGE_LIMIT);
-      this.limit = larger.count > PAGE_LIMIT ? LARGE_LIMIT : PAGE_LIMIT;
+      const larger = await this.take(1, LARGE_PAGE_LIMIT);
+      this.limit = larger.count > PAGE_LIMIT ? LARGE_PAGE_LIMIT : PAGE_LIMIT;
       this.setHeadFromTop(larger);
       return { ...larger, limit: this.limit };
     } catch (error) {
@@ -384,6 +384,6 @@ class HeadWalk {
 
 /** Returns true if the messages are in another order than assumed. */
 export function contradictsOrder(assumed: PageOrder, messages: readonly UpstreamMessage[]): boolean {
-  const seen = orderOf(messages);
+  const seen = messageOrderOf(messages);
   return assumed !== 'unknown' && assumed !== 'unsorted' && seen !== 'unknown' && seen !== assumed;
 }

@@ -6,12 +6,12 @@ export type PageOrder = (typeof PAGE_ORDERS)[number];
 export const PAGE_ORDERS = ['unknown', 'newestFirst', 'oldestFirst', 'unsorted'] as const;
 
 /** Returns true if a read of the newest messages of a list in this order always shows the new messages. */
-export function doesHeadShowAllNew(order: PageOrder): boolean {
+export function doesFirstPageShowAllNewMessages(order: PageOrder): boolean {
   return order === 'newestFirst';
 }
 
 /** Returns the order of messages by their timestamps. Messages without a timestamp are ignored. */
-export function orderOf(served: readonly UpstreamMessage[]): PageOrder {
+export function messageOrderOf(served: readonly UpstreamMessage[]): PageOrder {
   const seen = new OrderDetector();
   seen.add(served);
   return seen.order;

@@ -6,12 +6,12 @@ import {
   UpstreamStatusError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { FAILING_MESSAGE, readInParts, type IsMessageFault, type ReadPage } from './read-in-parts.js';
+import { FAILING_MESSAGE, readPageInParts, type IsMessageFault, type ReadPage } from './read-in-parts.js';
 
 /** Documented page size of upstream. */
 export const PAGE_LIMIT = 20;
 /** Page limit for reads of many messages, used once upstream has shown that it honours more than {@link PAGE_LIMIT}. */
-export const LARGE_LIMIT = 100;
+export const LARGE_PAGE_LIMIT = 100;
 /**
  * Minimum page size to assume. With 1, a contact's first message would look like a full page, and each read of the
  * newest messages would cost a second request.
@@ -102,8 +102,8 @@ export class PageReader {
     };
     const sizeOf = (limit: number): number =>
       limit > PAGE_LIMIT ? this.largestPage || limit : Math.min(limit, this.pageSize);
-    this.readPlain = readInParts(counted, sizeOf);
-    this.read = readInParts(counted, sizeOf, isMessageFault);
+    this.readPlain = readPageInParts(counted, sizeOf);
+    this.read = readPageInParts(counted, sizeOf, isMessageFault);
   }
 
   /** Starts a new pass: from now on, only pages of the new pass count as repeated. */

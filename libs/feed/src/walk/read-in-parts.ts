@@ -18,7 +18,7 @@ const isTooLarge: IsMessageFault = (error) => error instanceof UpstreamReplyTooL
  * message that cannot be read on its own is skipped, so that the other messages stay readable.
  * @param sizeOf returns the number of messages on a page after the first, by the requested limit
  */
-export function readInParts(
+export function readPageInParts(
   read: ReadPage,
   sizeOf: (limit: number) => number,
   isMessageFault: IsMessageFault = () => false,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { missingRoles, withRoles } from './worker-roles.js';
+import { missingRoles, memberWithRoles } from './worker-roles.js';
 
 describe('the roles that no worker runs', () => {
   it.each([
     [[], ['relay', 'poll', 'dispatch']],
-    [[withRoles('a', ['relay', 'poll', 'dispatch'])], []],
-    [[withRoles('a', ['relay']), withRoles('b', ['poll'])], ['dispatch']],
-    [[withRoles('a', ['poll']), 'one of an earlier build'], []],
+    [[memberWithRoles('a', ['relay', 'poll', 'dispatch'])], []],
+    [[memberWithRoles('a', ['relay']), memberWithRoles('b', ['poll'])], ['dispatch']],
+    [[memberWithRoles('a', ['poll']), 'one of an earlier build'], []],
   ])('of %j are %j', (workers, roles) => {
     expect(missingRoles(workers)).toEqual(roles);
   });

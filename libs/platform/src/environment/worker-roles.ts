@@ -5,7 +5,7 @@ export type WorkerRole = (typeof WORKER_ROLES)[number];
 const ROLES_LABEL = ' roles=';
 
 /** Returns a worker's member of the heartbeat set: its name with its roles. */
-export function withRoles(name: string, roles: readonly WorkerRole[]): string {
+export function memberWithRoles(name: string, roles: readonly WorkerRole[]): string {
   return `${name}${ROLES_LABEL}${roles.join(',')}`;
 }
 

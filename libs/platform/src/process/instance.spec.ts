@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseInstance, instanceMember, mixedSince, newInstance } from './instance.js';
+import { parseInstance, instanceMember, mixedVersionsSince, newInstance } from './instance.js';
 import { missingRoles } from '../environment/worker-roles.js';
 
 describe('the heartbeat member of a process', () => {
@@ -30,6 +30,6 @@ describe('running versions are mixed', () => {
     ['since that of the latest of three', [of('1', 5), of('3', 300), of('2', 200)], 300],
     ['with an earlier build, which does not say its own', [of(undefined, 0), of('2', 200)], 200],
   ])('%s', (_, instances, since) => {
-    expect(mixedSince(instances)).toBe(since);
+    expect(mixedVersionsSince(instances)).toBe(since);
   });
 });

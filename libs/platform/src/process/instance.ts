@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { newId } from '../ids.js';
-import { withRoles, type WorkerRole } from '../environment/worker-roles.js';
+import { memberWithRoles, type WorkerRole } from '../environment/worker-roles.js';
 
 /** A running gateway or worker, as other processes see it. */
 export interface Instance {
@@ -38,7 +38,7 @@ export function instanceMember(
   roles?: readonly WorkerRole[],
 ): string {
   const member = `${name} version=${version} since=${since}`;
-  return roles === undefined ? member : withRoles(member, roles);
+  return roles === undefined ? member : memberWithRoles(member, roles);
 }
 
 export function parseInstance(member: string): Instance {
@@ -62,7 +62,9 @@ export function instanceNames(members: readonly string[]): string[] {
  * Returns since when running processes have different versions, in milliseconds since 1970. Returns undefined if all
  * have the same version.
  */
-export function mixedSince(instances: readonly Pick<Instance, 'version' | 'since'>[]): number | undefined {
+export function mixedVersionsSince(
+  instances: readonly Pick<Instance, 'version' | 'since'>[],
+): number | undefined {
   const firstOf = new Map<string | undefined, number>();
   for (const { version, since } of instances) {
     firstOf.set(version, Math.min(since, firstOf.get(version) ?? Infinity));

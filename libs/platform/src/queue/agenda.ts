@@ -65,4 +65,4 @@ export interface Agenda {
 }
 
 /** Time between two surveys of an account's work, in milliseconds. Work that is due later than this needs no hint. */
-export const SURVEY_EVERY_MS = 60_000;
+export const DUE_TIMES_CHECK_INTERVAL_MS = 60_000;

@@ -16,7 +16,7 @@ export interface OpenedAgenda {
 export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
 
 /** Opens the agendas: the lists of due work, one per role, which all processes share. */
-export function openAgendas(redis: RedisClient, prefix: string, logger: Logger): Agendas {
+export function createAgendas(redis: RedisClient, prefix: string, logger: Logger): Agendas {
   const open = (name: AgendaName): OpenedAgenda => {
     const agenda = new RedisAgenda(redis, prefix, name);
     return { agenda, hints: new AgendaHints(agenda, logger) };

@@ -2,7 +2,7 @@ import type { AgendaHints } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
 /** Names of the relay's periodic tasks. A task runs for one account at a time. */
-export const RELAY_ROUND = {
+export const RELAY_TASK_NAMES = {
   /** Wakes lanes (recipients' queues of sends) that are due, in case their wake-up jobs were lost. */
   reconcile: 'reconcile',
   /** Checks whether the messages of accepted sends have appeared at upstream. */
@@ -22,7 +22,7 @@ export const RELAY_ROUND = {
 } as const;
 
 /** Delay after which lanes are checked again, in case a wake-up job was lost, in milliseconds. */
-export const RECONCILE_MS = 5_000;
+export const LOST_JOB_CHECK_DELAY_MS = 5_000;
 
 /**
  * Takes announcements of when an account has work. `schedule` is for the task `promote`, `relay` for all other tasks.
@@ -43,7 +43,8 @@ export class ReconciledRelayJobs implements RelayJobs {
   ) {}
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
-    if (lanes.length > 0) this.hints.announce(account, RELAY_ROUND.reconcile, delayMs + RECONCILE_MS);
+    if (lanes.length > 0)
+      this.hints.announce(account, RELAY_TASK_NAMES.reconcile, delayMs + LOST_JOB_CHECK_DELAY_MS);
     await this.jobs.wake(account, lanes, delayMs);
   }
 }

@@ -26,7 +26,7 @@ export function destinationOf(
   if (address === undefined) return 'same_service';
   const presentService = services.get(address);
   if (presentService === undefined) return 'unverified';
-  const accepted = intendedAddress(record, address);
+  const accepted = intendedAddressHash(record, address);
   if (accepted === undefined || accepted === address) return 'same_service';
   const intendedService = services.get(accepted);
   if (intendedService !== undefined)
@@ -40,7 +40,7 @@ export function destinationOf(
  * Returns a hash of the upstream address that the account had when the send was accepted or last resent.
  * @param unknown value to return if the send stores no address, because an older version of the software stored it
  */
-export function intendedAddress(
+export function intendedAddressHash(
   { order, state }: SendRecord,
   unknown: string | undefined,
 ): string | undefined {

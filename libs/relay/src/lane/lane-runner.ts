@@ -7,14 +7,14 @@ import {
   UpstreamUnreachableError,
 } from '#upstream';
 import type { BlobStore } from '#blobs';
-import { intendedAddress, otherServiceReason } from './destination.js';
-import { type LaneStep, nextStep } from './lane-step.js';
+import { intendedAddressHash, otherServiceReason } from './destination.js';
+import { type LaneStep, nextLaneStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore } from '../send/relay-store.js';
 import { SendPost } from './send-post.js';
 import { expiryChange } from '../send/send-expiry.js';
-import { isAwaitingMessage, lastingFields } from '../send/send-record.js';
+import { isAwaitingMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 import { SendSearch } from './send-search.js';
 
 /**
@@ -119,7 +119,7 @@ export class LaneRunner {
   /** Runs the lane's next step. Returns the wait before the step after it, in milliseconds. */
   private async runStep(account: string, head: LaneHead): Promise<number> {
     const address = await this.sender.addressOf(account);
-    return this.execute(account, head, nextStep(head, this.settings.maxAgeMs, address), address);
+    return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, address), address);
   }
 
   /**
@@ -135,9 +135,9 @@ export class LaneRunner {
     if (result === 'read') return 0;
     // A server that is unreachable cannot receive a POST. If only the contact list could not be read, the send may be
     // posted if it was accepted for this same address.
-    const isIntended = intendedAddress(head.record, address) === address;
+    const isIntended = intendedAddressHash(head.record, address) === address;
     if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
-    return this.execute(account, head, nextStep(head, this.settings.maxAgeMs, undefined), address);
+    return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, undefined), address);
   }
 
   private async execute(
@@ -164,7 +164,7 @@ export class LaneRunner {
         await this.store.apply(account, record, {
           transition: 'marked_unknown',
           state: {
-            ...lastingFields(record.state),
+            ...fieldsKeptAcrossTransitions(record.state),
             reason: otherServiceReason(isAwaitingMessage(record.state)),
           },
         });

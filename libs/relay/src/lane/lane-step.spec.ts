@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type LaneStep, nextStep } from './lane-step.js';
+import { type LaneStep, nextLaneStep } from './lane-step.js';
 import type { LaneHead } from '../send/relay-store.js';
 import type { SendOrder, SendState } from '../send/send-record.js';
 
@@ -14,7 +14,7 @@ function stepOf(
   head: Partial<LaneHead> = {},
   address?: string,
 ): LaneStep {
-  return nextStep(
+  return nextLaneStep(
     {
       now: NOW,
       services: new Map(),

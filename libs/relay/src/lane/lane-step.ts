@@ -32,7 +32,7 @@ export type LaneStep =
  * @param maxAgeMs maximum time that a send may wait to be relayed, in milliseconds
  * @param address hash of the account's upstream address; undefined if the address is not known
  */
-export function nextStep(head: LaneHead, maxAgeMs: number, address: string | undefined): LaneStep {
+export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string | undefined): LaneStep {
   const { record, now, redisRestartedAt } = head;
   const { state } = record;
   const destination = destinationOf(head, address);

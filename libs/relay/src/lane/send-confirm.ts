@@ -2,8 +2,13 @@ import { BudgetExhaustedError, UpstreamError } from '#upstream';
 import type { Lookup, LookUpOptions } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { MAX_LIST_AGE_MS } from './send-search.js';
-import { isOverdue, type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
+import { MAX_CONTACT_LIST_AGE_MS } from './send-search.js';
+import {
+  isMessageOverdue,
+  type SendRecord,
+  type SendState,
+  fieldsKeptAcrossTransitions,
+} from '../send/send-record.js';
 
 /**
  * Maximum wait between two checks for a send's message, in milliseconds. Up to this maximum, the wait is as long as the
@@ -86,7 +91,7 @@ export class SendConfirm {
     const ids = new Set(due.map(({ order }) => order.id));
     const awaiting = await this.store.sendsAwaitingMessage(account, phoneNumber, MAX_SHARED);
     return awaiting.filter(
-      ({ order, state }) => !ids.has(order.id) && state.status === 'accepted' && !isOverdue(state),
+      ({ order, state }) => !ids.has(order.id) && state.status === 'accepted' && !isMessageOverdue(state),
     );
   }
 
@@ -100,7 +105,7 @@ export class SendConfirm {
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
-    return passedMs >= leftMs ? Math.max(begunAtOf(record), now - MAX_LIST_AGE_MS) : -Infinity;
+    return passedMs >= leftMs ? Math.max(begunAtOf(record), now - MAX_CONTACT_LIST_AGE_MS) : -Infinity;
   }
 
   /**
@@ -131,7 +136,7 @@ export class SendConfirm {
     const left = result === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);
     if ((result === 'complete' && left <= 0) || age >= this.settings.maxAgeMs) {
-      const ended = { ...lastingFields(record.state), lookLeftMs: 0 };
+      const ended = { ...fieldsKeptAcrossTransitions(record.state), lookLeftMs: 0 };
       await this.store.apply(account, record, { transition: 'unconfirmed', state: ended, confirmInMs: null });
       return;
     }

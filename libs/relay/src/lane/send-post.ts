@@ -16,10 +16,10 @@ import {
   isAwaitingMessage,
   type SendProgress,
   type SendRecord,
-  lastingFields,
+  fieldsKeptAcrossTransitions,
   withAttempt,
 } from '../send/send-record.js';
-import { MAX_HELD_ACCOUNT_WAIT_MS, type SendSearch } from './send-search.js';
+import { MAX_OUTAGE_WAIT_MS, type SendSearch } from './send-search.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
@@ -68,7 +68,7 @@ export class SendPost {
       admission = await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
-      if (error instanceof UpstreamUnavailableError) return MAX_HELD_ACCOUNT_WAIT_MS;
+      if (error instanceof UpstreamUnavailableError) return MAX_OUTAGE_WAIT_MS;
       throw error;
     }
     if (untilFence.isOver()) return 0;
@@ -126,7 +126,7 @@ export class SendPost {
   private async undoFence(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
     while (current !== undefined) {
-      const state = lastingFields(current.state);
+      const state = fieldsKeptAcrossTransitions(current.state);
       if ((await this.store.apply(account, current, { transition: 'requeued', state })) !== undefined)
         return waitMs;
       const stored = await this.store.find(account, record.order.id);
@@ -144,9 +144,9 @@ export class SendPost {
     const attempts = withAttempt(record.state.attempts, attempt);
     await this.recordOutcome(account, record, {
       transition: 'not_taken',
-      state: { ...lastingFields(record.state), attempts },
+      state: { ...fieldsKeptAcrossTransitions(record.state), attempts },
     });
-    return MAX_HELD_ACCOUNT_WAIT_MS;
+    return MAX_OUTAGE_WAIT_MS;
   }
 
   /**
@@ -157,7 +157,7 @@ export class SendPost {
     const { begunAt, firstBegunAt } = record.state;
     const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
     const state: SendProgress = {
-      ...lastingFields(record.state),
+      ...fieldsKeptAcrossTransitions(record.state),
       ...(begunAt !== undefined && isAwaitingMessage(record.state)
         ? { firstBegunAt: firstBegunAt ?? begunAt }
         : {}),
@@ -207,8 +207,7 @@ export class SendPost {
     } catch (error) {
       if (error instanceof UpstreamTooLateError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError)
-        return { notSent: true, waitMs: MAX_HELD_ACCOUNT_WAIT_MS };
+      if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: MAX_OUTAGE_WAIT_MS };
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }
@@ -216,7 +215,7 @@ export class SendPost {
   private async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const { outcome, error, retryAfterMs } = result;
     const attempts = withAttempt(record.state.attempts, attemptOf(record, result));
-    const state: SendProgress = { ...lastingFields(record.state), attempts };
+    const state: SendProgress = { ...fieldsKeptAcrossTransitions(record.state), attempts };
     switch (outcome) {
       case 'accepted':
         return this.recordAcceptance(account, record, state);

@@ -2,7 +2,7 @@ import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#
 import type { Lookup, LookUpOptions } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
-import { type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
+import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 
 /** Waits between the steps of a search, in milliseconds. The last wait repeats. */
 const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
@@ -10,13 +10,13 @@ const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 /**
  * Maximum wait of a lane during an outage of upstream, in milliseconds. The end of the outage wakes the lane earlier.
  */
-export const MAX_HELD_ACCOUNT_WAIT_MS = 15_000;
+export const MAX_OUTAGE_WAIT_MS = 15_000;
 
 /**
  * Maximum age of the contact list for the last step of a search, in milliseconds. The list shows every contact with the
  * recipient's number, and each of them may have the send's message.
  */
-export const MAX_LIST_AGE_MS = 60_000;
+export const MAX_CONTACT_LIST_AGE_MS = 60_000;
 
 /**
  * The result of one search step. `held`: no request was made, because requests for the account are suspended during an
@@ -76,7 +76,7 @@ export class SendSearch {
     return {
       transition,
       state: {
-        ...lastingFields(state),
+        ...fieldsKeptAcrossTransitions(state),
         phase: 'looking',
         lookLeftMs,
         lookedAt: now,
@@ -107,7 +107,7 @@ export class SendSearch {
     const step = await this.lookUp(
       account,
       record.order.phoneNumber,
-      isFinalStep ? { minListReadAt: Math.max(since, now - MAX_LIST_AGE_MS) } : {},
+      isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {},
     );
     const { outcome } = step;
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
@@ -119,7 +119,7 @@ export class SendSearch {
     if (isTimedOut) {
       await this.store.apply(account, record, {
         transition: 'marked_unknown',
-        state: { ...lastingFields(state), reason: searchTimeoutReason(step) },
+        state: { ...fieldsKeptAcrossTransitions(state), reason: searchTimeoutReason(step) },
       });
       return 0;
     }
@@ -141,7 +141,7 @@ export class SendSearch {
     };
     if (outcome === 'failed' || outcome === 'held') delete next.lookedAt;
     const held = outcome === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
-    const laneDueInMs = outcome === 'held' ? MAX_HELD_ACCOUNT_WAIT_MS : waitMs;
+    const laneDueInMs = outcome === 'held' ? MAX_OUTAGE_WAIT_MS : waitMs;
     const waiting = await this.store.apply(account, record, {
       transition: 'search_continued',
       state: { ...next, ...held },
@@ -165,14 +165,14 @@ export class SendSearch {
 
   private endOfSearch({ state }: SendRecord): StateChange {
     const { reason, thenPost } = state;
-    if (thenPost === true) return { transition: 'recheck_passed', state: lastingFields(state) };
+    if (thenPost === true) return { transition: 'recheck_passed', state: fieldsKeptAcrossTransitions(state) };
     // With `SEND_ON_UNKNOWN=resend`, the operator prefers a duplicate text to a lost text. A third POST is never made
     // automatically.
     if (this.settings.onUnknown === 'resend' && (state.copies ?? 0) < 2)
-      return { transition: 'resent_automatically', state: lastingFields(state) };
+      return { transition: 'resent_automatically', state: fieldsKeptAcrossTransitions(state) };
     return {
       transition: 'marked_unknown',
-      state: { ...lastingFields(state), ...(reason === undefined ? {} : { reason }) },
+      state: { ...fieldsKeptAcrossTransitions(state), ...(reason === undefined ? {} : { reason }) },
     };
   }
 }

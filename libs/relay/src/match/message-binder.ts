@@ -2,8 +2,8 @@ import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages } from './message-match.js';
 import type { BoundSend, RelayStore, StateChange } from '../send/relay-store.js';
-import { edgeOf } from '../send/send-transitions.js';
-import { type SendRecord, lastingFields } from '../send/send-record.js';
+import { transitionResult } from '../send/send-transitions.js';
+import { type SendRecord, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 
 /** Outbound messages of one contact that a poll found to be new or changed. */
 export interface Sightings {
@@ -150,7 +150,7 @@ export class MessageBinder {
   private async endUndecidedSearches(account: string, undecided: readonly SendRecord[]): Promise<boolean> {
     for (const record of undecided) {
       if (record.state.status !== 'relaying') continue;
-      const state = { ...lastingFields(record.state), reason: AMBIGUOUS_MATCH };
+      const state = { ...fieldsKeptAcrossTransitions(record.state), reason: AMBIGUOUS_MATCH };
       if ((await this.store.apply(account, record, { transition: 'marked_unknown', state })) === undefined)
         return false;
       this.logger.warn(
@@ -167,7 +167,7 @@ export class MessageBinder {
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
       const record = await this.store.find(account, sendId);
       // Never move a status backwards, for example from `read` to `delivered`.
-      if (record === undefined || edgeOf(record.state.status, transition) === undefined) return;
+      if (record === undefined || transitionResult(record.state.status, transition) === undefined) return;
       const shown = await this.store.apply(account, record, { transition, state: record.state });
       if (shown !== undefined) return;
     }
@@ -180,7 +180,7 @@ export class MessageBinder {
  * is recorded as a duplicate.
  */
 function matchChange({ state }: SendRecord, contactId: string, messageId: string): StateChange {
-  const rest = lastingFields(state);
+  const rest = fieldsKeptAcrossTransitions(state);
   if (state.messageId === undefined) {
     return { transition: 'found', state: { ...rest, contactId, messageId }, claim: { contactId, messageId } };
   }

@@ -1,6 +1,6 @@
 import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
-import { matchedMessages, isOverdue, type SendRecord } from '../send/send-record.js';
+import { matchedMessages, isMessageOverdue, type SendRecord } from '../send/send-record.js';
 
 /** A message and the send that it belongs to. */
 export interface Match {
@@ -115,7 +115,7 @@ function slotsOf(record: SendRecord, aheadMs: number): Slot[] {
     from: (state.firstBegunAt ?? state.begunAt ?? order.createdAt) + aheadMs,
     // If Redis lost the record of a POST, the time of the POST is not known, and every later time is likely.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
-    rank: bound > 0 ? 2 : isOverdue(state) ? 1 : 0,
+    rank: bound > 0 ? 2 : isMessageOverdue(state) ? 1 : 0,
   };
   const count = Math.max((state.copies ?? 0) - bound, 1);
   return Array.from({ length: count }, () => ({ ...slot, taken: false }));

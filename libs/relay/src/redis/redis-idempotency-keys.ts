@@ -6,7 +6,7 @@ import type { IdempotencyKey } from '../send/send-intake.js';
 /**
  * Time for which an idempotency key refers to its send, in milliseconds. After that time, the key can be used again.
  */
-export const IDEMPOTENCY_MS = 24 * 3_600_000;
+export const IDEMPOTENCY_KEY_LIFETIME_MS = 24 * 3_600_000;
 
 const recallKey = LuaScript.from(import.meta.url, 'lua/recall-idempotency-key.lua');
 

@@ -1,26 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import { eventArguments, logKeys } from '#events';
-import { accountKeys, type AccountKeys, type Clock, hashOf, type RedisClient, redisTime } from '#platform';
-import { IDEMPOTENCY_MS, idempotencyRedisKey, parseKeyUse } from './redis-idempotency-keys.js';
+import {
+  accountKeys,
+  type AccountKeys,
+  type Clock,
+  mapOfHashReply,
+  type RedisClient,
+  redisTime,
+} from '#platform';
+import { IDEMPOTENCY_KEY_LIFETIME_MS, idempotencyRedisKey, parseKeyUse } from './redis-idempotency-keys.js';
 import {
   awaitingSends,
-  clearLane,
+  removeSendFromLane,
   dueMembers,
   dueSends,
-  endingSends,
-  forgetExpiries,
+  expirableSendsScript,
+  removeExpiryTimes,
   insertSend,
   laneHead,
   nextDue,
   postponeLane,
   promoteSends,
-  releaseLanes,
+  makeLanesDue,
   transitSend,
 } from './redis-relay-scripts.js';
-import { claimField, claimValue, readClaims } from './redis-send-claims.js';
-import { laneKeys, lastingIndexes, sendIndex } from './redis-send-index.js';
+import { messageSendField, messageSendValue, readSendsOfMessages } from './redis-send-claims.js';
+import { laneKeys, permanentIndexKeys, sendIndex } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
-import { trimFinishedSends, undecidedInExcess } from './redis-send-retention.js';
+import { trimFinishedSends, excessUndecidedSends } from './redis-send-retention.js';
 import type {
   BoundSend,
   ExpirableSend,
@@ -30,14 +37,19 @@ import type {
   StateChange,
 } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
-import { copiesAfter, InvalidTransitionError, edgeOf, locationOf } from '../send/send-transitions.js';
+import {
+  postCountAfter,
+  InvalidTransitionError,
+  transitionResult,
+  storageLocationOf,
+} from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
-  isUndecided,
+  hasUncertainOutcome,
   type SendOrder,
   type SendRecord,
   type SendState,
-  lastingFields,
+  fieldsKeptAcrossTransitions,
   toSend,
 } from '../send/send-record.js';
 
@@ -75,7 +87,7 @@ export class RedisRelayStore implements RelayStore {
         idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
         lastNumber: sendIndex.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
-        sets: [sendIndex.status(keys, state.status), ...lastingIndexes(keys, order)],
+        sets: [sendIndex.status(keys, state.status), ...permanentIndexKeys(keys, order)],
         ...laneKeys(keys),
       },
       {
@@ -85,7 +97,7 @@ export class RedisRelayStore implements RelayStore {
         recipient: order.phoneNumber,
         sendAt: order.sendAt ?? '',
         fingerprint: idempotency?.fingerprint ?? '',
-        idempotencyMs: IDEMPOTENCY_MS,
+        idempotencyMs: IDEMPOTENCY_KEY_LIFETIME_MS,
         owner: idempotency?.owner ?? '',
         expiresAt: order.expiresAt ?? '',
       },
@@ -102,13 +114,13 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const { order, state: before } = record;
     const { transition, state, laneDueInMs, confirmInMs, claim, redisRun } = change;
-    const step = edgeOf(before.status, transition);
+    const step = transitionResult(before.status, transition);
     if (step === undefined) throw new InvalidTransitionError(before.status, transition);
     const revision = before.revision + 1;
     const name = randomBytes(8).toString('hex');
     const after: SendState = {
       ...state,
-      ...{ status: step.to, copies: copiesAfter(transition, before.copies ?? 0) },
+      ...{ status: step.to, copies: postCountAfter(transition, before.copies ?? 0) },
       ...{ revision, updatedAt: this.clock.now(), step: name },
     };
     const next: SendRecord = { order, state: after };
@@ -135,18 +147,21 @@ export class RedisRelayStore implements RelayStore {
         revision: before.revision,
         state: JSON.stringify(after),
         recipient: order.phoneNumber,
-        locationBefore: locationOf(before.status),
-        locationAfter: locationOf(after.status),
+        locationBefore: storageLocationOf(before.status),
+        locationAfter: storageLocationOf(after.status),
         laneDueIn: laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
         isAwaiting: isAwaitingMessage(after) ? 'yes' : 'no',
         confirmIn: confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
-        message: claim === undefined ? '' : claimField(claim),
-        claim: claimValue({ sendId: order.id, ...(claim?.duplicate === true ? { duplicate: true } : {}) }),
+        message: claim === undefined ? '' : messageSendField(claim),
+        claim: messageSendValue({
+          sendId: order.id,
+          ...(claim?.duplicate === true ? { duplicate: true } : {}),
+        }),
         nonce: name,
         run: redisRun ?? '',
         nonceBefore: before.step ?? '',
         expiresAt: order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
-        isUndecided: isUndecided(after) ? 'undecided' : '',
+        isUndecided: hasUncertainOutcome(after) ? 'undecided' : '',
         events: eventArguments(
           account,
           step.event === undefined
@@ -160,7 +175,7 @@ export class RedisRelayStore implements RelayStore {
 
   async removeFromLane(account: string, { order }: SendRecord): Promise<void> {
     const keys = this.keys(account);
-    await clearLane.run(
+    await removeSendFromLane.run(
       this.redis,
       { lane: keys('lane', order.phoneNumber), ...laneKeys(keys) },
       { id: order.id, recipient: order.phoneNumber },
@@ -187,7 +202,7 @@ export class RedisRelayStore implements RelayStore {
     return {
       record: parseSendRecord(order, state, revision),
       now: Number(now),
-      services: hashOf(services),
+      services: mapOfHashReply(services),
       ...(otherRunSince === '' ? {} : { redisRestartedAt: Number(otherRunSince) }),
       ...(newRunSince === '' ? {} : { noticedRestartAt: Number(newRunSince) }),
     };
@@ -204,7 +219,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async releaseWaitingLanes(account: string, count: number): Promise<string[]> {
-    return (await releaseLanes.run(
+    return (await makeLanesDue.run(
       this.redis,
       { lanesDue: this.keys(account)('lanes', 'due') },
       { maxCount: count },
@@ -226,7 +241,7 @@ export class RedisRelayStore implements RelayStore {
 
   async expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]> {
     const keys = this.keys(account);
-    const reply = await endingSends.run(
+    const reply = await expirableSendsScript.run(
       this.redis,
       { expiring: keys('sends', 'expiring'), lanesSince: keys('lanes', 'since') },
       { maxAge: maxAgeMs, maxCount: count, sendPrefix: keys('send', '') },
@@ -243,7 +258,7 @@ export class RedisRelayStore implements RelayStore {
       else if (record?.state.status !== 'scheduled') others.push(id, revision);
     }
     if (others.length > 0)
-      await forgetExpiries.run(
+      await removeExpiryTimes.run(
         this.redis,
         { expiring: keys('sends', 'expiring') },
         { sendPrefix: keys('send', ''), sends: others },
@@ -258,7 +273,7 @@ export class RedisRelayStore implements RelayStore {
     const steps: (string | number)[] = [];
     const invalid: [member: string, id: string, revision: string][] = [];
     for (const { member, id, record } of due) {
-      const step = record === undefined ? undefined : edgeOf(record.state.status, 'promoted');
+      const step = record === undefined ? undefined : transitionResult(record.state.status, 'promoted');
       if (record === undefined || step === undefined) {
         invalid.push([member, id, String(record?.state.revision ?? '')]);
         continue;
@@ -306,7 +321,7 @@ export class RedisRelayStore implements RelayStore {
     contactId: string,
     messageIds: readonly string[],
   ): Promise<Map<string, BoundSend>> {
-    return readClaims(this.redis, this.keys(account), contactId, messageIds);
+    return readSendsOfMessages(this.redis, this.keys(account), contactId, messageIds);
   }
 
   async trim(
@@ -317,10 +332,10 @@ export class RedisRelayStore implements RelayStore {
     const oldest = (await this.now(account)) - maxAgeMs;
     const removed = await trimFinishedSends(this.redis, keys, oldest, maxCount);
     if (removed.length > 0) return removed;
-    for (const record of await undecidedInExcess(this.redis, keys, maxCount))
+    for (const record of await excessUndecidedSends(this.redis, keys, maxCount))
       await this.apply(account, record, {
         transition: record.state.status === 'accepted' ? 'dropped_accepted' : 'dropped_unknown',
-        state: { ...lastingFields(record.state), forgotten: true, reason: DROPPED_REASON },
+        state: { ...fieldsKeptAcrossTransitions(record.state), forgotten: true, reason: DROPPED_REASON },
       });
     return trimFinishedSends(this.redis, keys, oldest, maxCount);
   }

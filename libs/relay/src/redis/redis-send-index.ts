@@ -20,7 +20,7 @@ export const sendIndex = {
 };
 
 /** Returns the keys of the sorted sets that contain a send as long as it is stored. */
-export function lastingIndexes(keys: AccountKeys, { phoneNumber, reference }: SendOrder): string[] {
+export function permanentIndexKeys(keys: AccountKeys, { phoneNumber, reference }: SendOrder): string[] {
   return [
     sendIndex.all(keys),
     sendIndex.recipient(keys, phoneNumber),

@@ -1,8 +1,13 @@
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
-import { claimField } from './redis-send-claims.js';
-import { lastingIndexes, sendIndex } from './redis-send-index.js';
+import { messageSendField } from './redis-send-claims.js';
+import { permanentIndexKeys, sendIndex } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
-import { matchedMessages, isUndecided, type SendOrder, type SendRecord } from '../send/send-record.js';
+import {
+  matchedMessages,
+  hasUncertainOutcome,
+  type SendOrder,
+  type SendRecord,
+} from '../send/send-record.js';
 
 /** Maximum number of sends that one call examines or removes. */
 const MAX_TRIMMED = 500;
@@ -30,7 +35,7 @@ export async function trimFinishedSends(
   }
   if (ids.length === 0) return [];
   const found = await readSendRecords(redis, keys, ids);
-  const undecided = found.filter(({ state }) => isUndecided(state));
+  const undecided = found.filter(({ state }) => hasUncertainOutcome(state));
   if (undecided.length > 0)
     await moveUndecided.run(
       redis,
@@ -40,7 +45,7 @@ export async function trimFinishedSends(
         sends: undecided.flatMap(({ order, state }) => [order.id, state.revision]),
       },
     );
-  const records = found.filter(({ state }) => !isUndecided(state));
+  const records = found.filter(({ state }) => !hasUncertainOutcome(state));
   const removed = (await trimSends.run(
     redis,
     { finished: keys('finished'), confirms: keys('confirms'), claims: keys('claims') },
@@ -52,8 +57,8 @@ export async function trimFinishedSends(
       sends: records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
-          claims: matchedMessages(state).map(claimField),
-          sets: [...lastingIndexes(keys, order), sendIndex.status(keys, state.status)],
+          claims: matchedMessages(state).map(messageSendField),
+          sets: [...permanentIndexKeys(keys, order), sendIndex.status(keys, state.status)],
         }),
       ),
     },
@@ -66,7 +71,7 @@ export async function trimFinishedSends(
  * Returns sends without a certain outcome (`accepted` or `unknown`) in excess of `maxCount`, the oldest first, up to a
  * maximum number per call. Returns none while finished sends are left, because finished sends are removed first.
  */
-export async function undecidedInExcess(
+export async function excessUndecidedSends(
   redis: RedisClient,
   keys: AccountKeys,
   maxCount: number,
@@ -76,7 +81,7 @@ export async function undecidedInExcess(
   const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MAX_TRIMMED) - 1));
   const records = await readSendRecords(redis, keys, ids);
   // Some sends of this set may have been finished by an older version of the software, which does not update the set.
-  const undecided = records.filter(({ state }) => isUndecided(state));
+  const undecided = records.filter(({ state }) => hasUncertainOutcome(state));
   const left = new Set(undecided.map(({ order }) => order.id));
   const finishedIds = ids.filter((id) => !left.has(id));
   if (finishedIds.length > 0) await redis.zrem(keys('sends', 'undecided'), ...finishedIds);

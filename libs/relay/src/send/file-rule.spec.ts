@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { needsFile } from './file-rule.js';
-import { TRANSITION_NAMES, edgeOf } from './send-transitions.js';
+import { TRANSITION_NAMES, transitionResult } from './send-transitions.js';
 import { SEND_STATUSES } from './send.js';
 
 describe('the file of a send', () => {
@@ -15,7 +15,7 @@ function canBePosted(from: (typeof SEND_STATUSES)[number]): boolean {
   const reached = new Set([from]);
   for (const status of reached) {
     for (const transition of TRANSITION_NAMES) {
-      const to = edgeOf(status, transition)?.to;
+      const to = transitionResult(status, transition)?.to;
       if (to !== undefined) reached.add(to);
     }
   }

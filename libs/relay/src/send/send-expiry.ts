@@ -1,5 +1,5 @@
 import type { StateChange } from './relay-store.js';
-import { isAwaitingMessage, type SendRecord, lastingFields } from './send-record.js';
+import { isAwaitingMessage, type SendRecord, fieldsKeptAcrossTransitions } from './send-record.js';
 
 /** The time at which a queued send expires, in milliseconds since 1970, and the `reason` text. */
 export interface Expiry {
@@ -23,6 +23,6 @@ export function expiryOf({ order, state }: SendRecord, maxAgeMs: number): Expiry
 export function expiryChange(record: SendRecord, reason: string): StateChange {
   return {
     transition: isAwaitingMessage(record.state) ? 'marked_unknown' : 'expired',
-    state: { ...lastingFields(record.state), reason },
+    state: { ...fieldsKeptAcrossTransitions(record.state), reason },
   };
 }

@@ -110,7 +110,7 @@ export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttem
  * Returns the fields of a state that remain when the send changes its phase or status: attempts, times of POSTs and
  * resends, and known messages.
  */
-export function lastingFields(state: SendState): SendProgress {
+export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
   const { attempts, refusals, begunAt, firstBegunAt, resentAt, resentTo } = state;
   const { contactId, messageId, duplicates } = state;
   return {
@@ -132,7 +132,7 @@ export function isAwaitingMessage(state: SendState): boolean {
 }
 
 /** True if the send's message should have appeared by now. A new message then more likely belongs to another send. */
-export function isOverdue({ status, lookLeftMs }: SendState): boolean {
+export function isMessageOverdue({ status, lookLeftMs }: SendState): boolean {
   switch (status) {
     case 'accepted':
       return lookLeftMs !== undefined && lookLeftMs <= 0;
@@ -154,7 +154,7 @@ export function isOverdue({ status, lookLeftMs }: SendState): boolean {
 /**
  * True if the send has left its recipient's queue, but its outcome is not certain. Retention removes such sends last.
  */
-export function isUndecided({ status, forgotten }: SendState): boolean {
+export function hasUncertainOutcome({ status, forgotten }: SendState): boolean {
   return (status === 'accepted' || status === 'unknown') && forgotten !== true;
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  copiesAfter,
+  postCountAfter,
   type TransitionName,
   TRANSITION_NAMES,
-  edgeOf,
-  locationOf,
+  transitionResult,
+  storageLocationOf,
 } from './send-transitions.js';
 import { SEND_STATUSES, type SendStatus } from './send.js';
 
@@ -73,7 +73,7 @@ describe('the state machine of a send', () => {
   it.each(PAIRS)(
     'takes a %s send through %s to the status of the table, with the event of the table',
     (status, transition) => {
-      const step = edgeOf(status, transition);
+      const step = transitionResult(status, transition);
       const expected = TABLE[transition].charAt(SEND_STATUSES.indexOf(status));
       expect(step === undefined ? '.' : letterOf(step.to)).toBe(expected);
       const expectedEvent = EVENTS[transition];
@@ -83,8 +83,8 @@ describe('the state machine of a send', () => {
 
   it('emits an event with every change to accepted, sent, unknown or a final status', () => {
     for (const [status, transition] of PAIRS) {
-      const step = edgeOf(status, transition);
-      if (step === undefined || step.to === status || locationOf(step.to) !== 'archive') continue;
+      const step = transitionResult(status, transition);
+      if (step === undefined || step.to === status || storageLocationOf(step.to) !== 'archive') continue;
       // The events of the message report its flags.
       if (step.to === 'delivered' || step.to === 'read') continue;
       expect([status, transition, step.event]).toEqual([status, transition, `send.${step.to}`]);
@@ -92,15 +92,19 @@ describe('the state machine of a send', () => {
   });
 
   it('allows a POST only from queued, and a return from relaying to queued only if safe or requested', () => {
-    const back = TRANSITION_NAMES.filter((transition) => edgeOf('relaying', transition)?.to === 'queued');
+    const back = TRANSITION_NAMES.filter(
+      (transition) => transitionResult('relaying', transition)?.to === 'queued',
+    );
     expect(back).toEqual(['requeued', 'not_taken', 'recheck_passed', 'resent_automatically']);
-    expect(SEND_STATUSES.filter((status) => edgeOf(status, 'fenced') !== undefined)).toEqual(['queued']);
+    expect(SEND_STATUSES.filter((status) => transitionResult(status, 'fenced') !== undefined)).toEqual([
+      'queued',
+    ]);
   });
 
   it('adds one copy for each fence, also for a restored fence, and removes one if upstream did not accept the POST', () => {
     const changes = TRANSITION_NAMES.map((transition): [TransitionName, number] => [
       transition,
-      copiesAfter(transition, 5) - 5,
+      postCountAfter(transition, 5) - 5,
     ]);
     expect(changes.filter(([, change]) => change !== 0)).toEqual([
       ['fenced', 1],

@@ -97,7 +97,7 @@ export const TRANSITION_NAMES = Object.keys(EDGES) as TransitionName[];
  * Returns the new status and the event of a transition from this status, or undefined if the transition is invalid.
  * Pure function.
  */
-export function edgeOf(status: SendStatus, transition: TransitionName): Edge | undefined {
+export function transitionResult(status: SendStatus, transition: TransitionName): Edge | undefined {
   const edges: Edges = EDGES[transition];
   return edges[status];
 }
@@ -126,7 +126,7 @@ const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
  * Returns the number of POSTs that upstream accepted or may have accepted, after a transition.
  * @param copies this number before the transition
  */
-export function copiesAfter(transition: TransitionName, copies: number): number {
+export function postCountAfter(transition: TransitionName, copies: number): number {
   return copies + (COPIES_DELTA[transition] ?? 0);
 }
 
@@ -151,7 +151,7 @@ const LOCATIONS: Readonly<Record<SendStatus, Location>> = {
 };
 
 /** Returns where a send with this status is stored. */
-export function locationOf(status: SendStatus): Location {
+export function storageLocationOf(status: SendStatus): Location {
   return LOCATIONS[status];
 }
 

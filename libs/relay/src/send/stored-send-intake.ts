@@ -2,21 +2,21 @@ import { newId } from '#platform';
 import { sendIdOfBlob } from './file-owner.js';
 import type { IdempotencyKeys, IdempotencyKeyUse } from './idempotency-keys.js';
 import type { RelayJobs } from '../ports.js';
-import { SCHEDULE_SLEEP_MS } from './relay-settings.js';
+import { SCHEDULE_CHECK_INTERVAL_MS } from './relay-settings.js';
 import type { RelayStore, StateChange } from './relay-store.js';
 import {
   type Acceptance,
   IdempotencyInProgressError,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
-  RESERVATION_MS,
+  KEY_RESERVATION_LIFETIME_MS,
   type ResolveOutcome,
   type SendIntake,
   SendNotCancellableError,
   SendNotResolvableError,
 } from './send-intake.js';
-import { edgeOf } from './send-transitions.js';
-import { type SendOrder, type SendRecord, lastingFields, toSend } from './send-record.js';
+import { transitionResult } from './send-transitions.js';
+import { type SendOrder, type SendRecord, fieldsKeptAcrossTransitions, toSend } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
 /** Maximum number of times that other processes may change a send during one update. */
@@ -25,7 +25,7 @@ const MAX_CONFLICTS = 10;
  * A scheduled send that is due within this time wakes a worker when it is stored, in milliseconds. The time covers one
  * interval between two checks for scheduled sends, and clock differences between machines.
  */
-const ANNOUNCE_WITHIN_MS = SCHEDULE_SLEEP_MS + 1_000;
+const ANNOUNCE_WITHIN_MS = SCHEDULE_CHECK_INTERVAL_MS + 1_000;
 
 /** Implements {@link SendIntake}. Answers a caller only after the send is stored. */
 export class StoredSendIntake implements SendIntake {
@@ -63,7 +63,7 @@ export class StoredSendIntake implements SendIntake {
   }
 
   async reserve(account: string, key: string, owner: string): Promise<void> {
-    const reserved = await this.idempotencyKeys.reserve(account, key, owner, RESERVATION_MS);
+    const reserved = await this.idempotencyKeys.reserve(account, key, owner, KEY_RESERVATION_LIFETIME_MS);
     if (!reserved) throw new IdempotencyInProgressError();
   }
 
@@ -83,8 +83,9 @@ export class StoredSendIntake implements SendIntake {
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
     const record = await this.change(account, id, ({ state }) => {
-      if (edgeOf(state.status, 'cancelled') === undefined) throw new SendNotCancellableError(state.status);
-      return { transition: 'cancelled', state: lastingFields(state) };
+      if (transitionResult(state.status, 'cancelled') === undefined)
+        throw new SendNotCancellableError(state.status);
+      return { transition: 'cancelled', state: fieldsKeptAcrossTransitions(state) };
     });
     return record === undefined ? undefined : toSend(record);
   }
@@ -139,13 +140,13 @@ function resolution(
   address: string | undefined,
 ): StateChange {
   const transition = `resolved_${outcome}` as const;
-  if (edgeOf(state.status, transition) === undefined) {
+  if (transitionResult(state.status, transition) === undefined) {
     const allowed = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
     throw new SendNotResolvableError(
       `The send is ${state.status}; only ${allowed} can be resolved as ${outcome}.`,
     );
   }
-  const rest = lastingFields(state);
+  const rest = fieldsKeptAcrossTransitions(state);
   if (outcome === 'sent') return { transition, state: rest };
   if (outcome === 'failed')
     return { transition, state: { ...rest, reason: 'The send was resolved as failed.' } };

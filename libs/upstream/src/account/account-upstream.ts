@@ -1,7 +1,7 @@
 import { type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
 import { type Admission, createAdmission } from '../budget/admission.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
-import { Circuit, isAway } from './circuit.js';
+import { Circuit, meansUpstreamIsUnreachable } from './circuit.js';
 import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from '../budget/request-budget.js';
 import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
@@ -12,7 +12,7 @@ import {
   UpstreamUnavailableError,
 } from '../upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
-import { upstreamStamp } from '../upstream-stamp.js';
+import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 import { SerialQueues } from '../budget/serial-queues.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 
@@ -96,7 +96,7 @@ export class AccountUpstream {
 
   /** Returns the stamp of the account's upstream address. @throws if the account is not found */
   async addressOf(account: string): Promise<string> {
-    return upstreamStamp((await this.find(account)).baseUrl);
+    return hashOfUpstreamAddress((await this.find(account)).baseUrl);
   }
 
   /** Resolves to true if the account's requests are held. */
@@ -119,7 +119,7 @@ export class AccountUpstream {
     expectedAddress?: string,
   ): Promise<void> {
     const found = await this.find(account);
-    if (expectedAddress !== undefined && upstreamStamp(found.baseUrl) !== expectedAddress) {
+    if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress) {
       send.file?.content.destroy();
       throw new UpstreamTooLateError();
     }
@@ -279,7 +279,8 @@ export class AccountUpstream {
       return result;
     } catch (error) {
       await this.recordRefusal(account, rate, error);
-      if (!wasOpen && circuit.isOpen() && isAway(error)) await this.hold(account, 'away', error);
+      if (!wasOpen && circuit.isOpen() && meansUpstreamIsUnreachable(error))
+        await this.hold(account, 'away', error);
       throw error;
     }
   }
@@ -335,7 +336,7 @@ export class AccountUpstream {
  * contact list extends an outage only if the account was refused before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
-  if (isAway(error)) return before;
+  if (meansUpstreamIsUnreachable(error)) return before;
   if (error instanceof UpstreamIsGatewayError) return 'loop';
   if (!(error instanceof UpstreamStatusError)) return undefined;
   if (error.status === 401) return 'refused';

@@ -27,7 +27,7 @@ export const FAILURES_UNTIL_OPEN = 5;
 const HALF_OPEN_AFTER_MS = 5_000;
 
 /** Returns true if an error shows that upstream is away. A 4xx or an unreadable reply shows that upstream is there. */
-export function isAway(error: unknown): boolean {
+export function meansUpstreamIsUnreachable(error: unknown): boolean {
   return (
     error instanceof UpstreamUnreachableError ||
     error instanceof UpstreamTimeoutError ||
@@ -38,7 +38,7 @@ export function isAway(error: unknown): boolean {
 
 /** Returns true if upstream was away and sent no answer at all, not even a 5xx. */
 function isUnanswered(error: unknown): boolean {
-  return isAway(error) && !(error instanceof UpstreamStatusError);
+  return meansUpstreamIsUnreachable(error) && !(error instanceof UpstreamStatusError);
 }
 
 /** Outcome of a request that shows that upstream is there. */
@@ -105,7 +105,7 @@ export class Circuit {
   }
 
   private newPolicy(): CircuitBreakerPolicy {
-    return circuitBreaker(handleWhen(isAway), {
+    return circuitBreaker(handleWhen(meansUpstreamIsUnreachable), {
       halfOpenAfter: HALF_OPEN_AFTER_MS,
       breaker: this.breaker,
     });
@@ -153,7 +153,7 @@ async function answered<T>(
     return { result: await request() };
   } catch (error) {
     if (isOwnFault(error)) throw new OwnFault(error);
-    if (isAway(error)) throw error;
+    if (meansUpstreamIsUnreachable(error)) throw error;
     return { error };
   }
 }

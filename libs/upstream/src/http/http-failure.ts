@@ -1,6 +1,6 @@
 import { type AxiosResponse, isAxiosError } from 'axios';
 import { parseRetryAfter, systemClock } from '#platform';
-import { GATEWAY_MARK } from './gateway-mark.js';
+import { GATEWAY_HEADER } from './gateway-mark.js';
 import { isRecord } from '../reply/message.js';
 import {
   UpstreamConnectionLostError,
@@ -64,7 +64,7 @@ const LOOP_DETECTED = 508;
 
 /** @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway */
 export function assertNotGateway({ status, headers }: AxiosResponse): void {
-  if (headerOf(headers, GATEWAY_MARK.name) === undefined) return;
+  if (headerOf(headers, GATEWAY_HEADER.name) === undefined) return;
   throw new UpstreamIsGatewayError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
 }
 

@@ -11,7 +11,7 @@ import {
   type ContactReader,
   MAX_LIST_BYTES,
 } from '../reply/contact-list.js';
-import { GATEWAY_MARK } from './gateway-mark.js';
+import { GATEWAY_HEADER } from './gateway-mark.js';
 import { assertNotGateway, dateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
 import { FreshConnection } from './http-fresh-connection.js';
 import { HttpReplyReader } from './http-reply-reader.js';
@@ -19,7 +19,7 @@ import { isRecord, parseMessage } from '../reply/message.js';
 import { ReplyListReader } from '../reply/reply-list.js';
 import { UpstreamReplyError, UpstreamTooLateError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
-import { upstreamStamp } from '../upstream-stamp.js';
+import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 
 /** Maximum size of a reply, in bytes. A larger page is requested again in smaller parts. */
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
@@ -84,7 +84,7 @@ export class HttpUpstream implements Upstream {
       const request = getRequest(address, '/contacts');
       const limits = { maxBytes: MAX_LIST_BYTES, isBuffered: false };
       const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
-      return { ...reader.end(), ...dateOf(headers), upstream: upstreamStamp(address.baseUrl) };
+      return { ...reader.end(), ...dateOf(headers), upstream: hashOfUpstreamAddress(address.baseUrl) };
     } catch (error) {
       await reader.close();
       throw error;
@@ -157,7 +157,7 @@ export class HttpUpstream implements Upstream {
 }
 
 function headersOf({ apiKey }: UpstreamAddress): Record<string, string> {
-  return { 'X-API-Key': apiKey, Accept: 'application/json', [GATEWAY_MARK.name]: GATEWAY_MARK.value };
+  return { 'X-API-Key': apiKey, Accept: 'application/json', [GATEWAY_HEADER.name]: GATEWAY_HEADER.value };
 }
 
 function getRequest(address: UpstreamAddress, path: string, query: UpstreamQuery = []): AxiosRequestConfig {

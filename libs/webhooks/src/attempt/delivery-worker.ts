@@ -5,7 +5,7 @@ import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { describeDecision, settlementOf } from './settlement.js';
+import { describeDecision, deliveryStateAfter } from './settlement.js';
 import { type DeliveryTarget, parseDeliveryTarget } from '../endpoint/stored-endpoint.js';
 
 /** Limits and times of the attempts that a worker makes. */
@@ -272,7 +272,7 @@ export class DeliveryWorker {
         if (decision.kind === 'gone') {
           await this.endpoints.disable(account, id, decision.reason, url);
         }
-        return await this.store.settle(account, delivery, attempt, settlementOf(decision), throttling);
+        return await this.store.settle(account, delivery, attempt, deliveryStateAfter(decision), throttling);
       } catch (error) {
         if (performance.now() + RECORD_RETRY_MS > end) throw error;
         await pause(RECORD_RETRY_MS);

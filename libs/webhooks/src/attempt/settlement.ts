@@ -2,7 +2,7 @@ import type { Settlement } from '../delivery/delivery-store.js';
 import type { DeliveryDecision } from '../delivery/retry-policy.js';
 
 /** Returns the state that a delivery gets after a decision. */
-export function settlementOf(decision: DeliveryDecision): Settlement {
+export function deliveryStateAfter(decision: DeliveryDecision): Settlement {
   switch (decision.kind) {
     case 'succeeded':
       return { status: 'succeeded' };

@@ -3,7 +3,7 @@ import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-store.js';
 import type { Delivery } from './delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { wakeQuietly } from './wake-quietly.js';
+import { wakeEndpointOrLog } from './wake-quietly.js';
 import { disabledConflict, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 /** The operations on deliveries that the API offers to callers: find, list and retry. */
@@ -47,7 +47,7 @@ export class Deliveries {
       case 'removed':
         throw new WebhookConflictError('The webhook of this delivery was removed.');
       case 'retried':
-        await wakeQuietly(this.jobs, this.logger, account, delivery.endpointId);
+        await wakeEndpointOrLog(this.jobs, this.logger, account, delivery.endpointId);
         return this.store.find(account, id);
     }
   }

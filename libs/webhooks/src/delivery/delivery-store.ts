@@ -96,7 +96,7 @@ export interface DeliveryQuery {
 export type RetryResult = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 
 /** Max deliveries that one call of {@link DeliveryStore.refill} creates. */
-export const MAX_REFILLED = 500;
+export const MAX_DELIVERIES_PER_REFILL = 500;
 
 /**
  * A range of the event log whose events have no deliveries to an endpoint yet, because too many deliveries were
@@ -165,7 +165,7 @@ export interface DeliveryStore {
    * have more pending deliveries. Returns false if the range has changed since it was read.
    * @param from start of the range as returned
    * @param next start of the remaining range once all these deliveries are created
-   * @param deliveries at most {@link MAX_REFILLED}, in the order of the event log
+   * @param deliveries at most {@link MAX_DELIVERIES_PER_REFILL}, in the order of the event log
    */
   refill(
     account: string,

@@ -1,5 +1,9 @@
 import { type EventLog, isBefore } from '#events';
-import { type PendingStretch, type DeliveryStore, MAX_REFILLED } from '../delivery/delivery-store.js';
+import {
+  type PendingStretch,
+  type DeliveryStore,
+  MAX_DELIVERIES_PER_REFILL,
+} from '../delivery/delivery-store.js';
 import { matchesFilter } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { positionAfter, positionBefore, readFromOldestEvent } from './log-window.js';
@@ -44,7 +48,7 @@ export class Backlog {
     // Read the endpoint for each page, because its filter can change meanwhile.
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return false;
-    const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MAX_REFILLED);
+    const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MAX_DELIVERIES_PER_REFILL);
     const { events } = await readFromOldestEvent(
       this.log,
       account,

@@ -4,7 +4,7 @@ import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore, ReplayScope } from '../delivery/delivery-store.js';
 import { matchesFilter } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { wakeQuietly } from '../delivery/wake-quietly.js';
+import { wakeEndpointOrLog } from '../delivery/wake-quietly.js';
 import { eventsIn, type TimeWindow } from './log-window.js';
 import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
@@ -64,7 +64,7 @@ export class Replays {
       const replayed = events.filter(isSelected).map((event) => ({ endpointId: id, event }));
       if (replayed.length > 0) count += await this.deliveries.replay(account, scope, replayed);
     }
-    if (count > 0) await wakeQuietly(this.jobs, this.logger, account, id);
+    if (count > 0) await wakeEndpointOrLog(this.jobs, this.logger, account, id);
     return count;
   }
 

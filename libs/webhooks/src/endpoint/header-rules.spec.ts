@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { headersError, MAX_HEADERS } from './header-rules.js';
+import { headersError, MAX_CUSTOM_HEADERS } from './header-rules.js';
 
 const many = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, 'v']));
@@ -10,7 +10,7 @@ describe('an endpoint’s own headers', () => {
     { Authorization: 'Bearer abc', 'X-Team': 'a b\tc', Cookie: 'k=v; l="w"' },
     { 'x-webhook-source': 'v', 'x-content-kind': 'v', hostname: 'v', 'x-host': 'v' },
     { v: 'x'.repeat(1_024) },
-    many(MAX_HEADERS),
+    many(MAX_CUSTOM_HEADERS),
   ])('are accepted if valid: %j', (headers) => {
     expect(headersError(headers)).toBeUndefined();
   });
@@ -58,7 +58,7 @@ describe('an endpoint’s own headers', () => {
   );
 
   it('are limited in number and must not contain a name twice', () => {
-    expect(headersError(many(MAX_HEADERS + 1))).toMatch(/at most 20/);
+    expect(headersError(many(MAX_CUSTOM_HEADERS + 1))).toMatch(/at most 20/);
     expect(headersError({ 'X-A': '1', 'x-a': '2' })).toMatch(/contain x-a twice/);
   });
 });

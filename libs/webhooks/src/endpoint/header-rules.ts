@@ -1,5 +1,5 @@
 /** Max number of additional headers that can be configured for a webhook. */
-export const MAX_HEADERS = 20;
+export const MAX_CUSTOM_HEADERS = 20;
 const MAX_NAME_LENGTH = 100;
 const MAX_VALUE_LENGTH = 1_024;
 
@@ -19,7 +19,8 @@ export function headersError(headers: unknown): string | undefined {
     return 'must be an object of header names and values, for example {"Authorization": "Bearer abc"}';
   }
   const entries = Object.entries(headers as Record<string, unknown>);
-  if (entries.length > MAX_HEADERS) return `must be at most ${MAX_HEADERS} headers; remove some`;
+  if (entries.length > MAX_CUSTOM_HEADERS)
+    return `must be at most ${MAX_CUSTOM_HEADERS} headers; remove some`;
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     const fault = headerError(name, value);

@@ -1,9 +1,9 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { DeliveriesOverview, DeliveriesOverviewReader } from '../delivery/deliveries-overview.js';
-import { MAX_REFILLED } from '../delivery/delivery-store.js';
+import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 
 const OVERVIEW = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {
-  MAX_REFILL: MAX_REFILLED,
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 
 /** Reads the summary of deliveries from sorted sets that the delivery scripts update with each change. */

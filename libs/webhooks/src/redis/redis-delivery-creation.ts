@@ -1,21 +1,23 @@
 import { LuaScript } from '#platform';
-import { MAX_REFILLED } from '../delivery/delivery-store.js';
+import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 
 /** Creates deliveries of events to endpoints. */
 export const CREATE = LuaScript.from(import.meta.url, 'lua/create-deliveries.lua', {
-  MAX_REFILL: MAX_REFILLED,
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Makes the deliveries of past events pending. */
 export const REPLAY = LuaScript.from(import.meta.url, 'lua/replay-deliveries.lua', {
-  MAX_REFILL: MAX_REFILLED,
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Makes one delivery due now. */
-export const RETRY = LuaScript.from(import.meta.url, 'lua/retry-delivery.lua', { MAX_REFILL: MAX_REFILLED });
+export const RETRY = LuaScript.from(import.meta.url, 'lua/retry-delivery.lua', {
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
+});
 /** Reads the range of events for which an endpoint's deliveries must still be created. */
-export const READ_PENDING_STRETCH = LuaScript.from(import.meta.url, 'lua/read-pending-stretch.lua', {
-  MAX_REFILL: MAX_REFILLED,
+export const READ_UNDELIVERED_RANGE = LuaScript.from(import.meta.url, 'lua/read-pending-stretch.lua', {
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Creates deliveries for events of that range, and moves the start of the range. */
 export const REFILL = LuaScript.from(import.meta.url, 'lua/refill-backlog.lua', {
-  MAX_REFILL: MAX_REFILLED,
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });

@@ -25,10 +25,18 @@ import type {
   Settlement,
 } from '../delivery/delivery-store.js';
 import { chunksOf } from '../delivery/delivery-chunks.js';
-import { READ_PENDING_STRETCH, CREATE, REFILL, REPLAY, RETRY } from './redis-delivery-creation.js';
+import { READ_UNDELIVERED_RANGE, CREATE, REFILL, REPLAY, RETRY } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
 import { parseDelivery } from './redis-delivery-record.js';
-import { CLAIM, END_PENDING, LIST, OVERDUE, RELEASE, SETTLE, TRIM } from './redis-delivery-scripts.js';
+import {
+  CLAIM,
+  END_PENDING,
+  LIST,
+  LIST_DUE_ENDPOINTS,
+  RELEASE,
+  RECORD_ATTEMPT,
+  TRIM,
+} from './redis-delivery-scripts.js';
 
 /** Max pending deliveries that one script ends, so that Redis is never blocked for long. */
 const MAX_ENDED = 500;
@@ -107,7 +115,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {
-    const reply = await this.run(READ_PENDING_STRETCH, account, { endpoint: endpointId });
+    const reply = await this.run(READ_UNDELIVERED_RANGE, account, { endpoint: endpointId });
     return reply === null ? undefined : (reply as PendingStretch);
   }
 
@@ -178,7 +186,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     settlement: Settlement,
     { slowsDown, pauseMs }: Throttling = { slowsDown: false, pauseMs: 0 },
   ): Promise<SettlementResult> {
-    const reply = await this.run(SETTLE, account, {
+    const reply = await this.run(RECORD_ATTEMPT, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       id,
@@ -215,7 +223,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
     for (let first = 0; ; first += MAX_LISTED) {
-      const endpoints = (await this.run(OVERDUE, account, {
+      const endpoints = (await this.run(LIST_DUE_ENDPOINTS, account, {
         first,
         maxCount: MAX_LISTED,
       })) as string[];
