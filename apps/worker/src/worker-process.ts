@@ -55,7 +55,10 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
       options,
     );
     const port = await listen(app, environment);
-    logger.info({ host: environment.WORKER_HOST, port, roles: environment.WORKER_ROLES }, 'working');
+    logger.info(
+      { host: environment.WORKER_HOST, port, roles: environment.WORKER_ROLES },
+      'the worker is running',
+    );
     return {
       port,
       stop: async () => {

@@ -27,7 +27,7 @@ export class EventsQuery extends FilterQuery {
   @ApiPropertyOptional({
     type: 'string',
     description:
-      'The `next` of an earlier page, or `now` for events from now on. By default, the list begins with the oldest kept event.',
+      'The `next` of an earlier page, or `now` for events from now on. By default, the list begins with the oldest stored event.',
   })
   @Optional()
   @CursorText()

@@ -93,7 +93,7 @@ const RULES: readonly Rule[] = [
   rule(UpstreamReplyError, (cause) => new Problem('upstream_error', sentence(cause.message), { cause })),
   rule(BudgetExhaustedError, (cause) =>
     upstreamUnavailable(
-      'The request budget for the messaging service is used up. Retry later.',
+      'The limit of requests per second to the messaging service is used up. Retry later.',
       cause.retryAfterMs,
       cause,
     ),
