@@ -111,7 +111,7 @@ async function closeWithinLimit(
     if (!(error instanceof DeadlineError)) throw error;
     logger.warn(
       { reason: error.message },
-      'the shutdown timed out; other workers continue the unfinished work when its leases expire',
+      'the shutdown timed out; other workers continue the unfinished work after its leases have expired',
     );
   } finally {
     done.abort();

@@ -50,7 +50,7 @@ export class CreateApiKeyDto {
 export class ApiKeysQuery {
   @ApiPropertyOptional({
     pattern: ACCOUNT_ID_PATTERN.source,
-    description: 'Lists only the API keys of this account.',
+    description: 'Returns only the API keys of this account.',
   })
   @Optional()
   @AccountId()

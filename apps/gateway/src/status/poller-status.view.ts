@@ -143,7 +143,8 @@ export class PollerStatusView {
   @ApiProperty({
     type: ListFaultView,
     nullable: true,
-    description: 'Reason why the contact list cannot be read, or null if the list can be read.',
+    description:
+      'Reason why the contact list cannot be read, and the time since when. Null if the list can be read.',
   })
   listFault!: ListFaultView | null;
 

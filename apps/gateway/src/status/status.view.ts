@@ -58,7 +58,10 @@ class DeliveriesStatusView implements DeliveriesOverview {
   })
   counts!: DeliveriesOverview['counts'];
 
-  @ApiProperty({ type: EndpointCountsView, description: 'Number of webhooks.' })
+  @ApiProperty({
+    type: EndpointCountsView,
+    description: 'Number of webhooks: all, disabled, and with a delivery that is due.',
+  })
   endpoints!: DeliveriesOverview['endpoints'];
 
   @ApiProperty({
