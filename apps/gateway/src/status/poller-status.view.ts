@@ -143,8 +143,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: ListFaultView,
     nullable: true,
-    description:
-      'Reason why the contact list cannot be read, and the time since when. Null if the list can be read.',
+    description: 'Reason and start of the problem if the contact list cannot be read, else null.',
   })
   listFault!: ListFaultView | null;
 
