@@ -17,7 +17,7 @@ export function checkLuaCalls() {
     {},
     { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
   );
-  if (config === undefined) throw new Error('tsconfig.json cannot be read');
+  if (config === undefined) throw new Error('cannot read tsconfig.json');
   const files = config.fileNames.filter((file) => file.startsWith(`${LIBS}/`) && !file.endsWith('.spec.ts'));
   const program = ts.createProgram(files, config.options);
   const checker = program.getTypeChecker();
@@ -56,10 +56,12 @@ export function checkLuaCalls() {
     const objects =
       type === undefined ? [[]] : types.map((one) => one.getProperties().map((property) => property.name));
     return objects.flatMap((names) => [
-      ...wanted.filter((one) => !names.includes(one)).map((one) => `${what} ${one} is missing`),
+      ...wanted
+        .filter((one) => !names.includes(one))
+        .map((one) => `${what} ${one} is declared in the script's header, but the call does not pass it`),
       ...names
         .filter((one) => !wanted.includes(one))
-        .map((one) => `${what} ${one} is not in the script's header`),
+        .map((one) => `${what} ${one} is passed, but not declared in the script's header`),
     ]);
   };
 
@@ -82,7 +84,8 @@ function scriptOf(checker, node) {
   if (initializer === undefined || !ts.isCallExpression(initializer)) return undefined;
   const path = initializer.arguments[1];
   if (initializer.expression.getText() !== 'LuaScript.from' || path === undefined) return undefined;
-  if (!ts.isStringLiteral(path)) throw new Error(`not a string: ${path.getText()}`);
+  if (!ts.isStringLiteral(path))
+    throw new Error(`the path of a Lua script must be a string literal: ${path.getText()}`);
   return resolve(dirname(declaration.getSourceFile().fileName), path.text);
 }
 

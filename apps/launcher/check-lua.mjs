@@ -59,7 +59,7 @@ function numbersIn(file) {
       const found = BY_NUMBER.exec(text)?.[0];
       return found === undefined
         ? []
-        : [`${nameOf(file)}:${index + 1}: ${found} has no name; declare it in the header`];
+        : [`${nameOf(file)}:${index + 1}: ${found} is used by number; declare a name for it in the header`];
     });
 }
 

@@ -147,7 +147,7 @@ it('a worker paused before its POST does not send after the look-ups of other wo
 
 it('a worker paused before its POST sends no duplicate while other workers look up the send, and the send gets a final status', async () => {
   const { texts, end } = await runWithPausedWorker({ SEND_CONFIRM_MEDIA_MS: '5000' }, ({ product }) =>
-    Promise.resolve(product.worker.output().includes('the process of a POST ended; searching')),
+    Promise.resolve(product.worker.output().includes('the process that posted a send ended; searching')),
   );
   // The resumed worker releases the send. If its Redis connection was lost, the other workers end the send as
   // unknown.

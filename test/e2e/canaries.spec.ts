@@ -54,7 +54,7 @@ it('no API key, secret or message text is in any log at level trace, or in Redis
   }
   const written = product.allOutput();
   expect(written).not.toContain('canary-');
-  expect(written).toContain('"msg":"stopped"');
+  expect(written).toContain('"msg":"the process has stopped"');
 });
 
 type Side = Pick<Tenant, 'call' | 'json' | 'simulate'>;

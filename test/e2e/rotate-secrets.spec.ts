@@ -120,9 +120,9 @@ describe('npm run rotate-secrets', () => {
     await alone(NEW);
 
     expect(await rotate()).toBe(
-      'upstream API keys of accounts: 1 rotated, 0 already current, 0 could not be decrypted\n' +
-        'signing secrets of webhooks: 4 rotated, 2 already current, 0 could not be decrypted\n' +
-        'request headers of webhooks: 2 rotated, 0 already current, 0 could not be decrypted\n',
+      'upstream API keys of accounts: 1 rotated, 0 already encrypted with the current key, 0 could not be decrypted\n' +
+        'signing secrets of webhooks: 4 rotated, 2 already encrypted with the current key, 0 could not be decrypted\n' +
+        'request headers of webhooks: 2 rotated, 0 already encrypted with the current key, 0 could not be decrypted\n',
     );
     await works();
     expect(await rotate()).toMatch(/^.*: 0 rotated, 1 .*\n.*: 0 rotated, 6 .*\n.*: 0 rotated, 2 .*\n$/);
@@ -175,7 +175,7 @@ describe('npm run rotate-secrets', () => {
         const { code, stdout } = await asNode(environment).ended;
         expect(code).toBe(0);
         expect(stdout).toContain(
-          `upstream API keys of accounts: ${ids.length - done} rotated, ${done} already current, 0 `,
+          `upstream API keys of accounts: ${ids.length - done} rotated, ${done} already encrypted with the current key, 0 `,
         );
         expect(await keys.list()).toEqual([after.keyId]);
         for (const { id, sealedApiKey } of await store.list())
@@ -184,7 +184,7 @@ describe('npm run rotate-secrets', () => {
         const lost = await asNode({ ...environment, ENCRYPTION_KEY: text(randomBytes(32)) }).ended;
         expect(lost.code).toBe(1);
         expect(lost.stdout).toContain(
-          `0 rotated, 0 already current, 1000 could not be decrypted (encryption key id ${after.keyId})`,
+          `0 rotated, 0 already encrypted with the current key, 1000 could not be decrypted (encryption key id ${after.keyId})`,
         );
         expect(lost.stderr).toContain(
           `account account-7: cannot decrypt the upstream API key; the id of its encryption key is ${after.keyId}`,

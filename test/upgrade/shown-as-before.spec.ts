@@ -88,7 +88,9 @@ it('rotate-secrets decrypts every secret that an old build stored', async () => 
     // A secret that was rotated away is dropped once its overlap is over, so their number depends on the day.
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(/^(.+: [1-9]\d* rotated, 0 already current, 0 could not be decrypted\n){3}$/),
+      expect.stringMatching(
+        /^(.+: [1-9]\d* rotated, 0 already encrypted with the current key, 0 could not be decrypted\n){3}$/,
+      ),
     ]);
   } finally {
     await redis.stop();

@@ -59,7 +59,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     };
     const app = await createGateway(opened, bindings(opened));
     const port = await listen(app, environment);
-    logger.info({ host: environment.HOST, port }, 'listening');
+    logger.info({ host: environment.HOST, port }, 'the gateway is listening for requests');
     return {
       port,
       stop: async () => {

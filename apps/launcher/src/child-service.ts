@@ -110,7 +110,7 @@ async function failureOf(name: string, ended: Promise<ExitInfo>): Promise<never>
   const { code, text } = await ended;
   // The process has already printed the problems to the console.
   if (code === ConfigurationError.exitCode) throw new ConfigurationError([]);
-  throw new StartFailure(`${name} exited before it was ready (${text})`);
+  throw new StartFailure(`the process ${name} exited before it was ready (${text})`);
 }
 
 /** Rejects when the signal aborts. Stops listening when `settled` aborts. */

@@ -14,7 +14,8 @@ export class RedisService implements Service {
 
   /** Address of Redis. Available after the first start. */
   get url(): string {
-    if (this.redis === undefined) throw new Error('Redis has not been started');
+    if (this.redis === undefined)
+      throw new Error('the address of Redis is not known before Redis is started');
     return this.redis.url;
   }
 

@@ -79,7 +79,7 @@ export class Supervisor {
       this.current = undefined;
       if (this.isStopping()) return;
       this.failures = performance.now() - began > STABLE_MS ? 1 : this.failures + 1;
-      this.work = this.restart(`${this.service.name} exited (${how})`);
+      this.work = this.restart(`the process ${this.service.name} exited (${how})`);
     });
   }
 

@@ -108,19 +108,22 @@ export class RoundSchedule implements AccountFollower {
   start(): void {
     const ensure = (): void => {
       this.ensure().catch((error: unknown) => {
-        this.logger.warn({ err: error }, 'could not schedule the rounds; retrying');
+        this.logger.warn({ err: error }, 'could not schedule the periodic tasks of accounts; retrying');
       });
     };
     const renew = (): void => {
       this.agenda.renew([...this.running], LEASE_MS).catch((error: unknown) => {
         // After a lost lease, another worker may run the round too.
-        this.logger.debug({ err: error }, 'could not renew the leases of rounds');
+        this.logger.debug({ err: error }, 'could not renew the leases of running periodic tasks');
       });
     };
     ensure();
     const relieve = (): void => {
       this.relieve().catch((error: unknown) => {
-        this.logger.warn({ err: error }, 'could not free memory in a full Redis; retrying');
+        this.logger.warn(
+          { err: error },
+          'Redis is out of memory, and old records could not be removed; retrying',
+        );
       });
     };
     this.timers = [
@@ -152,7 +155,7 @@ export class RoundSchedule implements AccountFollower {
     this.agenda.remove(rounds.map((round) => ({ account, round }))).catch((error: unknown) => {
       this.logger.debug(
         { account, err: error },
-        'could not remove the tasks of a removed account; they end when they are due',
+        'could not remove the periodic tasks of a removed account; each task ends when it is next due',
       );
     });
   }
@@ -180,7 +183,10 @@ export class RoundSchedule implements AccountFollower {
       const { next, others } = this.stopping ? { next: 0 } : await this.runRound(task);
       await this.agenda.complete(task, next, others);
     } catch (error) {
-      this.logger.warn({ ...task, err: error }, 'could not store the end of a round; the round runs again');
+      this.logger.warn(
+        { ...task, err: error },
+        'could not store that a periodic task of an account ended; the task runs again',
+      );
     } finally {
       this.running.delete(task);
     }
@@ -193,7 +199,10 @@ export class RoundSchedule implements AccountFollower {
       return { next: await this.role.rounds[round]?.run(account) };
     } catch (error) {
       if (error instanceof AccountNotFoundError) return { next: undefined };
-      this.logger.error({ account, round, err: error }, 'a round failed; the round runs again');
+      this.logger.error(
+        { account, round, err: error },
+        'a periodic task of an account failed; the task runs again',
+      );
       return { next: RETRY_DELAY_MS };
     }
   }
@@ -209,7 +218,7 @@ export class RoundSchedule implements AccountFollower {
     if (relief === undefined || this.relieving || this.stopping || !(await relief.isNeeded())) return;
     this.relieving = true;
     try {
-      this.logger.warn('Redis is full: removing records that are past retention');
+      this.logger.warn('Redis is out of memory: removing records whose retention period has ended');
       for (const account of this.accounts) await relief.run(account);
     } finally {
       this.relieving = false;
@@ -233,7 +242,10 @@ export class RoundSchedule implements AccountFollower {
         })),
       );
     } catch (error) {
-      this.logger.warn({ err: error }, 'could not schedule the surveys of accounts; retrying later');
+      this.logger.warn(
+        { err: error },
+        'could not schedule the task that checks each account for due work; retrying later',
+      );
     }
   }
 

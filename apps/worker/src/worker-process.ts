@@ -55,7 +55,10 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
       options,
     );
     const port = await listen(app, environment);
-    logger.info({ host: environment.WORKER_HOST, port, roles: environment.WORKER_ROLES }, 'working');
+    logger.info(
+      { host: environment.WORKER_HOST, port, roles: environment.WORKER_ROLES },
+      'the worker is running',
+    );
     return {
       port,
       stop: async () => {
@@ -108,7 +111,7 @@ async function closeWithinLimit(
     if (!(error instanceof DeadlineError)) throw error;
     logger.warn(
       { reason: error.message },
-      'the shutdown timed out; other workers continue the unfinished work when its leases expire',
+      'the shutdown timed out; other workers continue the unfinished work after its leases have expired',
     );
   } finally {
     done.abort();

@@ -61,7 +61,10 @@ export class BlobSharing {
     try {
       await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a mark');
     } catch (error) {
-      this.logger.debug({ reason: logMessageOf(error) }, 'a mark stays in the blob store until it expires');
+      this.logger.debug(
+        { reason: logMessageOf(error) },
+        'could not remove the file by which this process shows that it shares the blob store; the file expires later',
+      );
     }
   }
 
@@ -69,9 +72,10 @@ export class BlobSharing {
     if (missing > 0 && this.missing === 0)
       this.logger.error(
         { processes: missing },
-        'the blob store is not shared: sends with a file will fail; gateways and workers need the same BLOB_STORE',
+        'some gateways or workers use another blob store: sends with a file will fail; set the same BLOB_STORE for all of them',
       );
-    if (missing === 0 && this.missing > 0) this.logger.info('the blob store is shared again');
+    if (missing === 0 && this.missing > 0)
+      this.logger.info('all gateways and workers use the same blob store again');
     this.missing = missing;
   }
 
@@ -80,7 +84,10 @@ export class BlobSharing {
     try {
       return await withDeadline(this.peers.others(), PEERS_TIMEOUT_MS, 'listing the other processes');
     } catch (error) {
-      this.logger.debug({ reason: logMessageOf(error) }, 'the check of the shared blob store was skipped');
+      this.logger.debug(
+        { reason: logMessageOf(error) },
+        'could not check whether all gateways and workers use the same blob store',
+      );
       return undefined;
     }
   }

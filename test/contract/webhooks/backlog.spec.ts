@@ -90,7 +90,7 @@ describe('a delivery', () => {
     const lost = deliveryId(events[0]?.id ?? '', id);
     expect(await on.harness.deliveries.find(ACCOUNT, lost)).toMatchObject({
       status: 'missed',
-      reason: 'The event was no longer kept when its turn came.',
+      reason: 'The event was deleted from the event log before it could be delivered.',
     });
     expect(await on.harness.deliveries.retry(ACCOUNT, lost)).toBe('lost');
   });

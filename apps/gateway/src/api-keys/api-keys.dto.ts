@@ -44,7 +44,7 @@ export class CreateApiKeyDto {
 
 export class ApiKeysQuery {
   @ApiProperty({
-    description: 'Lists only the API keys of this account.',
+    description: 'Returns only the API keys of this account.',
   })
   @Optional()
   @AccountId()

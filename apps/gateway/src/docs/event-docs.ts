@@ -26,13 +26,13 @@ const PARTS: Schemas = {
   Message: {
     ...AS_UPSTREAM,
     description:
-      'A message as the messaging service shows it. A deleted message has its last known fields, as far as they are still kept.',
+      'A message as the messaging service shows it. A deleted message has its last known fields, if Tidings still stores them.',
   },
   Contact: { ...AS_UPSTREAM, description: 'A contact as the messaging service shows it.' },
   Changes: {
     type: 'object',
     description:
-      'The changed fields, each with its old value `from` and its new value `to`. `from` is absent if the old value is no longer kept, ' +
+      'The changed fields, each with its old value `from` and its new value `to`. `from` is absent if the old value is no longer stored, ' +
       'or if the contact did not have the field. For a removed field, `to` is null in a message and absent in a contact.',
     additionalProperties: { type: 'object', properties: { from: {}, to: {} }, additionalProperties: false },
     example: { 'status.delivered': { from: false, to: true } },
@@ -114,8 +114,8 @@ function eventOf(type: EventType): Schema {
         minimum: 1,
         example: 17,
         description: ofContact
-          ? 'Number of the event in the sequence of its contact, without gaps.'
-          : 'Number of the event in the sequence of its account, without gaps.',
+          ? 'Consecutive number of the event among the events of its contact, starting at 1.'
+          : 'Consecutive number of the event among the events of its account, starting at 1.',
       },
       data: DATA[type],
     },
@@ -137,7 +137,7 @@ function named(name: string): { $ref: string } {
 
 function without(schema: Schema | undefined, field: string): Schema {
   if (schema === undefined || '$ref' in schema)
-    throw new Error('the OpenAPI document has no schema of a webhook');
+    throw new Error('the OpenAPI document has no schema for webhooks');
   const properties = Object.entries(schema.properties ?? {}).filter(([name]) => name !== field);
   return {
     ...schema,

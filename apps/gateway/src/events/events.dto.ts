@@ -27,7 +27,7 @@ export class EventsQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
     description:
-      'The `next` of an earlier page, or `now` for events from now on. By default, the list begins with the oldest kept event.',
+      'The `next` of an earlier page, or `now` for new events only. By default, the list begins with the oldest stored event.',
   })
   @Optional()
   @CursorText()
@@ -51,7 +51,7 @@ export class StreamQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
     description:
-      'Cursor to resume after: an `id` of a stream, or the `next` of an event list. The default `now` selects events from now on.',
+      'Cursor to resume after: an `id` of a stream, or the `next` of an event list. The default `now` selects new events only.',
   })
   @Optional()
   @CursorText()

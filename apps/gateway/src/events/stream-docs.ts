@@ -9,7 +9,7 @@ To get earlier events, read \`GET /v1/events\` first, and start the stream after
 
 **Resume.** After a disconnect, reconnect with the last received \`id\` as \`Last-Event-ID\`. The stream then sends every event
 that the client missed, once. The stream also sends an \`id\` without an event: at the start, and after events that the
-filter excludes. An expired cursor gets the status 410. After a 410, read \`GET /v1/events\` from the oldest event.
+filter excludes. If the cursor has expired, the response has the status 410. After a 410, read \`GET /v1/events\` from the oldest event.
 
 **Keep-alive.** The stream sends a comment at the start and after every 15 seconds without an event. The gateway disconnects
 a client that reads nothing for 30 seconds. The stream ends when the gateway stops, or when the API key or the cursor
@@ -19,7 +19,7 @@ becomes invalid. A client should reconnect when its stream ends.
 account has reached its limit, and 503 if the gateway has reached its limit.`;
 
 export const STREAM_REPLY: ApiResponseOptions = {
-  description: 'The event stream.',
+  description: 'A stream of events in the format of server-sent events.',
   content: {
     'text/event-stream': {
       schema: { type: 'string' },

@@ -17,10 +17,10 @@ const WORDS = {
   upstream_down: (accounts) => `the messaging service does not respond for ${accounts}`,
   upstream_refused: (accounts) => `the messaging service rejects the API key of ${accounts}`,
   upstream_is_tidings: (accounts) =>
-    `the base address of ${accounts} leads to a Tidings gateway instead of the messaging service; sends are held`,
+    `the base address of ${accounts} leads to a Tidings gateway instead of the messaging service; sends are not relayed`,
   contact_list_unreadable: (accounts) => `the contact list of ${accounts} cannot be read`,
   contacts_vanished: (accounts) =>
-    `too many contacts of ${accounts} disappeared at once; they are not reported as deleted`,
+    `too many contacts of ${accounts} disappeared at once; these contacts are not reported as deleted`,
 } as const satisfies Partial<Record<ReasonCode, (accounts: string) => string>>;
 
 type AccountCode = keyof typeof WORDS;

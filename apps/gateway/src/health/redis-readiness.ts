@@ -89,7 +89,7 @@ export class RedisReadiness {
 
   private async probe(): Promise<Findings> {
     try {
-      const findings = await withDeadline(this.writeAndRead(), PROBE_TIMEOUT_MS, 'the write probe');
+      const findings = await withDeadline(this.writeAndRead(), PROBE_TIMEOUT_MS, 'the test write to Redis');
       this.loggedFault = '';
       return findings;
     } catch (error) {
@@ -142,7 +142,7 @@ export class RedisReadiness {
     const persistence = await this.redis.info('persistence');
     if (!/^aof_enabled:0/m.test(persistence)) return [];
     const description =
-      'Redis has no append-only file (appendonly no) and loses accepted sends when it restarts';
+      'Redis has no append-only file (appendonly no), so a restart of Redis loses accepted sends';
     return [{ code: 'redis_not_persistent', count: 1, description }];
   }
 

@@ -43,7 +43,7 @@ export class KeyReservation {
     } catch (error) {
       this.logger.warn(
         { account: this.account, err: error },
-        'could not release the reservation of an idempotency key; its lease will expire',
+        'could not release the reservation of an idempotency key; the reservation expires soon',
       );
     }
   }
@@ -55,7 +55,7 @@ export class KeyReservation {
       // Storing the send checks the lease again.
       this.logger.warn(
         { account: this.account, err: error },
-        'could not renew the reservation of an idempotency key',
+        'could not extend the reservation of an idempotency key for a request in progress',
       );
     }
   }

@@ -124,7 +124,7 @@ export class SendAcceptance {
     if (form.file === undefined) return;
     this.logger.warn(
       { requestId, blobId: form.file.blobId },
-      'kept an uploaded file, because its send may have been stored',
+      'did not remove an uploaded file, because the send that needs the file may have been stored',
     );
   }
 

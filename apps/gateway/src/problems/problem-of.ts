@@ -69,7 +69,7 @@ const RULES: readonly Rule[] = [
   rule(ReplayTooLargeError, ({ maxEvents, maxUntil }) =>
     invalid({
       field: 'until',
-      message: `selects more than ${maxEvents} events together with since; replay in several parts, the first part with until ${maxUntil}`,
+      message: `must be closer to since, because one replay covers at most ${maxEvents} events; replay in several parts, the first part with until ${maxUntil}`,
     }),
   ),
   rule(WebhookConflictError, ({ message }) => new Problem('conflict', message)),
@@ -93,7 +93,7 @@ const RULES: readonly Rule[] = [
   rule(UpstreamReplyError, (cause) => new Problem('upstream_error', sentence(cause.message), { cause })),
   rule(BudgetExhaustedError, (cause) =>
     upstreamUnavailable(
-      'The request budget for the messaging service is used up. Retry later.',
+      'The limit of requests per second to the messaging service is used up. Retry later.',
       cause.retryAfterMs,
       cause,
     ),

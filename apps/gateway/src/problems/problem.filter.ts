@@ -34,7 +34,11 @@ export class ProblemFilter implements ExceptionFilter {
     const { code, cause } = problem;
     const details = { requestId: request.id, code, ...(cause === undefined ? {} : { err: cause }) };
     if (problem.code === 'internal') this.logger.error(details, 'request failed');
-    else this.logger.warn(details, 'request failed because a dependency was unavailable');
+    else
+      this.logger.warn(
+        details,
+        'a request failed because Redis, the blob store or the messaging service was unavailable',
+      );
   }
 }
 

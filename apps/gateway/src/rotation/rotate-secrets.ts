@@ -102,7 +102,7 @@ function printSummary(result: RotationResult, console: Console): boolean {
     const ids = [...new Set(failures.map(({ keyId }) => keyId))].join(', ');
     const keys = ids === '' ? '' : ` (encryption key id ${ids})`;
     console.out(
-      `${plural}: ${rotated} rotated, ${unchanged} already current, ${failures.length} could not be decrypted${keys}`,
+      `${plural}: ${rotated} rotated, ${unchanged} already encrypted with the current key, ${failures.length} could not be decrypted${keys}`,
     );
     for (const { subject, keyId } of failures)
       console.err(`${subject}: cannot decrypt the ${singular}; the id of its encryption key is ${keyId}`);

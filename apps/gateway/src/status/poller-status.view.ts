@@ -8,21 +8,25 @@ const unknownMs = (description: string): MethodDecorator & PropertyDecorator =>
 
 class DetectionDelayView {
   @unknownMs(
-    'Median time from a message’s timestamp to its event, in milliseconds. The difference between the clocks of upstream and Tidings is subtracted. Null if there was no message.',
+    'Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if no message was measured.',
   )
   p50Ms!: number | null;
 
   @unknownMs(
-    '95th percentile of the time from a message’s timestamp to its event, in milliseconds. `p50Ms` and `p95Ms` are accurate to 7.3 %.',
+    '95th percentile of the time from a message’s timestamp to its event, in milliseconds. The error of `p50Ms` and `p95Ms` is at most 7.3 %.',
   )
   p95Ms!: number | null;
 
-  @ApiProperty({ type: 'integer', description: 'Number of messages that were measured.' }) count!: number;
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of messages from which the detection delay was computed.',
+  })
+  count!: number;
 
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of measured messages without a usable timestamp. The delay of such a message is estimated from the time between two reads of its contact.',
+      'Number of the messages in `count` that have no usable timestamp. The detection delay of such a message is estimated from the time between two reads of its contact.',
   })
   estimated!: number;
 
@@ -33,33 +37,38 @@ class DetectionDelayView {
   })
   late!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Length of the measured period, in seconds.', example: 3600 })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Length of the period that the detection delay covers, in seconds.',
+    example: 3600,
+  })
   ofLastSeconds!: number;
 }
 
 class BudgetStatusView {
-  @perSecond('Request budget of the account.') requestsPerSecond!: number;
+  @perSecond('Maximum request rate of the account at the messaging service, as configured.')
+  requestsPerSecond!: number;
   @perSecond(
-    'Current limit of requests to upstream, which is lower than the budget for some time after upstream answered 429.',
+    'Current limit of requests to the messaging service. After a 429 response, the limit is lower than the configured maximum for some time.',
   )
   allowedPerSecond!: number;
 
-  @perSecond('Recent average of requests to upstream.') usedPerSecond!: number;
+  @perSecond('Recent average rate of requests to the messaging service.') usedPerSecond!: number;
   @perSecond(
-    'Part of the budget for polling: the part that sends and callers do not use, and at least a fifth.',
+    'Request rate available for polling: what sends and API callers leave unused, but at least a fifth of the limit.',
   )
   forPollsPerSecond!: number;
 }
 
 class BudgetForecastView {
-  @perSecond('Request budget of this forecast.') requestsPerSecond!: number;
+  @perSecond('Maximum request rate that this forecast assumes.') requestsPerSecond!: number;
   @unknownMs(
-    'Expected median detection delay with this budget, in milliseconds. Null if there are no contacts.',
+    'Expected median detection delay with this request rate, in milliseconds. Null if there are no contacts.',
   )
   p50Ms!: number | null;
 
   @unknownMs(
-    'Expected 95th percentile of the detection delay with this budget, in milliseconds. Null if there are no contacts.',
+    'Expected 95th percentile of the detection delay with this request rate, in milliseconds. Null if there are no contacts.',
   )
   p95Ms!: number | null;
 }
@@ -72,17 +81,23 @@ class DeepReadsView {
   waiting!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'Time for which the oldest of these reads has been due, in milliseconds.',
+    description: 'Longest time for which a read of older messages has been due, in milliseconds.',
   })
   lagMs!: number;
 }
 
 class VolatileFieldView implements VolatileField {
-  @ApiProperty({ enum: ['message', 'contact'], description: 'Object that has the field.' })
+  @ApiProperty({
+    enum: ['message', 'contact'],
+    description: 'Type of the object that has the field: message or contact.',
+  })
   of!: VolatileField['of'];
 
   @ApiProperty({ example: 'attachments' }) field!: string;
-  @ApiProperty({ type: 'integer', description: 'Number of contacts for which the field is muted.' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of contacts for which changes of the field emit no events.',
+  })
   contacts!: number;
 }
 
@@ -112,7 +127,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Minimum time to read every contact once within the budget, with one request per contact, in milliseconds. `POLL_SWEEP_INTERVAL_MS` must be much longer to be met.',
+      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A complete read can only keep to `POLL_SWEEP_INTERVAL_MS` if that interval is much longer.',
   })
   sweepMs!: number;
 
@@ -120,14 +135,15 @@ export class PollerStatusView {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'Time of the last complete read of the contact list, on upstream’s clock.',
+    description:
+      'Time of the last complete read of the contact list, according to the clock of the messaging service.',
   })
   listedAt!: string | null;
 
   @ApiProperty({
     type: ListFaultView,
     nullable: true,
-    description: 'Reason why the contact list cannot be read, or null if the list can be read.',
+    description: 'Reason and start of the problem if the contact list cannot be read, else null.',
   })
   listFault!: ListFaultView | null;
 
@@ -139,14 +155,15 @@ export class PollerStatusView {
 
   @ApiProperty({
     type: 'integer',
-    description: 'Number of messages that were skipped because upstream fails for every page with them.',
+    description:
+      'Number of messages that were skipped, because the messaging service returns an error for every page that contains them.',
   })
   skipped!: number;
 
   @ApiProperty({
     type: [VolatileFieldView],
     description:
-      'Fields that change at nearly every read, at most 20. Tidings emits no events for their changes until they become stable.',
+      'Fields that change at nearly every read, at most 20. Tidings emits no events for changes of these fields until the fields become stable.',
   })
   volatileFields!: VolatileFieldView[];
 
@@ -155,24 +172,24 @@ export class PollerStatusView {
   @ApiProperty({ type: DetectionDelayView, description: 'Delay between new messages and their events.' })
   detectionDelay!: DetectionDelayView;
 
-  @ApiProperty({ type: BudgetStatusView, description: 'Use of the request budget for upstream.' })
+  @ApiProperty({ type: BudgetStatusView, description: 'Limit and use of requests to the messaging service.' })
   budget!: BudgetStatusView;
 
   @ApiProperty({
     type: [BudgetForecastView],
     description:
-      'Expected detection delay with half the current budget, with the current budget and with twice the current budget. The forecast assumes that contacts stay as active as now. The forecast does not include upstream’s response time.',
+      'Expected detection delay with half, once and twice the current maximum request rate. The forecast assumes that contacts stay as active as now. The forecast does not include the response time of the messaging service.',
   })
   forecast!: BudgetForecastView[];
 
-  @unknownMs('`POLL_MIN_INTERVAL_MS` of the workers. Null if no worker has polled yet.')
+  @unknownMs('Value of `POLL_MIN_INTERVAL_MS` at the workers. Null if no worker has polled yet.')
   minIntervalMs!: number | null;
 
-  @unknownMs('`POLL_MAX_INTERVAL_MS` of the workers. Null if no worker has polled yet.')
+  @unknownMs('Value of `POLL_MAX_INTERVAL_MS` at the workers. Null if no worker has polled yet.')
   maxIntervalMs!: number | null;
 
   @unknownMs(
-    'Longest interval between two reads of a contact with the current budget, in milliseconds. If `longestIntervalMs` is longer than `maxIntervalMs`, the budget is too small for `POLL_MAX_INTERVAL_MS`.',
+    'Longest interval between two reads of a contact with the current maximum request rate, in milliseconds. If `longestIntervalMs` is longer than `maxIntervalMs`, the request rate is too low for `POLL_MAX_INTERVAL_MS`.',
   )
   longestIntervalMs!: number | null;
 }

@@ -15,7 +15,10 @@ class LanesView {
   count!: number;
   @ApiProperty({ type: 'integer', description: 'Number of recipients with relay work that is due now.' })
   due!: number;
-  @ApiProperty({ type: 'integer', description: 'Maximum number of waiting sends of one recipient.' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of waiting sends of the recipient with the most waiting sends.',
+  })
   deepest!: number;
 }
 
@@ -23,7 +26,7 @@ class SendsStatusView implements SendsOverview {
   @ApiProperty({
     type: 'object',
     properties: Object.fromEntries(SEND_STATUSES.map((status) => [status, { type: 'integer' }])),
-    description: 'Number of kept sends by status.',
+    description: 'Number of stored sends by status.',
   })
   counts!: SendsOverview['counts'];
 
@@ -51,11 +54,14 @@ class EndpointCountsView {
 class DeliveriesStatusView implements DeliveriesOverview {
   @ApiProperty({
     type: DeliveryCountsView,
-    description: 'Number of kept deliveries by status. `failed` includes missed deliveries.',
+    description: 'Number of stored deliveries by status. `failed` includes missed deliveries.',
   })
   counts!: DeliveriesOverview['counts'];
 
-  @ApiProperty({ type: EndpointCountsView, description: 'Number of webhooks.' })
+  @ApiProperty({
+    type: EndpointCountsView,
+    description: 'Number of webhooks: all, disabled, and with a delivery that is due.',
+  })
   endpoints!: DeliveriesOverview['endpoints'];
 
   @ApiProperty({
@@ -77,7 +83,8 @@ export class StatusView {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'Start of this installation: the time when its first event log was created in this Redis.',
+    description:
+      'Time when Tidings was first started with this Redis, that is, when its first event log was created.',
   })
   installedAt!: string | null;
 

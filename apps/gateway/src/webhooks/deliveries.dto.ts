@@ -74,7 +74,7 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
   @ApiProperty({ type: 'string', nullable: true }) contactId!: string | null;
   @ApiProperty({
     enum: STATUSES,
-    description: '`missed` means that the event was no longer kept when its turn came.',
+    description: '`missed` means that the event was deleted from the event log before it could be delivered.',
   })
   status!: DeliveryStatus;
   @ApiProperty({

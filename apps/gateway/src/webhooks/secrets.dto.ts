@@ -8,7 +8,7 @@ export class RotateSecretDto {
   @ApiProperty({
     default: 86_400,
     description:
-      'Time for which the previous signing secrets stay valid, in seconds. With 0, the previous signing secrets end immediately.',
+      'Time for which the previous signing secrets stay valid, in seconds. With 0, the previous signing secrets become invalid immediately.',
   })
   @Optional()
   @WholeNumber(0, MAX_OVERLAP_SECONDS)
@@ -22,7 +22,7 @@ export class SecretView {
 export class RotationView extends SecretView implements Rotation {
   @ApiProperty({
     format: 'date-time',
-    description: 'Time by which all previous signing secrets have ended.',
+    description: 'Time after which no previous signing secret is valid.',
   })
   previousExpireAt!: string;
 }

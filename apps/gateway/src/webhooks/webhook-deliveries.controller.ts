@@ -48,7 +48,7 @@ export class WebhookDeliveriesController {
     operationId: 'replayWebhook',
     summary: 'Deliver past events again, or for the first time',
     description:
-      'Only events that are still kept can be replayed. One request covers at most 50,000 events; use several requests ' +
+      'Only events that Tidings still stores can be replayed. One request covers at most 50,000 events; use several requests ' +
       'for more. It is safe to repeat an interrupted replay: pending deliveries stay pending.',
   })
   @ApiAcceptedResponse({ type: ReplayReply })

@@ -164,7 +164,7 @@ export class ChangeWebhookDto {
 
   @ApiProperty({
     description:
-      'With true, events are delivered from now on, and missed events can be replayed. With false, pending deliveries end as `missed`.',
+      'If set to true, new events are delivered again, and missed events can be replayed. If set to false, pending deliveries are ended with the status `missed`.',
   })
   @Optional()
   @Flag()

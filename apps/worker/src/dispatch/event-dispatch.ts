@@ -74,7 +74,10 @@ export class EventDispatch implements AccountFollower {
         await this.readOnce(account, consumer, lease, follower, signal);
       } catch (error) {
         if (isAborted(signal)) break;
-        this.logger.error({ account, err: error }, 'could not dispatch events; retrying');
+        this.logger.error(
+          { account, err: error },
+          'could not create the webhook deliveries of new events; retrying',
+        );
         await pause(RETRY_DELAY_MS, signal);
       }
     }
@@ -86,7 +89,7 @@ export class EventDispatch implements AccountFollower {
     const restarted = (position: string): void => {
       this.logger.warn(
         { account, position },
-        'the consumer group was lost; events after this position are read again',
+        'the Redis consumer group of the event log was lost; events after this position are read again',
       );
     };
     return new RedisEventConsumer(this.redis, this.prefix, account, token, LEASE_MS, restarted);
@@ -128,7 +131,7 @@ export class EventDispatch implements AccountFollower {
     } catch (error) {
       this.logger.warn(
         { account, err: error },
-        'could not release the reader lease of an event log; the lease will expire',
+        'could not release the lease for reading an event log; other workers wait until the lease expires',
       );
     }
   }

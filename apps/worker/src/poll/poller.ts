@@ -127,7 +127,10 @@ export class Poller {
       return await this.claimUntilIdle(account, loop);
     } catch (error) {
       if (!(error instanceof AccountNotFoundError))
-        this.parts.logger.warn({ account, err: error }, 'could not claim a contact; the next hint retries');
+        this.parts.logger.warn(
+          { account, err: error },
+          'could not select a contact to poll; the next wake-up job of the account retries',
+        );
       return undefined;
     }
   }
@@ -211,7 +214,7 @@ export class Poller {
         // The lease of the claim will expire.
         this.parts.logger.warn(
           { account, contactId: claimed.contactId, err: error },
-          'could not store the end of a poll',
+          'could not store that a poll ended; the contact is polled again when its lease expires',
         );
       }
       return {};
@@ -251,8 +254,12 @@ export class Poller {
       if (error instanceof BudgetExhaustedError) return 'aborted';
       const { logger } = this.parts;
       if (error instanceof UpstreamError)
-        logger.warn({ account, contactId, reason: logMessageOf(error) }, 'a poll failed');
-      else logger.error({ account, contactId, err: error }, 'a poll failed with an unexpected error');
+        logger.warn({ account, contactId, reason: logMessageOf(error) }, 'could not poll a contact');
+      else
+        logger.error(
+          { account, contactId, err: error },
+          'an unexpected error occurred while a contact was polled',
+        );
       return isAboutAccount(error) ? 'postponed' : 'failed';
     }
   }

@@ -87,7 +87,10 @@ export class RunningReads {
       for (const { claim, ending } of reads) if (lost.has(claim)) ending.abort();
     } catch (error) {
       // An expired lease costs one repeated read: commits are fenced.
-      this.logger.warn({ account, err: error }, 'could not renew the leases of running polls');
+      this.logger.warn(
+        { account, err: error },
+        'could not renew the leases of running polls; other workers may start the same polls',
+      );
     } finally {
       this.renewing.delete(account);
     }

@@ -53,7 +53,11 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
     const { account, lane } = data;
     if (this.slots.offer(account, lane, () => this.run(account, lane))) return;
     if (this.slots.isClosed) await this.role.jobs.wake(account, [lane]);
-    else this.role.logger.debug({ account }, 'dropped the hint for a lane; the next round repeats the hint');
+    else
+      this.role.logger.debug(
+        { account },
+        'too many recipients already wait to be served: dropped a wake-up job for a recipient with due sends; a periodic task adds the job again',
+      );
   }
 
   private async run(account: string, lane: string): Promise<void> {
@@ -62,7 +66,10 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
       if (!(await this.role.lanes.run(account, lane))) this.role.sendSchedule.look();
     } catch (error) {
       if (error instanceof AccountNotFoundError) return;
-      this.role.logger.error({ account, err: error }, 'a lane failed; the next round continues it');
+      this.role.logger.error(
+        { account, err: error },
+        'could not relay the sends of a recipient; a periodic task retries',
+      );
     }
   }
 }

@@ -77,7 +77,11 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
       return tasks.length > 0 ? 0 : nextInMs;
     } catch (error) {
       // Log an outage once.
-      if (!this.failed) this.logger.warn({ err: error }, 'could not read the schedule of sends; retrying');
+      if (!this.failed)
+        this.logger.warn(
+          { err: error },
+          'could not read from Redis when the next scheduled send is due; retrying',
+        );
       this.failed = true;
       return Infinity;
     }
@@ -89,7 +93,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       next = await this.rounds.promote(account);
     } catch (error) {
-      this.logger.warn({ account, err: error }, 'could not queue scheduled sends; retrying');
+      this.logger.warn({ account, err: error }, 'could not queue scheduled sends that are due; retrying');
       next = RETRY_DELAY_MS;
     }
     try {
@@ -97,7 +101,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
     } catch (error) {
       this.logger.debug(
         { account, err: error },
-        'could not store the next due time; the schedule is checked again when the lease expires',
+        'could not store when the next scheduled send of an account is due; the account is checked again when its lease expires',
       );
     }
   }

@@ -105,7 +105,7 @@ export class AccountRemoval {
         const files = await this.removeFiles(account);
         if (signal.aborted) return;
         if (keys + files > 0)
-          this.logger.info({ account: id, keys, files }, 'removed data of a removed account');
+          this.logger.info({ account: id, keys, files }, 'removed some data of a removed account');
         else if (!allWorkHasEnded) this.notBefore.set(id, performance.now() + this.againMs);
         else if (await isOurs()) await this.forget(account);
       },
@@ -119,7 +119,10 @@ export class AccountRemoval {
   private async forget(account: RemovedAccount): Promise<void> {
     await this.accounts.forgetRemoval(account);
     this.notBefore.delete(account.id);
-    this.logger.info({ account: account.id }, 'removed all data of a removed account; its id is free');
+    this.logger.info(
+      { account: account.id },
+      'removed all data of a removed account; the account id can be used again',
+    );
   }
 
   private async isRemoved({ id, removedAt }: RemovedAccount): Promise<boolean> {

@@ -106,8 +106,15 @@ export class ContactListPoll {
     const { store, logger } = this.volatile;
     await store.storeContactVolatility(account, volatility, contacts);
     if (muted.length > 0)
-      logger.info({ account, fields: muted }, 'contact fields are muted: they differ at nearly every read');
-    if (unmuted.length > 0) logger.info({ account, fields: unmuted }, 'contact fields are no longer muted');
+      logger.info(
+        { account, fields: muted },
+        'contact fields are muted, because their values differ at nearly every read: changes of these fields emit no events',
+      );
+    if (unmuted.length > 0)
+      logger.info(
+        { account, fields: unmuted },
+        'contact fields are no longer muted: changes of these fields emit events again',
+      );
   }
 
   /** Commits the list. Returns false if another list was committed meanwhile. */
@@ -138,7 +145,7 @@ export class ContactListPoll {
     if (isOtherService && known.services.get(upstream) === undefined)
       this.volatile?.logger.warn(
         { account, contacts: list.reader.count },
-        'the new upstream address shows other contacts: it is taken for another service, and sends that were accepted for the former one are held',
+        'the new upstream address shows other contacts, so it probably belongs to another messaging service; sends that were accepted for the previous address are not relayed',
       );
     return this.store.commitContacts(account, {
       version: known.version,

@@ -112,7 +112,10 @@ export class PollCommitter {
     const suspicion = suspected > 0 ? suspicionOf(contactId, state, suspected) : undefined;
     if (suspicion !== undefined) events.push(suspicion);
     if (unreadable.added > 0) {
-      this.logger.warn({ account, contactId, count: unreadable.added }, 'unreadable messages are skipped');
+      this.logger.warn(
+        { account, contactId, count: unreadable.added },
+        'skipped messages that cannot be parsed',
+      );
     }
     const memory = nextPollMemory({
       state,
@@ -175,11 +178,14 @@ export class PollCommitter {
     if (muted.length > 0) {
       this.logger.info(
         { account, contactId, fields: muted },
-        'message fields are muted: they differ at nearly every read',
+        'message fields are muted, because their values differ at nearly every read: changes of these fields emit no events',
       );
     }
     if (unmuted.length > 0) {
-      this.logger.info({ account, contactId, fields: unmuted }, 'message fields are no longer muted');
+      this.logger.info(
+        { account, contactId, fields: unmuted },
+        'message fields are no longer muted: changes of these fields emit events again',
+      );
     }
     await this.volatile?.countMessageFields(account, { muted, unmuted });
   }

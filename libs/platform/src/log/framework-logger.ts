@@ -23,7 +23,7 @@ export class FrameworkLogger {
 
   error(words: unknown, ...rest: unknown[]): void {
     if (words instanceof Error)
-      this.logger.error({ ...contextOf(rest), err: words }, 'the web framework reported an error');
+      this.logger.error({ ...contextOf(rest), err: words }, 'NestJS reported an error');
     else this.logger.error(contextOf(rest), String(words));
   }
 

@@ -111,7 +111,7 @@ class ProcessRun {
     if (this.ending) return;
     this.ending = true;
     this.aborter.abort(reason);
-    this.log?.info({ reason }, 'stopping');
+    this.log?.info({ reason }, 'the process is stopping');
     if (this.running !== undefined) void this.stop(this.running);
   }
 
@@ -128,7 +128,7 @@ class ProcessRun {
     } finally {
       clearTimeout(giveUp);
     }
-    this.log?.info({}, 'stopped');
+    this.log?.info({}, 'the process has stopped');
     this.handle.exit(0);
   }
 

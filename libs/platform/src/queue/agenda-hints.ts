@@ -52,7 +52,7 @@ export class AgendaHints {
       } catch (error) {
         // Log only the first failure of an outage.
         if (!this.failed)
-          this.logger.warn({ err: error }, 'could not write due times to Redis; the write is retried');
+          this.logger.warn({ err: error }, 'could not store in Redis when accounts have work due; retrying');
         this.failed = true;
         for (const task of tasks) this.keep(task);
         // The timer must not keep the process alive.

@@ -35,7 +35,7 @@ export class RedisHeartbeat {
   start(): void {
     const once = (): void => {
       this.beat().catch((error: unknown) => {
-        this.logger.warn({ err: error }, 'the heartbeat could not be written');
+        this.logger.warn({ err: error }, 'could not write the heartbeat of this process to Redis');
       });
     };
     once();
@@ -50,7 +50,7 @@ export class RedisHeartbeat {
       await this.redis.zrem(this.key, this.member);
     } catch (error) {
       // Redis has just gone away. The others soon see that this heartbeat has expired.
-      this.logger.debug({ err: error }, 'the end of the heartbeat could not be written');
+      this.logger.debug({ err: error }, 'could not remove the heartbeat of this process from Redis');
     }
   }
 

@@ -19,7 +19,7 @@ export class BullmqRelayJobs implements RelayJobs {
       // No send is lost: Redis records which lanes are due, and the next reconcile task wakes them.
       this.logger.warn(
         { account, err: error },
-        'lanes could not be woken; the next reconcile round will wake them',
+        'could not queue wake-up jobs for recipients with due sends; a periodic task adds the jobs later',
       );
     }
   }

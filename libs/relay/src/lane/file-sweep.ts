@@ -38,7 +38,7 @@ export class FileSweep {
       if (this.clock.now() - storedAt < MIN_ORPHAN_AGE_MS) continue;
       if (await this.isNeeded(account, id)) continue;
       await this.blobs.remove(id);
-      this.logger.info({ account, blobId: id }, 'removed a file that no send needs');
+      this.logger.info({ account, blobId: id }, 'removed an uploaded file that no send needs');
     }
   }
 

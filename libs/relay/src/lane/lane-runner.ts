@@ -112,7 +112,7 @@ export class LaneRunner {
     this.loggedRestarts.set(account, since);
     this.logger.warn(
       { account, since: new Date(since).toISOString() },
-      'Redis restarted or failed over and may have lost its last writes; unfinished sends are searched for before their POST',
+      'Redis restarted or failed over and may have lost its last writes; before unfinished sends are posted, their messages are searched for',
     );
   }
 
@@ -172,14 +172,14 @@ export class LaneRunner {
       case 'recheck':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'the send may have been posted already; searching for it before the POST',
+          'the send may have been posted already; searching for its message before another POST',
         );
         await this.store.apply(account, record, this.search.recheck(head));
         return 0;
       case 'recover':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'the process of a POST ended; searching for the send',
+          'the process that posted a send ended; searching for the message of the send',
         );
         await this.store.apply(
           account,

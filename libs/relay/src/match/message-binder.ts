@@ -136,7 +136,7 @@ export class MessageBinder {
       bound.set(message.id, { sendId: record.order.id, ...(duplicate ? { duplicate } : {}) });
       this.logger.info(
         { account, sendId: record.order.id, messageId: message.id },
-        'send bound to its message',
+        'recorded which message belongs to a send',
       );
     }
     return false;
@@ -155,7 +155,7 @@ export class MessageBinder {
         return false;
       this.logger.warn(
         { account, sendId: record.order.id },
-        'several identical messages match the send; its status is now unknown',
+        'several identical messages match a send; the status of the send is now unknown',
       );
     }
     return true;

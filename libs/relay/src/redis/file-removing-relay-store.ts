@@ -38,7 +38,7 @@ export class FileRemovingRelayStore extends RedisRelayStore {
       const { id: sendId, file } = order;
       this.logger.warn(
         { account, sendId, blobId: file.blobId, err: error },
-        'the file of a send could not be removed; the sweep will remove it',
+        'could not remove the uploaded file of a finished send; a periodic task removes the file later',
       );
     }
   }

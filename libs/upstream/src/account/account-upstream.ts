@@ -199,7 +199,8 @@ export class AccountUpstream {
         return;
       }
     }
-    if (await this.health.recordRecovery(account, outage)) this.logger.info({ account }, 'upstream is back');
+    if (await this.health.recordRecovery(account, outage))
+      this.logger.info({ account }, 'upstream is available again');
   }
 
   /**
@@ -309,7 +310,10 @@ export class AccountUpstream {
     const reason = logMessageOf(cause);
     await this.recordQuietly(account, async () => {
       if (await this.health.recordOutage(account, kind, reason))
-        this.logger.warn({ account, kind, reason }, 'upstream is down; requests are held');
+        this.logger.warn(
+          { account, kind, reason },
+          'upstream is unavailable for an account; no requests are sent until a test request succeeds',
+        );
     });
   }
 
@@ -320,7 +324,7 @@ export class AccountUpstream {
     try {
       await write();
     } catch (error) {
-      this.logger.warn({ account, err: error }, 'the health of upstream could not be recorded');
+      this.logger.warn({ account, err: error }, 'could not store in Redis whether upstream is available');
     }
   }
 

@@ -115,7 +115,7 @@ export class DeliveryWorker {
     if (await this.waitUntilIdle(deadlineMs)) return;
     for (const stop of this.attempts.keys()) stop.abort();
     if (await this.waitUntilIdle(ABORT_GRACE_MS)) return;
-    this.logger.warn({ attempts: this.attempts.size }, 'delivery.left_to_leases');
+    this.logger.warn({ attempts: this.attempts.size }, 'deliveries.unfinished_at_shutdown');
   }
 
   private async claimWhileRequested(
@@ -206,7 +206,10 @@ export class DeliveryWorker {
       if (more) await this.work(account, endpoint.id);
     } catch (error) {
       const { id: deliveryId, endpointId, eventId } = delivery;
-      this.logger.error({ account, endpointId, eventId, deliveryId, err: error }, 'delivery.left_to_lease');
+      this.logger.error(
+        { account, endpointId, eventId, deliveryId, err: error },
+        'delivery.error_retry_after_lease',
+      );
     }
   }
 
@@ -290,7 +293,7 @@ export class DeliveryWorker {
       await this.jobs.wake(account, [endpointId], delayMs);
     } catch (error) {
       // No delivery is lost: Redis records when a delivery is due, and the next call of `reconcile` wakes a worker.
-      this.logger.warn({ account, endpointId, err: error }, 'delivery.hint_lost');
+      this.logger.warn({ account, endpointId, err: error }, 'delivery.wake_up_failed');
     }
   }
 

@@ -14,6 +14,6 @@ export async function wakeEndpointOrLog(
   try {
     await jobs.wake(account, [endpointId]);
   } catch (error) {
-    logger.warn({ account, endpointId, err: error }, 'delivery.hint_lost');
+    logger.warn({ account, endpointId, err: error }, 'delivery.wake_up_failed');
   }
 }

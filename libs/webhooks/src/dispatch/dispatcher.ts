@@ -40,7 +40,7 @@ export class Dispatcher {
       );
     } catch (error) {
       // The deliveries are stored and due. A periodic task wakes workers for them later.
-      this.logger.warn({ account, err: error }, 'delivery.hint_lost');
+      this.logger.warn({ account, err: error }, 'delivery.wake_up_failed');
     }
   }
 }

@@ -60,6 +60,6 @@ end
 
 -- Ends a delivery as missed, because the log no longer contains its event.
 local function miss(endpoint, id)
-  finish(endpoint, id, 'failed', 'The event was no longer kept when its turn came.')
+  finish(endpoint, id, 'failed', 'The event was deleted from the event log before it could be delivered.')
   redis.call('HSET', delivery(id), 'missed', 1, 'lost', 1)
 end
