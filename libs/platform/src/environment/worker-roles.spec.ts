@@ -7,7 +7,7 @@ describe('the roles that no worker runs', () => {
     [[withRoles('a', ['relay', 'poll', 'dispatch'])], []],
     [[withRoles('a', ['relay']), withRoles('b', ['poll'])], ['dispatch']],
     [[withRoles('a', ['poll']), 'one of an earlier build'], []],
-  ])('of %j are %j', (workers, roles) => {
+  ])('are, if the heartbeats of the running workers are %j: %j', (workers, roles) => {
     expect(missingRoles(workers)).toEqual(roles);
   });
 });
