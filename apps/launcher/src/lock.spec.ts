@@ -39,7 +39,7 @@ describe('a lock', () => {
   it.each([
     ['no longer exists', { pid: 2 ** 30, started: 'x', token: 'x' }],
     ['had the same id before a reboot', { pid: process.pid, started: 'another-boot/1', token: 'x' }],
-  ])('is taken over from a process that %s', async (_, former) => {
+  ])('can be acquired if the lock file names a process that %s', async (_, former) => {
     await writeFile(path, JSON.stringify(former));
     expect(holderOf(path)).toBeUndefined();
     const lock = takeFreeLock();
@@ -48,12 +48,12 @@ describe('a lock', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('is taken if the lock file is invalid', async () => {
+  it('can be acquired if the lock file is not valid JSON', async () => {
     await writeFile(path, '{"pid":');
     takeFreeLock().release();
   });
 
-  it('is not released by a process that has lost the lock', async () => {
+  it('is not released by a former holder after another process has acquired the lock', async () => {
     const lock = takeFreeLock();
     const newHolder = { pid: process.pid, started: '', token: 'another' };
     await writeFile(path, JSON.stringify(newHolder));

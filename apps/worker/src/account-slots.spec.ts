@@ -31,7 +31,7 @@ const jobsWith = (slots: number, maxPerAccount: number, maxWaiting = 100): Contr
   new ControlledJobs(new AccountSlots({ slots, maxPerAccount, maxWaiting }));
 
 describe('the concurrency slots of a worker', () => {
-  it('are limited for each account, whose waiting jobs start in order as its slots become free', async () => {
+  it('are limited per account: further jobs of the account wait and start in order when its jobs end', async () => {
     const all = jobsWith(10, 2);
     for (const subject of ['1', '2', '3', '4']) all.offer('a', subject);
     all.offer('b', '1');
@@ -41,7 +41,7 @@ describe('the concurrency slots of a worker', () => {
     expect(all.begun).toEqual(['a 1', 'a 2', 'b 1', 'a 3', 'a 4']);
   });
 
-  it('remain available to another account while any number of accounts hang', () => {
+  it('always leave room for a job of another account, however many accounts have jobs that never end', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 64 }), (hogs, perAccount) => {
         const all = jobsWith(64, perAccount);
@@ -54,7 +54,7 @@ describe('the concurrency slots of a worker', () => {
     );
   });
 
-  it('go first to the account with the fewest running jobs when they become free', async () => {
+  it('are given, when they become free, to the waiting account with the fewest running jobs', async () => {
     const all = jobsWith(4, 4);
     for (const subject of ['1', '2', '3']) all.offer('a', subject);
     for (const account of ['b', 'c', 'd']) all.offer(account, '1');
@@ -63,7 +63,7 @@ describe('the concurrency slots of a worker', () => {
     expect(all.begun.slice(4)).toEqual(['d 1']);
   });
 
-  it('let one of several equal jobs wait, and one more while an equal job is running', async () => {
+  it('are not used for duplicates: while a job runs, any number of requests for the same job cause one more run', async () => {
     const all = jobsWith(10, 1);
     all.offer('a', '1');
     for (let i = 0; i < 5; i += 1) all.offer('a', '1');
@@ -72,13 +72,13 @@ describe('the concurrency slots of a worker', () => {
     expect(all.begun).toEqual(['a 1', 'a 1']);
   });
 
-  it('let a limited number of jobs per account wait, and reject further jobs', () => {
+  it('reject a job if too many jobs of the same account are waiting, and still accept jobs of other accounts', () => {
     const all = jobsWith(10, 1, 2);
     expect(['1', '2', '3', '4'].map((subject) => all.offer('a', subject))).toEqual([true, true, true, false]);
     expect(all.offer('b', '1')).toBe(true);
   });
 
-  it('start no job after they are closed, and return the waiting jobs', async () => {
+  it('start no job after they are closed; closing them returns the list of jobs that were still waiting', async () => {
     const all = jobsWith(10, 1);
     for (const subject of ['1', '2', '3']) all.offer('a', subject);
     expect(all.slots.close()).toEqual([

@@ -46,7 +46,7 @@ async function untilTwoStampReads(): Promise<void> {
   await eventually('the revision was read twice', () => revisionReads >= before + 2);
 }
 
-it('reports each existing account once, then each added and each removed account once', async () => {
+it('the watch for account changes reports each existing account once, then each added and each removed account once', async () => {
   await untilTwoStampReads();
   expect(notifications).toEqual(['default exists', 'a exists']);
   [accounts, revision] = [['default', 'b'], '1'];
@@ -54,7 +54,7 @@ it('reports each existing account once, then each added and each removed account
   expect(notifications.slice(2)).toEqual(['a removed', 'b added']);
 });
 
-it('does not report accounts as removed when the account list cannot be read', async () => {
+it('the watch for account changes does not report accounts as removed when the account list cannot be read', async () => {
   await untilTwoStampReads();
   accounts = new Error('away');
   await untilTwoStampReads();
@@ -63,21 +63,21 @@ it('does not report accounts as removed when the account list cannot be read', a
   expect(notifications).toEqual(['default exists', 'a exists']);
 });
 
-it('reports the known accounts to a follower that subscribes later', async () => {
+it('the watch for account changes reports all known accounts to a listener that subscribes later', async () => {
   await untilTwoStampReads();
   const later: string[] = [];
   watch.follow({ added: (id) => void later.push(id) });
   expect(later).toEqual(['default', 'a']);
 });
 
-it('reports an account as changed when its settings change', async () => {
+it('the watch for account changes reports an account as changed when its settings change', async () => {
   await untilTwoStampReads();
   [accountFields, revision] = [{ polling: true }, '1'];
   await untilTwoStampReads();
   expect(notifications.slice(2)).toEqual(['default changed', 'a changed']);
 });
 
-it('reads the account list only when the revision changes, and at every 60th check', async () => {
+it('the watch for account changes reads the account list only if its revision number has changed, and at every 60th check', async () => {
   await eventually('the revision was read many times', () => revisionReads > 20);
   expect(listReads).toBe(1);
   // The revision does not show changes that an earlier build made.

@@ -31,7 +31,7 @@ function scheduleOf({ run, survey = () => Promise.resolve({}), logLines = [] }: 
   return { schedule, agenda, due };
 }
 
-it('runs the due rounds of each account, and no round that is not due', async () => {
+it('the scheduler of periodic work runs the due work of each account, and nothing that is not due', async () => {
   const ran: string[] = [];
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(void ran.push(id)) });
   await due('a', 'b');
@@ -41,7 +41,7 @@ it('runs the due rounds of each account, and no round that is not due', async ()
   expect(ran).toEqual(['a', 'b']);
 });
 
-it('schedules a round again for the time that the round returns', async () => {
+it('the scheduler of periodic work runs the work of an account again at the time that its last run returned', async () => {
   const times: Record<string, AgendaTime | undefined> = { a: 700, b: { everyMs: 60_000 } };
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(times[id]) });
   await due('a', 'b', 'c');
@@ -49,7 +49,7 @@ it('schedules a round again for the time that the round returns', async () => {
   expect(agenda.times()).toEqual({ 'look a': 700, 'look b': { everyMs: 60_000 } });
 });
 
-it('runs the rounds of other accounts while the round of one account hangs', async () => {
+it('the scheduler of periodic work runs the work of other accounts while the work of one account hangs', async () => {
   const ran: string[] = [];
   const { schedule, due } = scheduleOf({
     run: (id) => {
@@ -64,7 +64,7 @@ it('runs the rounds of other accounts while the round of one account hangs', asy
   expect(ran).toEqual(['hangs', 'a', 'b', 'a', 'b']);
 });
 
-it('logs and reschedules a failed round, but not the round of a removed account', async () => {
+it('the scheduler of periodic work logs and retries failed work, but not the work of a removed account', async () => {
   const logLines: string[] = [];
   const { schedule, agenda, due } = scheduleOf({
     logLines,
@@ -81,14 +81,14 @@ it('logs and reschedules a failed round, but not the round of a removed account'
   ]);
 });
 
-it('drops a task of another build whose round name is unknown', async () => {
+it('the scheduler of periodic work drops a task with an unknown name that another build stored', async () => {
   const { schedule, agenda } = scheduleOf({ run: () => Promise.resolve(undefined) });
   await agenda.schedule([{ account: 'a', round: 'of a later build', time: 0 }]);
   await schedule.run();
   expect(agenda.times()).toEqual({});
 });
 
-it('surveys each existing account soon after the start and schedules the due rounds', async () => {
+it('the scheduler of periodic work checks soon after its start what each existing account needs, and schedules that work', async () => {
   const { schedule, agenda } = scheduleOf({
     run: () => Promise.resolve(undefined),
     survey: (account) => Promise.resolve({ look: account === 'busy' ? 300 : undefined }),
@@ -104,7 +104,7 @@ it('surveys each existing account soon after the start and schedules the due rou
   expect(agenda.times()).toEqual({ 'look busy': 300, 'survey busy': nextSurvey, 'survey idle': nextSurvey });
 });
 
-it('surveys an added or changed account at once, and removes the tasks of a removed account', async () => {
+it('the scheduler of periodic work checks an added or changed account at once, and deletes the tasks of a removed account', async () => {
   const { schedule, agenda, due } = scheduleOf({ run: () => Promise.resolve(undefined) });
   schedule.added('a', true);
   schedule.changed('b');
@@ -115,7 +115,7 @@ it('surveys an added or changed account at once, and removes the tasks of a remo
   expect(agenda.times()).toEqual({ 'survey b': 0 });
 });
 
-it('stops after the running rounds have ended, and starts no round after that', async () => {
+it('the scheduler of periodic work, while it stops, waits for running work to end and starts no other work', async () => {
   let end = (): void => undefined;
   let ran = 0;
   const { schedule, due } = scheduleOf({
@@ -139,7 +139,7 @@ it('stops after the running rounds have ended, and starts no round after that', 
   await stop;
 });
 
-it('returns tasks without a slot to the agenda at once when it stops', async () => {
+it('the scheduler of periodic work, while it stops, puts back due tasks that it could not start, for other workers', async () => {
   let end = (): void => undefined;
   const held = new Promise<undefined>((resolve) => {
     end = () => {
@@ -169,7 +169,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('frees a full Redis from a timer, because ticks and the agenda do not work there', async () => {
+it('the scheduler of periodic work frees memory by its own timer while Redis is full, because jobs in Redis do not run then', async () => {
   jest.useFakeTimers();
   const queue = { ...QUEUE, getJobScheduler: () => Promise.reject(new Error('OOM')) };
   const agenda = new MemoryAgenda();

@@ -37,7 +37,7 @@ it('a gateway and a worker each detect whether they share one blob store', async
   expect(lines.at(-1)).toContain('shared again');
 });
 
-it('a process that ends removes its mark and is not reported as missing', async () => {
+it('a process that ends removes its marker file from the blob store and is not reported as using another store', async () => {
   const worker = peer('worker', 'a', () => Promise.resolve([]));
   await worker.check();
   expect(await marksIn('a')).toEqual(['worker']);
@@ -49,7 +49,7 @@ it('a process that ends removes its mark and is not reported as missing', async 
   expect(gateway.unseenPeers).toBe(0);
 });
 
-it('the last result stays while the list of living processes is not available', async () => {
+it('the last result of the check for a shared blob store stays while the list of running processes is not available', async () => {
   let isRedisDown = false;
   const others = (): Promise<string[]> =>
     isRedisDown ? Promise.reject(new Error('Redis is unavailable')) : Promise.resolve(['worker']);
@@ -60,7 +60,7 @@ it('the last result stays while the list of living processes is not available', 
   expect(gateway.unseenPeers).toBe(1);
 });
 
-it('no process is reported as missing if there are more marks than one listing shows', async () => {
+it('no process is reported as using another blob store if the store has too many marker files for one listing', async () => {
   const store = storeIn('a');
   for (let n = 0; n < 1_000; n += 1) await store.mark(`killed-${n}`);
   const gateway = peer('gateway', 'a', () => Promise.resolve(['worker']));
@@ -68,7 +68,7 @@ it('no process is reported as missing if there are more marks than one listing s
   expect(gateway.unseenPeers).toBe(0);
 });
 
-it('only marks that were not renewed for long are removed', async () => {
+it('the check for a shared blob store deletes only marker files that were not renewed for over an hour', async () => {
   const store = storeIn('a');
   await store.mark('killed');
   await store.mark('alive');

@@ -53,7 +53,7 @@ describe('the rate limit of an API key', () => {
     expect(again).toBeLessThanOrEqual(60);
   });
 
-  it('is separate for each API key', async () => {
+  it('does not affect requests with other API keys', async () => {
     await statuses(LIMIT + 1, () => one.fetch('/v1/sends'));
     expect((await one.fetch('/v1/sends')).status).toBe(429);
     expect((await one.fetch('/v1/sends', { key: OTHER_KEY })).status).toBe(200);
@@ -107,7 +107,7 @@ describe('the rate limit of an API key', () => {
   });
 
   it.each(['SIGSTOP', 'SIGKILL'] as const)(
-    'does not delay a caller by two timeouts while Redis is unavailable (%s)',
+    'does not delay the 503 response by more than two seconds while Redis is unavailable after %s',
     async (signal) => {
       redis.server.kill(signal);
       try {

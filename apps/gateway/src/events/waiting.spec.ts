@@ -56,8 +56,8 @@ async function subscriptions(gateway: TestGateway): Promise<number> {
 const median = (times: readonly number[]): number =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
 
-describe('A waiting caller', () => {
-  it('gets an event when it is recorded, not only at the next recheck', async () => {
+describe('A caller that waits for events in a long poll or a stream', () => {
+  it('gets an event as soon as the event is recorded, not only at the next periodic check', async () => {
     // Without a notification, the next recheck would come after the timeout of this test.
     await using gateway = await gatewayWith({ recheckMs: 60_000 });
     const [polls, streams]: [number[], number[]] = [[], []];
@@ -91,7 +91,7 @@ describe('A waiting caller', () => {
     client.disconnect();
   });
 
-  it('leaves no subscription behind and no longer counts as waiting after it disconnects', async () => {
+  it('no longer counts towards the limit of waiting callers after it disconnects, and its Redis subscription ends', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const aborter = new AbortController();
     const poll = gateway.fetch('/v1/events?after=now&wait=30', { signal: aborter.signal });
@@ -110,7 +110,7 @@ describe('A waiting caller', () => {
     next.disconnect();
   });
 
-  it('is limited per account: a further stream gets 429, a further long poll returns immediately, other accounts are not affected', async () => {
+  it('above the limit of its account gets 429 for a stream, and an immediate response for a long poll; other accounts are not affected', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1, maxWaiting: 2 });
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
@@ -123,7 +123,7 @@ describe('A waiting caller', () => {
     other.disconnect();
   });
 
-  it('is limited per gateway: a further stream gets 503', async () => {
+  it('above the limit of the gateway gets 503 for a stream', async () => {
     await using gateway = await gatewayWith({ maxWaiting: 1 });
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
     const refused = await gateway.fetch('/v1/events/stream');
@@ -132,7 +132,7 @@ describe('A waiting caller', () => {
     client.disconnect();
   });
 
-  it('no longer counts as waiting when its cursor is rejected', async () => {
+  it('no longer counts towards the limit of waiting callers after its cursor is rejected with 410', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const foreign = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     for (let i = 0; i < 3; i++) {

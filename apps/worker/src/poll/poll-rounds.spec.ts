@@ -59,19 +59,19 @@ beforeEach(() => {
 const run = (name: string): Promise<unknown> =>
   rounds.rounds[name]?.run(ACCOUNT) ?? Promise.reject(new Error(name));
 
-it('wakes all workers for an account with many due contacts, and checks again at the next tick', async () => {
+it('a worker queues a job for all workers if an account has many contacts due for polling, and checks again 250 ms later', async () => {
   [dueInMs, dueCount] = [0, 5];
   expect([await run('due'), remindCount, calls]).toEqual([250, 1, []]);
 });
 
-it('reads a few due contacts itself without a job, and runs again when the next contact is due', async () => {
+it('a worker polls a few due contacts itself without a queued job, and checks again when the next contact is due', async () => {
   [dueInMs, dueCount] = [0, 1];
   expect([await run('due'), remindCount, calls]).toEqual([1_000, 0, ['polled in this worker']]);
   nextDueInMs = 170_000;
   expect(await run('due')).toBe(170_000);
 });
 
-it('schedules no round before the first contact is due, and none for an account without contacts', async () => {
+it('a worker checks an account for due contacts when its first contact is due, and never if it has no contacts', async () => {
   dueInMs = 170_000;
   expect(await run('due')).toBe(170_000);
   dueInMs = undefined;
@@ -79,7 +79,7 @@ it('schedules no round before the first contact is due, and none for an account 
   expect(remindCount).toBe(0);
 });
 
-it('reads nothing for an account whose polling is off', async () => {
+it('a worker polls nothing for an account whose polling is turned off', async () => {
   [polling, dueInMs, dueCount, listRequested] = [false, 0, 1, true];
   expect([await run('due'), await run('contacts')]).toEqual([undefined, undefined]);
   dueCount = 5;
@@ -88,7 +88,7 @@ it('reads nothing for an account whose polling is off', async () => {
   expect(await rounds.survey(ACCOUNT)).toEqual({ probe: undefined });
 });
 
-it('reads nothing while upstream is unavailable, and schedules a probe', async () => {
+it('a worker polls nothing while upstream is unavailable, and schedules a probe that detects the end of the outage', async () => {
   [isHeld, dueInMs, dueCount] = [true, 0, 1];
   expect([await run('due'), await run('contacts')]).toEqual([5_000, 5_000]);
   dueCount = 5;
@@ -96,18 +96,18 @@ it('reads nothing while upstream is unavailable, and schedules a probe', async (
   expect(calls.filter((round) => round === 'probe')).toHaveLength(3);
 });
 
-it('schedules the waiting work when an outage has ended', async () => {
+it('a worker schedules the polls that are due as soon as a probe finds that an outage has ended', async () => {
   expect(await run('probe')).toBe(500);
   expect(calls).toEqual(['due', 'survey']);
 });
 
-it('reads the contact list at its interval, also after a failed read', async () => {
+it('a worker reads the contact list at its configured interval, even after a read that failed', async () => {
   listErrors = [undefined, new UpstreamUnreachableError('ECONNREFUSED')];
   expect([await run('contacts'), await run('contacts')]).toEqual([{ everyMs: 30_000 }, { everyMs: 30_000 }]);
   expect(calls).toEqual(['list read', 'list read']);
 });
 
-it('surveys when contacts, the contact list and a probe are due', async () => {
+it('a worker calculates for an account when a contact, the contact list and a probe are due next', async () => {
   [isHeld, dueInMs] = [true, 700];
   expect(await rounds.survey(ACCOUNT)).toEqual({ due: 700, contacts: { everyMs: 30_000 }, probe: 400 });
   listRequested = true;

@@ -137,8 +137,8 @@ afterEach(async () => {
   await poller.ended();
 });
 
-describe('a worker with a hint for an account with due contacts', () => {
-  it('starts each read as soon as it has a token, without waiting for earlier reads', async () => {
+describe('a worker that polls an account with contacts due for polling', () => {
+  it('starts each read as soon as the request budget allows it, without waiting for earlier reads to end', async () => {
     contacts.tokens = 3;
     start();
     await settle();
@@ -149,7 +149,7 @@ describe('a worker with a hint for an account with due contacts', () => {
     await eventually('all contacts are read', () => contacts.started.length === 40);
   });
 
-  it('gives each read its token and the state of the contact', async () => {
+  it('passes to each read its request token and what is stored about the contact, such as the number of failures', async () => {
     start();
     await settle();
     expect(contacts.reads.get('c_0')).toMatchObject({
@@ -161,7 +161,7 @@ describe('a worker with a hint for an account with due contacts', () => {
     });
   });
 
-  it('returns the token of a read that made no request', async () => {
+  it('returns the request token of a read that ended without a request to upstream', async () => {
     contacts.due.length = 1;
     start();
     await settle();
@@ -172,7 +172,7 @@ describe('a worker with a hint for an account with due contacts', () => {
     expect(contacts.returnedTokens).toBe(1);
   });
 
-  it('leaves read slots for other accounts, and starts the next read when a read ends', async () => {
+  it('leaves part of the concurrent reads to other accounts, and starts the next read when a read ends', async () => {
     start(contacts, 20);
     await settle();
     expect(contacts.started).toHaveLength(10);
@@ -183,7 +183,7 @@ describe('a worker with a hint for an account with due contacts', () => {
     await eventually('the free slot is used', () => contacts.started.length > 15);
   });
 
-  it('makes a read of older messages for a claim of that kind', async () => {
+  it("reads a contact's older messages if the queue hands out the contact for such a deep read", async () => {
     contacts = new FakeQueue([['d', 'deep']]);
     start();
     await settle();
@@ -193,7 +193,7 @@ describe('a worker with a hint for an account with due contacts', () => {
   it.each([
     ['upstream is unavailable', () => (contacts.held = true)],
     ['the account is not polled', () => (contacts.account.polling = false)],
-  ])('claims nothing while %s', async (_, turn) => {
+  ])('takes no contact from the queue while %s', async (_, turn) => {
     turn();
     start();
     await settle();
@@ -201,19 +201,19 @@ describe('a worker with a hint for an account with due contacts', () => {
   });
 });
 
-describe('a worker that finds no due contact', () => {
+describe('a worker that polls an account until no further contact is due', () => {
   beforeEach(() => {
     contacts = new FakeQueue([]);
   });
 
-  it('schedules the account for the time of the next due contact', async () => {
+  it('schedules the account again for the time at which its next contact is due', async () => {
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();
     await settle();
     expect(contacts.agendaTimes).toEqual([123_000]);
   });
 
-  it('claims once per read, and takes the next due time from the reply to the end of the read', async () => {
+  it('asks the queue once per read, and learns the next due time when it reports the end of the read', async () => {
     contacts.due.push(['c', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();
@@ -224,7 +224,7 @@ describe('a worker that finds no due contact', () => {
     expect([contacts.claims, contacts.agendaTimes]).toEqual([1, [123_000]]);
   });
 
-  it('returns the next due time to its caller instead of the agenda, unless the caller stops waiting', async () => {
+  it('returns the next due time to a waiting caller, and stores that time in Redis only if the caller no longer waits', async () => {
     contacts.due.push(['c', 'head'], ['d', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     poller = contacts.poller();
@@ -238,7 +238,7 @@ describe('a worker that finds no due contact', () => {
     await eventually('the account is scheduled', () => contacts.agendaTimes.length > 0);
   });
 
-  it('waits for a contact that is due within a second', async () => {
+  it('waits for a contact that is due within a second, and then reads that contact', async () => {
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 20 };
     start();
     await settle();
@@ -247,7 +247,7 @@ describe('a worker that finds no due contact', () => {
     expect(contacts.agendaTimes).toEqual([]);
   });
 
-  it('claims again at once after a hint, also after a hint during a claim', async () => {
+  it('asks the queue again at once when it is notified of due contacts, even if it is asking the queue at that moment', async () => {
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 900 };
     start();
     await settle();
@@ -277,7 +277,7 @@ describe('a read of a contact', () => {
     ['that upstream rejected with 429', 'postponed', new UpstreamStatusError(429, '', undefined)],
     ['that got no request budget', 'aborted', new BudgetExhaustedError(1)],
   ];
-  it.each(cases)('%s ends its claim with "%s"', async (_, how, error) => {
+  it.each(cases)('%s is reported to the poll queue as "%s"', async (_, how, error) => {
     contacts.due.length = 1;
     start();
     await settle();
@@ -286,7 +286,7 @@ describe('a read of a contact', () => {
     expect(contacts.ended.get('c_0')).toBe(how);
   });
 
-  it('makes no further request after another worker has taken its lease', async () => {
+  it('is aborted after another worker has taken over the contact, while reads of other contacts continue', async () => {
     contacts.due.length = 2;
     start();
     await settle();
@@ -297,7 +297,7 @@ describe('a read of a contact', () => {
 });
 
 describe('a worker that is stopping', () => {
-  it('claims no contact and returns the claims of its unfinished reads', async () => {
+  it('starts no read, aborts its unfinished reads and hands their contacts back to the poll queue', async () => {
     contacts.tokens = 2;
     start();
     await settle();

@@ -27,12 +27,12 @@ function processHint({ runLane, logLines = [] }: HintOptions): { checks: () => n
   return { checks: () => checks };
 }
 
-it('checks the schedule of sends after a hint for an empty lane', async () => {
+it('a relay worker that gets a job for a recipient without queued sends checks whether scheduled sends are due', async () => {
   const { checks } = processHint({ runLane: () => Promise.resolve(false) });
   await eventually('the schedule was checked', () => checks() === 1);
 });
 
-it('does not check the schedule of sends after a lane that had sends', async () => {
+it('a relay worker that gets a job for a recipient with queued sends does not check for scheduled sends', async () => {
   let ran = false;
   const { checks } = processHint({
     runLane: () => {
@@ -44,7 +44,7 @@ it('does not check the schedule of sends after a lane that had sends', async () 
   expect(checks()).toBe(0);
 });
 
-it('logs the error of a lane, but nothing for the lane of a removed account', async () => {
+it('a relay worker logs an error of its work for a recipient, but not an error because the account was removed', async () => {
   const logLines: string[] = [];
   processHint({ logLines, runLane: () => Promise.reject(new AccountNotFoundError('default')) });
   processHint({ logLines, runLane: () => Promise.reject(new Error('broken')) });

@@ -39,7 +39,7 @@ afterEach(async () => {
   await schedule.onModuleDestroy();
 });
 
-it('sleeps until the next send is due, queues the send, and stores the next due time of the account', async () => {
+it('the schedule of sends with sendAt sleeps until the next send is due, queues the send, and stores when the account is due next', async () => {
   agendaReplies = [{ tasks: [], nextInMs: 20 }, { tasks: [TASK] }];
   schedule.onApplicationBootstrap();
   await eventually('the agenda was read after the send was queued', () => agendaReads === 3);
@@ -47,7 +47,7 @@ it('sleeps until the next send is due, queues the send, and stores the next due 
   expect(ended).toEqual([['default', 700]]);
 });
 
-it('retries an account whose sends could not be queued', async () => {
+it('the schedule of sends with sendAt tries an account again after a second if its sends could not be queued', async () => {
   agendaReplies = [{ tasks: [{ ...TASK, account: 'broken' }, TASK] }];
   schedule.onApplicationBootstrap();
   await eventually('the tasks of both accounts ended', () => ended.length === 2);
@@ -59,7 +59,7 @@ it('retries an account whose sends could not be queued', async () => {
   );
 });
 
-it('reads the agenda again when an earlier send is scheduled', async () => {
+it('the schedule of sends with sendAt wakes up and reads the due times again when an earlier send is scheduled', async () => {
   schedule.onApplicationBootstrap();
   await eventually('the agenda was read once', () => agendaReads === 1);
   agendaReplies = [{ tasks: [TASK] }];

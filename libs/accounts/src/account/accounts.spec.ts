@@ -28,7 +28,7 @@ function directory(kept: StoredAccount[]): { accounts: Accounts; reported: strin
 }
 
 describe('the account directory', () => {
-  it('lists the environment’s account and the stored accounts with their decrypted keys', async () => {
+  it('lists the account configured by environment variables and the stored accounts with their decrypted API keys', async () => {
     const { accounts } = directory([stored('a'), stored('b')]);
     const a = {
       ...{ id: 'a', baseUrl: 'http://a/v1', apiKey: 'key-of-a', requestsPerSecond: 2, polling: false },
@@ -40,7 +40,7 @@ describe('the account directory', () => {
     expect(await accounts.find('constructor')).toBeUndefined();
   });
 
-  it('reads the store at each call, so a removed account disappears at once', async () => {
+  it('reads the stored accounts at each call, so that a removed account is not found from then on', async () => {
     const kept = [stored('a')];
     const { accounts } = directory(kept);
     expect(await accounts.find('a')).toBeDefined();
@@ -49,7 +49,7 @@ describe('the account directory', () => {
     expect((await accounts.list()).map(({ id }) => id)).toEqual(['default']);
   });
 
-  it('leaves out and reports an account whose key cannot be decrypted, and lists the others', async () => {
+  it('reports an account whose API key cannot be decrypted, and lists all other accounts', async () => {
     // An encrypted key that is copied from another account cannot be decrypted, like a damaged one.
     const stolen = stored('thief', stored('a').sealedApiKey);
     const { accounts, reported } = directory([stolen, stored('a'), stored('odd', 'nonsense')]);

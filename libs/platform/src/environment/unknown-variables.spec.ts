@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/logger.js';
 import { unknownVariables, warnAboutUnknownVariables } from './unknown-variables.js';
 
-describe('an unknown variable that resembles a known one', () => {
+describe('the check for unknown environment variables', () => {
   it.each([
     ['UPSTEAM_BASE_URL', 'UPSTREAM_BASE_URL'],
     ['WEBHOOK_TIMEOUT', 'WEBHOOK_TIMEOUT_MS'],
@@ -13,28 +13,28 @@ describe('an unknown variable that resembles a known one', () => {
     ['BLOB_STOR', 'BLOB_STORE'],
     ['LOGLEVEL', 'LOG_LEVEL'],
     ['REDIS_HOST', 'REDIS_URL'],
-  ])('%s is reported with the nearest known name, %s', (name, nearest) => {
+  ])('reports %s and suggests the most similar known name, %s', (name, nearest) => {
     expect(unknownVariables({ [name]: 'x' })).toEqual([{ name, nearest }]);
   });
 
   it.each([
-    ['of this or another process of ours', 'WORKER_ROLES'],
-    ['that is only like a short one', 'HOME'],
-    ['of the system', 'HOSTNAME'],
+    ['that the gateway or the worker knows', 'WORKER_ROLES'],
+    ['whose short name resembles a known name only by chance', 'HOME'],
+    ['of the operating system', 'HOSTNAME'],
     ['of npm', 'npm_config_port'],
     ['of the AWS SDK', 'AWS_ENDPOINT_URL_SQS'],
     ['of the simulator', 'SIMULATOR_PORT'],
     ['that Kubernetes sets for a service named worker', 'WORKER_SERVICE_HOST'],
     ['that Kubernetes sets for a port of a service named redis', 'REDIS_PORT_6379_TCP_ADDR'],
-  ])('is not a variable %s: %s', (_, name) => {
+  ])('does not report a variable %s: %s', (_, name) => {
     expect(unknownVariables({ [name]: 'x' })).toEqual([]);
   });
 
-  it('is not reported if it is empty', () => {
+  it('does not report an unknown variable without a value', () => {
     expect(unknownVariables({ UPSTEAM_BASE_URL: '', SEND_MAX_AGE: undefined })).toEqual([]);
   });
 
-  it('is reported without its value, in a limited number of warnings', () => {
+  it('logs at most 20 warnings, without the values of the variables', () => {
     const lines: string[] = [];
     const logger = createLogger('gateway', 'info', { write: (line) => lines.push(line) });
     const many = Array.from({ length: 1_000 }, (_, n) => [`SEND_${n}`, 'a secret'] as const);

@@ -35,7 +35,7 @@ describe('a logged error', () => {
     });
   });
 
-  it('leaves out what other parties said, in its stack frames as well', () => {
+  it('contains no text from a response of upstream, not even in its stack frames', () => {
     const error = Object.assign(new Error('upstream answered 400: hush-text'), {
       logMessage: 'upstream answered 400',
     });
@@ -54,7 +54,7 @@ describe('a logged error', () => {
     expect(lineOf(new Error('unreadable', { cause: caught }))).not.toContain('hush');
   });
 
-  it('is bounded in its message, its stack frames and its chain of causes', () => {
+  it('has a limited length, even if its message, its stack or its chain of causes is endless', () => {
     const endless = new Error('x'.repeat(100_000));
     endless.stack = `Error\n${'    at somewhere (file.ts:1:1)\n'.repeat(10_000)}`;
     endless.cause = endless;

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { parseInstance, instanceMember, mixedVersionsSince, newInstance } from './instance.js';
 import { missingRoles } from '../environment/worker-roles.js';
 
-describe('the heartbeat member of a process', () => {
-  it('is parsed as it was written, and earlier builds find its roles, too', () => {
+describe('the heartbeat entry of a process in Redis', () => {
+  it('is parsed to the values that were written, and lists the worker roles in the format that earlier builds read', () => {
     const instance = newInstance('1.2.0+abc', 17);
     expect(instance.name).toMatch(/^[\w.-]+$/);
     expect(parseInstance(instanceMember(instance))).toEqual(instance);
@@ -13,22 +13,30 @@ describe('the heartbeat member of a process', () => {
     expect(worker.split(' roles=')[1]).toBe('relay,poll');
   });
 
-  it('of an earlier build has no version', () => {
+  it('is parsed without a version if an earlier build wrote the entry', () => {
     expect(parseInstance('machine-req_1 roles=relay')).toEqual({
       ...{ name: 'machine-req_1', version: undefined, since: 0 },
     });
   });
 });
 
-describe('running versions are mixed', () => {
+describe('the time since when different versions run together is', () => {
   const of = (version: string | undefined, since: number) => ({ name: 'x', version, since });
 
   it.each([
-    ['never where there is one', [of('1', 5), of('1', 9)], undefined],
-    ['never where nothing runs', [], undefined],
-    ['since the first of the later one', [of('1', 5), of('2', 100), of('2', 200)], 100],
-    ['since that of the latest of three', [of('1', 5), of('3', 300), of('2', 200)], 300],
-    ['with an earlier build, which does not say its own', [of(undefined, 0), of('2', 200)], 200],
+    ['undefined if all processes have the same version', [of('1', 5), of('1', 9)], undefined],
+    ['undefined if no process runs', [], undefined],
+    ['the start of the first process of the newer version', [of('1', 5), of('2', 100), of('2', 200)], 100],
+    [
+      'the start of the process that started last if three versions run',
+      [of('1', 5), of('3', 300), of('2', 200)],
+      300,
+    ],
+    [
+      'the start of the newer process if an older process does not report its version',
+      [of(undefined, 0), of('2', 200)],
+      200,
+    ],
   ])('%s', (_, instances, since) => {
     expect(mixedVersionsSince(instances)).toBe(since);
   });

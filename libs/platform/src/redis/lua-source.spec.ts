@@ -22,7 +22,7 @@ async function lua(name: string, ...lines: string[]): Promise<string> {
 }
 
 describe('a Lua script', () => {
-  it('has a local variable for each key and argument, and for the index at which a tail begins', async () => {
+  it('gets a local variable for each declared key and argument, and for the index at which a list of keys or arguments begins', async () => {
     const path = await lua(
       'script.lua',
       '--- Does it.',
@@ -42,7 +42,7 @@ describe('a Lua script', () => {
     );
   });
 
-  it('contains each include once, before the code that includes it', async () => {
+  it('contains the text of each included file once, before the code that includes the file', async () => {
     const script = await lua(
       'script.lua',
       ...['--- Does it.', '-- @reply   Nothing.'],
@@ -83,22 +83,22 @@ describe('a Lua script', () => {
   });
 
   it.each([
-    ['without a sentence that says what it does', ['-- @reply   Nothing.'], 'one sentence'],
-    ['without a reply', ['--- Does it.'], 'exactly one @reply'],
+    ['without a sentence that describes the script', ['-- @reply   Nothing.'], 'one sentence'],
+    ['without a description of its reply', ['--- Does it.'], 'exactly one @reply'],
     ['with an unknown tag', ['--- Does it.', '-- @reply   Nothing.', '-- @karg a   A.'], 'unknown tag @karg'],
-    ['with a name that is not described', ['--- Does it.', '-- @key a'], '@key a is not described'],
+    ['with a key that is not described', ['--- Does it.', '-- @key a'], '@key a is not described'],
     [
-      'with a name that is declared twice',
+      'with a key and an argument of the same name',
       ['--- Does it.', '-- @reply   Nothing.', '-- @key a   A.', '-- @arg a   A.'],
       '"a" is declared twice',
     ],
     [
-      'with an include that does not exist',
+      'that includes a file that does not exist',
       ['--- Does it.', '-- @reply   Nothing.', '--- @include "gone.lua"'],
       'gone.lua, which does not exist',
     ],
     [
-      'with an include that is not written as one',
+      'with an include directive in the wrong syntax',
       ['--- Does it.', '-- @reply   Nothing.', "-- @include 'a.lua'"],
       'not an include',
     ],

@@ -25,16 +25,16 @@ describe('an attempt of a send', () => {
     ['a timeout', new UpstreamTimeoutError(10), 'ambiguous'],
     ['a reset', new UpstreamConnectionLostError('ECONNRESET'), 'ambiguous'],
     ['an unreadable 200', new UpstreamReplyError('not JSON'), 'ambiguous'],
-  ] as const)('that ended with %s is %s', (_, error, outcome) => {
+  ] as const)('that ended with %s has the outcome %s', (_, error, outcome) => {
     expect(classifyPostError(error, [429])).toMatchObject({ outcome, error: error.message });
   });
 
-  it('counts as not taken if its status is listed as safe, and only then', () => {
+  it('has the outcome not_taken for a status that is configured as safe to retry, and ambiguous for 429 without that', () => {
     expect(classifyPostError(status(503), [429, 503]).outcome).toBe('not_taken');
     expect(classifyPostError(status(429), []).outcome).toBe('ambiguous');
   });
 
-  it('keeps the status and the wait that upstream requested', () => {
+  it('has in its outcome the HTTP status, the error and the wait that upstream requested with Retry-After', () => {
     expect(classifyPostError(new UpstreamStatusError(429, 'slow', 7_000), [429])).toEqual({
       outcome: 'not_taken',
       httpStatus: 429,
@@ -43,13 +43,13 @@ describe('an attempt of a send', () => {
     });
   });
 
-  it('throws an error that is not from upstream', () => {
+  it('rethrows an error that did not come from upstream instead of returning an outcome', () => {
     const error = new Error('a bug of the gateway');
     expect(() => classifyPostError(error, [429])).toThrow(error);
   });
 });
 
-describe('the wait before the next attempt', () => {
+describe('the wait before the next attempt of a send', () => {
   it.each([
     [0, 0, 1_000],
     [0, 1, 1_200],
@@ -60,7 +60,7 @@ describe('the wait before the next attempt', () => {
     expect(retryWaitMs([1, 5, 30], refusals, undefined, random)).toBeCloseTo(ms);
   });
 
-  it('is at least what upstream requested and at least what the schedule says', () => {
+  it('is the longer of the time that upstream requested and the configured retry interval', () => {
     expect(retryWaitMs([1], 0, 60_000, 0)).toBe(60_000);
     expect(retryWaitMs([30], 0, 1_000, 0)).toBe(30_000);
     expect(retryWaitMs([], 0, undefined, 1)).toBe(0);

@@ -42,7 +42,7 @@ describe('a send', () => {
       'same_service',
     ],
     [
-      'of an older build, which stored no address, is posted to the present address',
+      'that was stored without an address by an older build is posted to the present address',
       destination('first', {}),
       'same_service',
     ],

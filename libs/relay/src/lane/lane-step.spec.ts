@@ -29,7 +29,7 @@ function stepOf(
   );
 }
 
-describe('the send at the head of a lane', () => {
+describe('the send that is first in the queue of its recipient', () => {
   it.each<[string, Partial<SendState>, Partial<SendOrder>, LaneStep]>([
     ['is posted if queued', {}, {}, { kind: 'post' }],
     ['is posted if queued and its wait just ended', { notBefore: NOW }, {}, { kind: 'post' }],
@@ -118,14 +118,14 @@ describe('the send at the head of a lane', () => {
     'failed',
     'cancelled',
     'expired',
-  ] as const)('is removed from the lane, and never posted, if it is %s', (status) => {
+  ] as const)('is removed from the queue, and never posted, if its status is %s', (status) => {
     expect(stepOf({ status })).toEqual({ kind: 'remove_from_lane' });
     expect(stepOf({ status, phase: 'posting', notBefore: NOW + 9 }, { expiresAt: 1 })).toEqual({
       kind: 'remove_from_lane',
     });
   });
 
-  it('is searched for before its POST if queued before a Redis restart, and can still expire', () => {
+  it('is looked up at upstream before its POST if it was queued before a Redis restart, unless it expires first', () => {
     const head = { redisRestartedAt: NOW - 1 };
     expect(stepOf({}, {}, head)).toEqual({ kind: 'recheck' });
     expect(stepOf({ notBefore: NOW + 5 }, {}, head)).toEqual({ kind: 'wait', ms: 5 });

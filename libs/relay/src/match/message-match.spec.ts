@@ -66,7 +66,7 @@ const OVERDUE = { status: 'accepted', lookLeftMs: 0 } as const;
 const UNKNOWN = { status: 'unknown' } as const;
 
 describe('a message matches a send', () => {
-  it('only if the texts are equal, and only one send', () => {
+  it('only if their texts are equal, and each message matches at most one send', () => {
     expect(match([message('m1', 'Hi'), message('m2', 'Ho')], [send('s1', 'Ho'), send('s2', 'Hi')])).toEqual([
       'm1=s2',
       'm2=s1',
@@ -77,14 +77,14 @@ describe('a message matches a send', () => {
     expect(match([message('m1', 'Hi')], [])).toEqual([]);
   });
 
-  it('in order of the POSTs if several texts are equal', () => {
+  it('in the order in which the sends were posted if several sends and messages have equal text', () => {
     expect(match([message('m1', 'Hi'), message('m2', 'Hi')], [send('s1', 'Hi'), send('s2', 'Hi')])).toEqual([
       'm1=s1',
       'm2=s2',
     ]);
   });
 
-  it('only if its timestamp is not before the POST', () => {
+  it('only if the timestamp of the message is at most 10 seconds before the POST of the send', () => {
     const old = message('old', 'Hi', { timestamp: BEGUN - 3_600_000 });
     expect(match([old], [send('s1', 'Hi')])).toEqual([]);
     expect(match([old, message('new', 'Hi')], [send('s1', 'Hi')])).toEqual(['new=s1']);
@@ -92,13 +92,13 @@ describe('a message matches a send', () => {
     expect(match([message('m', 'Hi', { timestamp: BEGUN - 10_001 })], [send('s1', 'Hi')])).toEqual([]);
   });
 
-  it('even if the message appears a day late', () => {
+  it('even if the timestamp of the message is a day after the POST of the send', () => {
     expect(match([message('m', 'Hi', { timestamp: BEGUN + 86_400_000 })], [send('s1', 'Hi')])).toEqual([
       'm=s1',
     ]);
   });
 
-  it('only if the message is not older than the POST of that send', () => {
+  it('only if that send was posted before the message, even if another send with equal text was posted earlier', () => {
     const later = send('s2', 'Hi', {}, { begunAt: BEGUN + 60_000 });
     expect(match([message('m1', 'Hi')], [later])).toEqual([]);
     expect(
@@ -109,20 +109,23 @@ describe('a message matches a send', () => {
     ).toEqual(['m1=s1', 'm2=s2']);
   });
 
-  it.each([600_000, -600_000])('even if the clock of upstream is %d ms off', (ahead) => {
-    const mine = message('m', 'Hi', { timestamp: BEGUN + ahead + 500 });
-    expect(match([mine], [send('s1', 'Hi')], ahead)).toEqual(['m=s1']);
-    const old = message('old', 'Hi', { timestamp: BEGUN + ahead - 60_000 });
-    expect(match([old], [send('s1', 'Hi')], ahead)).toEqual([]);
-  });
+  it.each([600_000, -600_000])(
+    "even if the clock of upstream differs from the gateway's clock by %d ms",
+    (ahead) => {
+      const mine = message('m', 'Hi', { timestamp: BEGUN + ahead + 500 });
+      expect(match([mine], [send('s1', 'Hi')], ahead)).toEqual(['m=s1']);
+      const old = message('old', 'Hi', { timestamp: BEGUN + ahead - 60_000 });
+      expect(match([old], [send('s1', 'Hi')], ahead)).toEqual([]);
+    },
+  );
 
-  it('even without a timestamp', () => {
+  it('even if the message has no timestamp', () => {
     const { timestamp, ...undated } = message('m', 'Hi');
     expect(timestamp).toBeDefined();
     expect(match([undated], [send('s1', 'Hi')])).toEqual(['m=s1']);
   });
 
-  it('only if the number of attachments is equal', () => {
+  it('only if the message has as many attachments as the send has files', () => {
     const file = message('f', '', { attachments: 1 });
     expect(match([file], [send('s1', 'Hi')])).toEqual([]);
     expect(match([message('m', 'Hi', { attachments: 1 })], [send('s1', 'Hi')])).toEqual([]);
@@ -140,13 +143,13 @@ describe('a message matches a send', () => {
     expect(match([file, text], [send('s1', 'Hi', { file: FILE })])).toEqual(['t=s1']);
   });
 
-  it('even if quotes and dashes were rewritten', () => {
+  it('even if upstream replaced quotes, dashes and dots by typographic characters', () => {
     const typed = `"Don't" -- he said - 'no'...`;
     const shown = '“Don’t” — he said – ‘no’…';
     expect(match([message('m', shown)], [send('s1', typed)])).toEqual(['m=s1']);
   });
 
-  it('at most one to one, for any messages and sends', () => {
+  it('one to one, and as many as possible match, for random lists of messages and sends', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {

@@ -65,13 +65,13 @@ const PAIRS = TRANSITION_NAMES.flatMap((transition) =>
 );
 
 describe('the state machine of a send', () => {
-  it('covers every combination of status and transition', () => {
+  it('is tested with every combination of status and transition', () => {
     expect(Object.keys(TABLE).sort()).toEqual([...TRANSITION_NAMES].sort());
     expect(PAIRS).toHaveLength(SEND_STATUSES.length * TRANSITION_NAMES.length);
   });
 
   it.each(PAIRS)(
-    'takes a %s send through %s to the status of the table, with the event of the table',
+    'gives a send with the status %s after the transition %s the expected status and event',
     (status, transition) => {
       const step = transitionResult(status, transition);
       const expected = TABLE[transition].charAt(SEND_STATUSES.indexOf(status));
@@ -91,7 +91,7 @@ describe('the state machine of a send', () => {
     }
   });
 
-  it('allows a POST only from queued, and a return from relaying to queued only if safe or requested', () => {
+  it('allows a POST only from queued, and a return from relaying to queued only by the four transitions meant for that', () => {
     const back = TRANSITION_NAMES.filter(
       (transition) => transitionResult('relaying', transition)?.to === 'queued',
     );
@@ -101,7 +101,7 @@ describe('the state machine of a send', () => {
     ]);
   });
 
-  it('adds one copy for each fence, also for a restored fence, and removes one if upstream did not accept the POST', () => {
+  it('counts one possible copy at upstream for each POST, and subtracts one if upstream did not accept that POST', () => {
     const changes = TRANSITION_NAMES.map((transition): [TransitionName, number] => [
       transition,
       postCountAfter(transition, 5) - 5,
