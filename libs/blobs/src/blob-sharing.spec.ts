@@ -29,7 +29,7 @@ it('a gateway and a worker each detect whether they share one blob store', async
   await gateway.check();
   await separateWorker.check();
   expect([gateway.unseenPeers, separateWorker.unseenPeers]).toEqual([1, 1]);
-  expect(lines.join('')).toContain('need the same BLOB_STORE');
+  expect(lines.join('')).toContain('set the same BLOB_STORE');
   const sharingWorker = peer('worker', 'a', () => Promise.resolve(['gateway']));
   await sharingWorker.check();
   await gateway.check();
