@@ -70,7 +70,7 @@ describe('a configuration mistake is reported with its remedy', () => {
       expect(product.allOutput().split(`did you mean ${nearest}?`)).toHaveLength(3);
   });
 
-  it('an upstream that is down, that rejects the API key, or that is a Tidings gateway: one reason for each', async () => {
+  it('an upstream that is down, that rejects the API key, or that is a Tidings gateway, each with its own reason code', async () => {
     const simulator = `http://127.0.0.1:${product.simulator.port}/v1`;
     const gateway = `http://127.0.0.1:${product.gateway.port}/v1`;
     await accountWith('away', { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'any' });

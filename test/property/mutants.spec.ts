@@ -50,7 +50,7 @@ describe('the property of the feed', () => {
   );
 
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-    'finds the fault: %s',
+    'fails with this fault inserted into the feed: %s',
     async (name, mutant) => {
       const { code, output } = await runProperty(mutant);
       const verdict = /The oracle's verdict: .*/.exec(output)?.[0];

@@ -50,7 +50,7 @@ describe('sends that an old build stored', () => {
     expect(await sends.postsOf(name)).toHaveLength(1);
   });
 
-  it('one of another account is posted exactly once', async () => {
+  it('a send of another account is posted exactly once', async () => {
     const others = new Sends(upgraded, 'oldest');
     await others.becomes('queued in another account', 'sent', 'delivered');
     expect(await others.postsOf('queued in another account')).toHaveLength(1);
@@ -135,7 +135,7 @@ describe('in the event log that an old build stored', () => {
     expect(seen).toEqual([ids, [oldest]]);
   });
 
-  it('a deleted message that returns is an update, a deleted contact that returns contact.created', async () => {
+  it('a deleted message that returns is emitted as message.updated, and a deleted contact that returns as contact.created', async () => {
     const { contacts, messages } = upgraded.snapshot.names;
     const events = new Events(upgraded, 'default');
     await upgraded.simulate('default', 'messages/restore', { id: messages['deleted'] });
@@ -201,7 +201,7 @@ describe('of the webhooks that an old build stored', () => {
     expectNoGaps(events.filter(({ id }, i) => events.findIndex((event) => event.id === id) === i));
   });
 
-  it('one gets the event that no worker had dispatched', async () => {
+  it('a webhook gets the event that no worker had dispatched', async () => {
     const id = upgraded.snapshot.names.sends['cancelled without a worker'];
     const { receiver } = subscriberOf('live');
     await eventually('the event arrives', () =>
@@ -209,7 +209,7 @@ describe('of the webhooks that an old build stored', () => {
     );
   });
 
-  it('one keeps its filter and headers', async () => {
+  it('a webhook keeps its filter and headers', async () => {
     await subscriberOf('filtered').receivesMessageOf('Ann');
     const { events, headers } = subscriberOf('filtered').receiver;
     const { Ann } = upgraded.snapshot.names.contacts;

@@ -34,7 +34,7 @@ it('a gateway and a worker each detect whether they share one blob store', async
   await sharingWorker.check();
   await gateway.check();
   expect([gateway.unseenPeers, sharingWorker.unseenPeers]).toEqual([0, 0]);
-  expect(lines.at(-1)).toContain('shared again');
+  expect(lines.at(-1)).toContain('use the same blob store again');
 });
 
 it('a process that ends removes its marker file from the blob store and is not reported as using another store', async () => {

@@ -27,7 +27,7 @@ export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
 export {
   LOST_JOB_CHECK_DELAY_MS,
   ReconciledRelayJobs,
-  RELAY_TASK_NAMES,
+  RELAY_ROUND_NAMES,
   type RelayHints,
 } from './jobs/relay-hints.js';
 export { RelayRounds } from './lane/relay-rounds.js';

@@ -145,7 +145,7 @@ describe('the file of a send', () => {
   });
 });
 
-describe('the sweep of files', () => {
+describe('the removal of unused files', () => {
   it('removes old files whose send was never stored, and the rest of old interrupted uploads', async () => {
     const [orphan, kept] = [await upload(), await sendWith()];
     const rest = `${nameOf(await upload())}.part`;
@@ -164,7 +164,7 @@ describe('the sweep of files', () => {
     expect(await files()).toEqual([young, 'notes.txt']);
   });
 
-  it('reaches every file although one sweep examines only a part', async () => {
+  it('examines every file in turn, although one run examines only some of them', async () => {
     await upload();
     for (const name of await files()) await rm(join(directory, ACCOUNT, name));
     const names = Array.from({ length: 1_500 }, () => `blb_${randomBytes(16).toString('hex')}`);

@@ -118,7 +118,7 @@ describe('an older build that runs beside this build', () => {
     await eventually('the event arrives', () => to.received.length === 1);
   });
 
-  it('dispatches events that this build delivers, in order with its own', async () => {
+  it('creates deliveries that this build makes, in one order with its own deliveries', async () => {
     const id = await subscribe(undefined, true);
     const [one, two, three] = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, one === undefined ? [] : [one]);

@@ -7,9 +7,9 @@ export interface StoredAccount {
   sealedApiKey: string;
   requestsPerSecond: number;
   polling: boolean;
-  /** ISO 8601. */
+  /** Time at which the account was created (ISO 8601). */
   createdAt: string;
-  /** ISO 8601. */
+  /** Time of the last change of the account (ISO 8601). */
   updatedAt: string;
 }
 

@@ -125,7 +125,7 @@ function arrival(
     direction,
     delivered,
     read,
-    // Flags that are set at first sight are emitted with the arrival or never.
+    // Flags that are set when a message is first seen are emitted together with the new message, or never.
     deliveredEmitted: delivered,
     readEmitted: read,
     fingerprint: fingerprintToStore(message, seen, volatile),

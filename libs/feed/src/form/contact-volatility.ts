@@ -16,9 +16,9 @@ export interface ContactVolatility {
 
 export const NO_CONTACT_VOLATILITY: ContactVolatility = { fields: new Map(), settled: [] };
 
-/** Maximum number of fields with a streak. */
+/** Maximum number of fields whose consecutive changes are counted. */
 const MAX_FIELDS = 20;
-/** Maximum length of the name of a field with a streak, in characters. */
+/** Maximum length of the name of a field whose consecutive changes are counted, in characters. */
 const MAX_NAME = 64;
 
 /** Patience for a field of at least ten contacts: if nearly all of them differ at once, no person caused the change. */

@@ -45,7 +45,7 @@ export class CommittedPages {
   limit: number | undefined;
   /** Polling state of the contact, read before the last page was requested. */
   state: ContactState;
-  /** True if a page of this pass contained a message that was not known. */
+  /** True if a page of this pass over the list contained a message that was not known. */
   foundNew = false;
   /** Snapshots of the known messages on the last page. */
   private lastKnown: ReadonlyMap<string, KnownMessage> = new Map();

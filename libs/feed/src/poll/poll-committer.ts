@@ -135,7 +135,7 @@ export class PollCommitter {
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
-      // Clearing a request to poll sooner needs a new version, which refuses all reads that began before.
+      // To clear a request for an earlier poll, the commit writes a new version. The store then refuses all reads that began before.
       state.expediteRequests === 0 &&
       next.size === 0 &&
       events.length === 0 &&

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { rateBucketOf, RATE_BUCKETS, rateOfBucket } from './rate-histogram.js';
 
 describe('the buckets of rates', () => {
-  it('contain the rate in their middle', () => {
+  it('each stand for a rate that falls into the same bucket', () => {
     for (let bucket = 0; bucket < RATE_BUCKETS; bucket += 1)
       expect(rateBucketOf(rateOfBucket(bucket))).toBe(bucket);
   });

@@ -377,7 +377,7 @@ class HeadWalk {
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
-    // Messages before this page were not read: then the next read of the newest messages has nothing to compare with.
+    // If messages before this page were not read, the next read of the newest messages has nothing to compare with.
     this.head = start < 0 ? [] : ids.slice(start);
   }
 }

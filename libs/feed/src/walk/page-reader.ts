@@ -36,7 +36,7 @@ export interface PageRead {
   lastIsNew: boolean;
   /** True if the first message of the page was not known before this read. */
   firstIsNew: boolean;
-  /** Ids that no earlier page of this pass contained. */
+  /** Ids that no earlier page of this pass over the list contained. */
   added: ReadonlySet<string>;
   /** True if every message of the page was on an earlier page since the last call of {@link PageReader.beginPass}. */
   repeats: boolean;
@@ -70,11 +70,11 @@ export class PageReader {
   /** Number of requests. */
   requests = 0;
   /**
-   * True if a message appeared twice in this pass for another reason than growth at the beginning of the list. Growth
+   * True if a message appeared twice in this pass over the list for another reason than growth at the beginning of the list. Growth
    * moves messages from the end of one page to the beginning of the next, which hides no message.
    */
   servedTwice = false;
-  /** Ids of this pass. */
+  /** Ids that appeared in this pass over the list. */
   private served = new Set<string>();
   /** Ids of the last page of this pass that contained a message. */
   private previousIds: readonly string[] = [];
@@ -106,7 +106,7 @@ export class PageReader {
     this.read = readPageInParts(counted, sizeOf, isMessageFault);
   }
 
-  /** Starts a new pass: from now on, only pages of the new pass count as repeated. */
+  /** Starts another pass over the pages of the list. A message counts as repeated only if it appeared before in the same pass. */
   beginPass(): void {
     this.served = new Set();
     this.previousIds = [];
@@ -130,7 +130,7 @@ export class PageReader {
     this.lastSkipped = 0;
   }
 
-  /** Number of different messages in this pass. */
+  /** Number of different messages in this pass over the list. */
   get servedCount(): number {
     return this.served.size;
   }

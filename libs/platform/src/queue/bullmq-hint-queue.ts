@@ -8,7 +8,7 @@ import type { Clock } from '../time/clock.js';
  */
 const INTERVAL_MS = 250;
 
-/** A hint that something may have work. */
+/** A wake-up call for a worker: there may be work for the subject of the hint. */
 export interface Hint<Payload> {
   /** Subject of the hint, such as an account and a lane; any text. */
   subject: string;

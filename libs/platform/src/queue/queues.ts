@@ -1,10 +1,13 @@
-/** Names of the queues and the payloads of their jobs. A job is a hint; the state in Redis decides what is done. */
+/**
+ * Names of the queues and the payloads of their jobs. A job only wakes a worker: the state in Redis decides what the
+ * worker does.
+ */
 export interface QueuePayloads {
-  /** A recipient's lane may have a send to relay. */
+  /** Wakes a relay worker: this recipient (`lane`) may have a send to relay. */
   relay: { account: string; lane: string };
-  /** An account may have contacts whose poll is due. */
+  /** Wakes a poll worker: this account may have contacts whose poll is due. */
   poll: { account: string };
-  /** A webhook may have a delivery that is due. */
+  /** Wakes a dispatch worker: this webhook may have a due delivery. */
   deliveries: { account: string; endpointId: string };
   /**
    * Ticks at which a role takes due tasks from its agenda. Earlier builds use queues of other names for their rounds,

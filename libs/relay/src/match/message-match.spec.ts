@@ -169,7 +169,7 @@ describe('a message matches a send', () => {
   });
 });
 
-describe('of several messages with equal text,', () => {
+describe('the matching of several messages with equal text to sends:', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[], string[]]>([
     [
       'as many as there are sends match in order, even if upstream may not have accepted the sends',
@@ -207,7 +207,7 @@ describe('of several messages with equal text,', () => {
       ['s1'],
     ],
     [
-      'none matches if the messages have no timestamps',
+      'none matches a send if the messages have no timestamps',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [undated('m1'), undated('m2')],
       [],
@@ -256,7 +256,7 @@ describe('of several messages with equal text,', () => {
       [],
     ],
     [
-      'a message with another text is no candidate',
+      'a message with a different text matches no send',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [at('m1', 1), at('m2', 2, { body: 'Ho' })],
       ['m1=s1'],
@@ -268,7 +268,7 @@ describe('of several messages with equal text,', () => {
   });
 });
 
-describe('of several sends with equal text, a message matches', () => {
+describe('if several sends have the text of a message, the message matches', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[]]>([
     [
       'the first posted send',
@@ -277,7 +277,7 @@ describe('of several sends with equal text, a message matches', () => {
       ['m=s1'],
     ],
     [
-      'the first posted send, in any order of the arguments',
+      'the first posted send, in whatever order the sends are passed to the function',
       [send('s2', 'Hi', {}, since(5)), send('s1', 'Hi', {}, since(0))],
       [at('m', 30)],
       ['m=s1'],
@@ -329,7 +329,7 @@ describe('of several sends with equal text, a message matches', () => {
   });
 });
 
-describe('the number of attachments decides:', () => {
+describe('the matching of messages to sends by the number of attachments:', () => {
   const both = { file: FILE, fileUrl: 'https://x/y' };
   it.each<[string, SendRecord[], UpstreamMessage[], string[]]>([
     [
@@ -351,7 +351,7 @@ describe('the number of attachments decides:', () => {
       ['m2=s'],
     ],
     [
-      'a text matches although one attachment is still missing',
+      'a message with the text of a send matches although one of its two attachments is still missing',
       [send('s', 'Hi', both)],
       [at('m', 1, { attachments: 1 })],
       ['m=s'],
@@ -363,13 +363,13 @@ describe('the number of attachments decides:', () => {
       ['m1=s2', 'm2=s1'],
     ],
     [
-      'a file alone does not match a send with a text and a file',
+      'a message with a file and no text does not match a send with a text and a file',
       [send('s1', 'Hi', { file: FILE }), send('s2', undefined, { file: FILE })],
       [at('t', 1), at('f', 1, { body: '', attachments: 1 })],
       ['t=s1', 'f=s2'],
     ],
     [
-      'one file matches a send with two files and no text',
+      'a message with one file matches a send with two files and no text',
       [send('s', undefined, both)],
       [at('m', 1, { body: '', attachments: 1 })],
       ['m=s'],

@@ -49,9 +49,9 @@ export interface Endpoint {
   enabled: boolean;
   /** Why Tidings disabled the webhook, or null. */
   disabledReason: string | null;
-  /** ISO 8601. */
+  /** Time at which the endpoint was created (ISO 8601). */
   createdAt: string;
-  /** ISO 8601. */
+  /** Time of the last change of the endpoint (ISO 8601). */
   updatedAt: string;
 }
 

@@ -70,7 +70,7 @@ export function parseEndpoint(text: string): StoredEndpoint {
   return { ...DEFAULTS, ...(JSON.parse(text) as StoredEndpoint) };
 }
 
-/** Parses an endpoint that a Lua script returned without its event filter. */
+/** Parses the fields of a stored endpoint that a delivery needs. Scripts return these fields without the event filter. */
 export function parseDeliveryTarget(text: string): DeliveryTarget {
   return parseEndpoint(text);
 }
