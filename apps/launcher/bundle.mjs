@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 
 const APPS = ['gateway', 'worker', 'simulator'];
 
@@ -46,13 +46,15 @@ export async function bundleApps(root) {
   ]);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === inputs) return false;
   const { build } = await import('esbuild');
-  await removeChunks(join(root, 'dist'));
-  await Promise.all(
-    APPS.map(async (app) => {
-      await build({
+  // An interrupted bundling must not look like a finished one.
+  await rm(stamp, { force: true });
+  const built = await Promise.all(
+    APPS.map((app) =>
+      build({
         absWorkingDir: root,
         entryPoints: { [app]: join('dist/apps', app, 'src/main.js') },
         outdir: 'dist',
+        metafile: true,
         bundle: true,
         // What is imported on demand is a file of its own, and so are the packages that only it imports.
         splitting: true,
@@ -74,20 +76,25 @@ export async function bundleApps(root) {
         banner: { js: BANNER },
         plugins: [inPlace(join(root, 'dist'))],
         logLevel: 'silent',
-      });
-    }),
+      }),
+    ),
+  );
+  await removeStaleChunks(
+    join(root, 'dist'),
+    built.flatMap(({ metafile }) => Object.keys(metafile.outputs)).map((file) => basename(file)),
   );
   await writeFile(stamp, inputs);
   return true;
 }
 
 /**
- * Removes the files of an earlier bundling that have a hash in their name.
+ * Removes the files of earlier bundlings that have a hash in their name.
  * @param {string} dist
+ * @param {string[]} current names of the files of this bundling
  */
-async function removeChunks(dist) {
+async function removeStaleChunks(dist, current) {
   const chunk = new RegExp(`^(${APPS.join('|')})-[A-Z0-9]{8}\\.js(\\.map)?$`);
-  const files = (await readdir(dist)).filter((file) => chunk.test(file));
+  const files = (await readdir(dist)).filter((file) => chunk.test(file) && !current.includes(file));
   await Promise.all(files.map((file) => rm(join(dist, file), { force: true })));
 }
 

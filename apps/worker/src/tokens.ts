@@ -1,4 +1,5 @@
-/** Injection tokens of the worker's providers. */
+// Injection tokens of the worker's providers.
+
 /** The objects that more than one role uses: `WorkerCore`. */
 export const CORE = Symbol('core');
 /** The objects of the role `relay`: `RelayRole`. */

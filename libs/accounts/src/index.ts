@@ -49,7 +49,7 @@ export {
   openApiKeys,
 } from './redis/redis-accounts.js';
 export { registerEncryptionKey, RedisEncryptionKeys } from './redis/redis-encryption-keys.js';
-export { type ResealFailure, ReencryptionCounts } from './secret/reseal-counts.js';
+export { type ResealFailure, ResealCounts } from './secret/reseal-counts.js';
 export { SecretDecryptionError, SecretBox } from './secret/secret-box.js';
 export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';
 export { StoredApiKeys } from './api-key/stored-api-keys.js';

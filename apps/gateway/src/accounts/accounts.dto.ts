@@ -1,10 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ACCOUNT_ID_PATTERN, type AccountDescription } from '#accounts';
-import { Flag, NumberOf, Optional, rule, TextMatching } from '../input/rules.js';
+import { Flag, MAX_URL_LENGTH, NumberOf, Optional, rule, TextMatching } from '../input/rules.js';
 
 const MAX_KEY_LENGTH = 1_024;
-const MAX_URL_LENGTH = 2_048;
 
 const Id = (): PropertyDecorator =>
   applyDecorators(
@@ -113,7 +112,7 @@ export class ChangeAccountDto {
 
 /** Documents an {@link AccountDescription}. */
 export class AccountView implements AccountDescription {
-  @ApiProperty({ example: 'sales' }) id!: string;
+  @ApiProperty({ pattern: ACCOUNT_ID_PATTERN.source, example: 'sales' }) id!: string;
   @ApiProperty({ format: 'uri', example: 'https://messages.example.com/v1' }) baseUrl!: string;
   @ApiProperty({ type: 'number', example: 10 }) requestsPerSecond!: number;
   @ApiProperty() polling!: boolean;

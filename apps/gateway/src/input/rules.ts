@@ -110,7 +110,7 @@ export function PhoneNumber(): PropertyDecorator {
 }
 
 /** Maximum length of a URL in characters. */
-const MAX_URL_LENGTH = 2048;
+export const MAX_URL_LENGTH = 2_048;
 
 /** Decorator: an absolute `http:` or `https:` URL. */
 export function WebAddress(): PropertyDecorator {

@@ -3,7 +3,7 @@ import {
   DEFAULT_ACCOUNT,
   RedisAccountStore,
   RedisEncryptionKeys,
-  ReencryptionCounts,
+  ResealCounts,
   SecretBox,
 } from '#accounts';
 import {
@@ -52,7 +52,7 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
 
 /** The counts of rotated and undecryptable secrets, by kind. */
 export type RotationResult = Readonly<
-  Record<'accountKeys' | 'signingSecrets' | 'webhookHeaders', ReencryptionCounts>
+  Record<'accountKeys' | 'signingSecrets' | 'webhookHeaders', ResealCounts>
 >;
 
 /** Re-encrypts all secrets of {@link rotateSecrets} through an open Redis connection. */
@@ -76,8 +76,8 @@ export async function rotateAll(
   );
   const result = {
     accountKeys: await new AccountResealer(accounts, box).reseal(),
-    signingSecrets: new ReencryptionCounts(),
-    webhookHeaders: new ReencryptionCounts(),
+    signingSecrets: new ResealCounts(),
+    webhookHeaders: new ResealCounts(),
   };
   for (const account of [DEFAULT_ACCOUNT, ...(await accounts.list()).map(({ id }) => id)]) {
     const { secrets, headers } = await endpoints.reseal(account);

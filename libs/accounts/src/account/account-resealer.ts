@@ -1,5 +1,5 @@
 import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
-import { ReencryptionCounts } from '../secret/reseal-counts.js';
+import { ResealCounts } from '../secret/reseal-counts.js';
 import type { SecretBox } from '../secret/secret-box.js';
 
 /** Re-encrypts the secrets of stored accounts. */
@@ -13,14 +13,14 @@ export class AccountResealer {
    * Encrypts every account's upstream key with the current encryption key, one account after another. Each step works
    * on the account's current state. So the work may stop at any point, and accounts may change meanwhile.
    */
-  async reseal(): Promise<ReencryptionCounts> {
-    const all = new ReencryptionCounts();
+  async reseal(): Promise<ResealCounts> {
+    const all = new ResealCounts();
     for (const read of await this.store.list()) {
-      let counts = new ReencryptionCounts();
+      let counts = new ResealCounts();
       const after = this.resealed(read, counts);
       if (after.sealedApiKey !== read.sealedApiKey) {
         const stored = await this.store.change(read.id, (before) => {
-          counts = new ReencryptionCounts();
+          counts = new ResealCounts();
           return this.resealed(before, counts);
         });
         // The account was removed meanwhile.
@@ -31,7 +31,7 @@ export class AccountResealer {
     return all;
   }
 
-  private resealed(account: StoredAccount, counts: ReencryptionCounts): StoredAccount {
+  private resealed(account: StoredAccount, counts: ResealCounts): StoredAccount {
     const { id, sealedApiKey } = account;
     const context = accountEncryptionContext(id);
     return { ...account, sealedApiKey: counts.reseal(this.box, sealedApiKey, context, `account ${id}`) };

@@ -9,14 +9,14 @@ export interface ResealFailure {
 }
 
 /** Counts of a rotation of the encryption key, for secrets of one kind. */
-export class ReencryptionCounts {
+export class ResealCounts {
   rotated = 0;
   /** Number of secrets that already were encrypted with the current key. */
   unchanged = 0;
   readonly failures: ResealFailure[] = [];
 
   /** Adds the counts of a record, once the record is stored. */
-  add({ rotated, unchanged, failures }: ReencryptionCounts): void {
+  add({ rotated, unchanged, failures }: ResealCounts): void {
     this.rotated += rotated;
     this.unchanged += unchanged;
     this.failures.push(...failures);

@@ -12,7 +12,10 @@ export const readList = LuaScript.from(import.meta.url, 'lua/read-list.lua');
 export const readContact = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
 export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', POLL_REPORT_CONSTANTS);
 export const commitContacts = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
-export const recordContactListFailure = LuaScript.from(import.meta.url, 'lua/note-list-fault.lua');
+export const recordContactListFailure = LuaScript.from(
+  import.meta.url,
+  'lua/record-contact-list-failure.lua',
+);
 export const readContactRecord = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
 export const takeListPollRequest = LuaScript.from(import.meta.url, 'lua/take-list-poll-request.lua');
 export const readRates = LuaScript.from(import.meta.url, 'lua/read-rates.lua');

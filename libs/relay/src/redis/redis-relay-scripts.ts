@@ -5,7 +5,7 @@ export const insertSend = LuaScript.from(import.meta.url, 'lua/insert-send.lua')
 /** Changes the status of a send and emits the event, unless the send changed since it was read. */
 export const transitSend = LuaScript.from(import.meta.url, 'lua/transit-send.lua');
 /** Removes a send from its lane (its recipient's queue). */
-export const removeSendFromLane = LuaScript.from(import.meta.url, 'lua/clear-lane.lua');
+export const removeSendFromLane = LuaScript.from(import.meta.url, 'lua/remove-send-from-lane.lua');
 /** Reads the first send in a lane. */
 export const laneHead = LuaScript.from(import.meta.url, 'lua/lane-head.lua');
 /** Lists the sends that a new message to the recipient may belong to. */
@@ -15,7 +15,7 @@ export const dueMembers = LuaScript.from(import.meta.url, 'lua/due-members.lua')
 /** Reads the sends in a sorted set that are due. */
 export const dueSends = LuaScript.from(import.meta.url, 'lua/due-sends.lua');
 /** Makes waiting lanes due now. */
-export const makeLanesDue = LuaScript.from(import.meta.url, 'lua/release-lanes.lua');
+export const makeLanesDue = LuaScript.from(import.meta.url, 'lua/make-lanes-due.lua');
 /** Sets a later time at which a lane is due. */
 export const postponeLane = LuaScript.from(import.meta.url, 'lua/postpone-lane.lua');
 /** Moves scheduled sends that are due to their recipients' lanes. */
@@ -23,6 +23,6 @@ export const promoteSends = LuaScript.from(import.meta.url, 'lua/promote-sends.l
 /** Returns the time until the first member of a sorted set is due. */
 export const nextDue = LuaScript.from(import.meta.url, 'lua/next-due.lua');
 /** Reads queued sends that may have expired. */
-export const expirableSendsScript = LuaScript.from(import.meta.url, 'lua/ending-sends.lua');
+export const readExpirableSends = LuaScript.from(import.meta.url, 'lua/read-expirable-sends.lua');
 /** Removes the stored expiry times of sends that can no longer expire. */
-export const removeExpiryTimes = LuaScript.from(import.meta.url, 'lua/forget-expiries.lua');
+export const removeExpiryTimes = LuaScript.from(import.meta.url, 'lua/remove-expiry-times.lua');

@@ -14,7 +14,7 @@ import {
   removeSendFromLane,
   dueMembers,
   dueSends,
-  expirableSendsScript,
+  readExpirableSends,
   removeExpiryTimes,
   insertSend,
   laneHead,
@@ -241,7 +241,7 @@ export class RedisRelayStore implements RelayStore {
 
   async expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]> {
     const keys = this.keys(account);
-    const reply = await expirableSendsScript.run(
+    const reply = await readExpirableSends.run(
       this.redis,
       { expiring: keys('sends', 'expiring'), lanesSince: keys('lanes', 'since') },
       { maxAge: maxAgeMs, maxCount: count, sendPrefix: keys('send', '') },

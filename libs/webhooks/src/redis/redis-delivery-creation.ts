@@ -14,7 +14,7 @@ export const RETRY = LuaScript.from(import.meta.url, 'lua/retry-delivery.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Reads the range of events for which an endpoint's deliveries must still be created. */
-export const READ_UNDELIVERED_RANGE = LuaScript.from(import.meta.url, 'lua/read-pending-stretch.lua', {
+export const READ_UNDELIVERED_RANGE = LuaScript.from(import.meta.url, 'lua/read-undelivered-range.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Creates deliveries for events of that range, and moves the start of the range. */

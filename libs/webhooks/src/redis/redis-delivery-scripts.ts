@@ -6,7 +6,7 @@ export const CLAIM = LuaScript.from(import.meta.url, 'lua/claim-deliveries.lua',
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Records an attempt, and schedules the delivery's next attempt or finishes the delivery. */
-export const RECORD_ATTEMPT = LuaScript.from(import.meta.url, 'lua/settle-delivery.lua', {
+export const SETTLE = LuaScript.from(import.meta.url, 'lua/settle-delivery.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Undoes the claim of a delivery without an attempt. */
@@ -22,7 +22,7 @@ export const LIST = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Lists the endpoints with due deliveries. */
-export const LIST_DUE_ENDPOINTS = LuaScript.from(import.meta.url, 'lua/overdue-endpoints.lua', {
+export const LIST_DUE_ENDPOINTS = LuaScript.from(import.meta.url, 'lua/list-due-endpoints.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Removes finished deliveries that are too old or too many. */

@@ -34,7 +34,7 @@ import {
   LIST,
   LIST_DUE_ENDPOINTS,
   RELEASE,
-  RECORD_ATTEMPT,
+  SETTLE,
   TRIM,
 } from './redis-delivery-scripts.js';
 
@@ -186,7 +186,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     settlement: Settlement,
     { slowsDown, pauseMs }: Throttling = { slowsDown: false, pauseMs: 0 },
   ): Promise<SettlementResult> {
-    const reply = await this.run(RECORD_ATTEMPT, account, {
+    const reply = await this.run(SETTLE, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       id,

@@ -1,12 +1,12 @@
-import { ReencryptionCounts, type SecretBox } from '#accounts';
+import { ResealCounts, type SecretBox } from '#accounts';
 import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { headersContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
 /** Numbers of secrets and headers that were encrypted with the current key, by result. */
 export interface EndpointResealCounts {
-  secrets: ReencryptionCounts;
-  headers: ReencryptionCounts;
+  secrets: ResealCounts;
+  headers: ResealCounts;
 }
 
 /** Encrypts the stored secrets and headers of endpoints again after a change of the encryption key. */
@@ -49,7 +49,7 @@ export class EndpointResealer {
       // Encrypt expired secrets again, too, because clocks may differ. A failure to decrypt an expired secret is not
       // counted.
       secrets: secrets.map(({ sealed, expiresAt }) => {
-        const counted = expiresAt === null || expiresAt > now ? counts.secrets : new ReencryptionCounts();
+        const counted = expiresAt === null || expiresAt > now ? counts.secrets : new ResealCounts();
         return { sealed: counted.reseal(this.box, sealed, id, subject), expiresAt };
       }),
       sealedHeaders:
@@ -59,7 +59,7 @@ export class EndpointResealer {
 }
 
 function empty(): EndpointResealCounts {
-  return { secrets: new ReencryptionCounts(), headers: new ReencryptionCounts() };
+  return { secrets: new ResealCounts(), headers: new ResealCounts() };
 }
 
 function same(a: StoredEndpoint, b: StoredEndpoint): boolean {
