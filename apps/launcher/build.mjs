@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { bundleApps } from './bundle.mjs';
+import { bundlePrograms } from './bundle.mjs';
 import { waitForLock } from './src/lock.mjs';
 
 /**
@@ -49,7 +49,7 @@ export function productTarget(root, extra = []) {
 }
 
 /**
- * Compiles the product and bundles its apps.
+ * Compiles the product and bundles its programs.
  * @param {string} root the checkout
  * @param {string[]} [extra] folders to compile in addition to those of nest-cli.json
  * @returns {Promise<{ sources: number, compiled: number, removed: number, bundled: boolean }>}
@@ -57,7 +57,7 @@ export function productTarget(root, extra = []) {
  */
 export async function buildProduct(root, extra) {
   const compiled = await build(root, productTarget(root, extra));
-  return { ...compiled, bundled: await bundleApps(root) };
+  return { ...compiled, bundled: await bundlePrograms(root) };
 }
 
 /**
@@ -285,7 +285,7 @@ async function main() {
     const { sources, compiled, removed, bundled } = await buildProduct(root);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.log(
-      `Built dist/: ${compiled} of ${sources} files compiled, ${removed} removed, ${bundled ? 'apps bundled, ' : ''}in ${seconds} s.`,
+      `Built dist/: ${compiled} of ${sources} files compiled, ${removed} removed, ${bundled ? 'programs bundled, ' : ''}in ${seconds} s.`,
     );
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;

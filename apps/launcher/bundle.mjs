@@ -1,11 +1,17 @@
-// Bundles each app with its packages into one file, so that a process starts by reading one module instead of 2,500:
+// Bundles each program with its packages into one file, so that a process starts by reading one module instead of 2,500:
 // see docs/decisions/0058-bundles.md.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 
-const APPS = ['gateway', 'worker', 'simulator'];
+/** The compiled main module of each program, in `dist/apps`. */
+const PROGRAMS = {
+  gateway: 'gateway/src/main.js',
+  worker: 'worker/src/main.js',
+  simulator: 'simulator/src/main.js',
+  'rotate-secrets': 'gateway/src/rotate-secrets.js',
+};
 
 /**
  * Packages that are not bundled: optional packages that are not installed, packages that read files beside their
@@ -31,13 +37,13 @@ const BANNER = [
 ].join('\n');
 
 /**
- * Brings the bundles of the apps up to date: `dist/gateway.js`, `dist/worker.js` and `dist/simulator.js`, each with
- * the files that it imports on demand.
+ * Brings the bundles of the programs up to date: `dist/gateway.js` and the others, each with the files that it imports
+ * on demand.
  * @param {string} root the checkout, whose sources are compiled
  * @returns {Promise<boolean>} false if the bundles were up to date
  * @throws {Error} naming each import that cannot be resolved
  */
-export async function bundleApps(root) {
+export async function bundlePrograms(root) {
   const stamp = join(root, 'dist/.bundles');
   const inputs = digestOf([
     join(root, 'dist/.build.json'),
@@ -49,16 +55,16 @@ export async function bundleApps(root) {
   // An interrupted bundling must not look like a finished one.
   await rm(stamp, { force: true });
   const built = await Promise.all(
-    APPS.map((app) =>
+    Object.entries(PROGRAMS).map(([program, main]) =>
       build({
         absWorkingDir: root,
-        entryPoints: { [app]: join('dist/apps', app, 'src/main.js') },
+        entryPoints: { [program]: join('dist/apps', main) },
         outdir: 'dist',
         metafile: true,
         bundle: true,
         // What is imported on demand is a file of its own, and so are the packages that only it imports.
         splitting: true,
-        chunkNames: `${app}-[hash]`,
+        chunkNames: `${program}-[hash]`,
         // Node.js reads, decodes and scans the whole file at each start. Names stay, for stack traces.
         minifyWhitespace: true,
         minifySyntax: true,
@@ -93,7 +99,7 @@ export async function bundleApps(root) {
  * @param {string[]} current names of the files of this bundling
  */
 async function removeStaleChunks(dist, current) {
-  const chunk = new RegExp(`^(${APPS.join('|')})-[A-Z0-9]{8}\\.js(\\.map)?$`);
+  const chunk = new RegExp(`^(${Object.keys(PROGRAMS).join('|')})-[A-Z0-9]{8}\\.js(\\.map)?$`);
   const files = (await readdir(dist)).filter((file) => chunk.test(file) && !current.includes(file));
   await Promise.all(files.map((file) => rm(join(dist, file), { force: true })));
 }

@@ -13,7 +13,7 @@ import { WebhookReceiver } from '../support/webhook-receiver.js';
 
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
 const text = (key: Buffer): string => key.toString('base64');
-const SCRIPT = join(ROOT, 'dist/apps/gateway/src/rotate-secrets.js');
+const SCRIPT = join(ROOT, 'dist/rotate-secrets.js');
 
 const asNode = (environment: Readonly<Record<string, string>>): Command =>
   startCommand(process.execPath, [SCRIPT], environment);

@@ -9,7 +9,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 
 /** Modules that start processes other than Redis. */
 const STARTS_PROCESSES =
-  /^(test\/support\/(process|browser)|apps\/[^/]+\/src\/(fixtures|testing)\/(built-\w+|checkout))\.ts$/;
+  /^(test\/support\/(process|browser)|apps\/[^/]+\/src\/(fixtures|testing)\/checkout)\.ts$/;
 /** Modules that start a Redis server. */
 const STARTS_REDIS = /^test\/support\/redis-(server|process)\.ts$|\/embedded-redis\.ts$/;
 const IMPORT = /\bfrom '(\.{1,2}\/[^']+)\.js'/g;

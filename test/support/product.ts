@@ -10,6 +10,9 @@ import { startTestRedis, type TestRedis } from './redis-server.js';
 
 const SIMULATOR_KEY = 'simulator-key-of-a-test';
 
+/** The OpenAPI document, which every gateway of one build serves alike: read from the first gateway of this process. */
+let apiOfBuild: ApiCheck | undefined;
+
 /**
  * The whole product as real processes on random ports: simulator, Redis, gateway, worker. Each process can be stopped
  * and started again with its state.
@@ -81,10 +84,14 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
   async startGateway(): Promise<void> {
     this.gateway = await startProcess('gateway', { ...this.environment(), PORT: '0', API_KEY: this.apiKey });
     this.logs.push({ name: 'the gateway', output: this.gateway.output });
+    this.api = apiOfBuild ??= await this.readApi();
+  }
+
+  private async readApi(): Promise<ApiCheck> {
     const document = await fetch(`http://127.0.0.1:${this.gateway.port}/docs/openapi.json`, {
       signal: AbortSignal.timeout(10_000),
     });
-    this.api = apiCheckOf(await document.text());
+    return apiCheckOf(await document.text());
   }
 
   async startWorker(): Promise<void> {

@@ -78,7 +78,7 @@ it('rotate-secrets decrypts every secret that an old build stored', async () => 
   await restoreFiles(snapshot, directory);
   const redis = await startEmbeddedRedis({ dataDirectory: join(directory, 'redis') });
   try {
-    const script = join(ROOT, 'dist/apps/gateway/src/rotate-secrets.js');
+    const script = join(ROOT, 'dist/rotate-secrets.js');
     const { code, stdout } = await startCommand(process.execPath, [script], {
       ...upgraded.environment(),
       REDIS_URL: redis.url,

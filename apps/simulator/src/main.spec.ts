@@ -1,18 +1,19 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { buildSimulator } from './testing/built-simulator.js';
 import { eventually } from './testing/running-simulator.js';
 
-let built: Awaited<ReturnType<typeof buildSimulator>>;
+const MAIN = join(import.meta.dirname, '../../../dist/simulator.js');
+let folder: string;
 const children = new Set<ChildProcess>();
 
 beforeAll(async () => {
-  built = await buildSimulator();
+  folder = await mkdtemp(join(tmpdir(), 'tidings-simulator-'));
 });
 
 afterEach(async () => {
@@ -24,7 +25,7 @@ afterEach(async () => {
   children.clear();
 });
 
-afterAll(() => built.remove());
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 interface Run {
   readonly child: ChildProcess;
@@ -33,7 +34,7 @@ interface Run {
 
 function run(environment: Record<string, string>, ipc = false): Run {
   const env = { PATH: process.env['PATH'] ?? '', SIMULATOR_PORT: '0', ...environment };
-  const child = spawn(process.execPath, [built.main], {
+  const child = spawn(process.execPath, [MAIN], {
     env,
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])],
   });
@@ -70,7 +71,7 @@ describe('the simulator process', () => {
   });
 
   it('keeps its state over a restart, and fills a new state file with demo contacts', async () => {
-    const environment = { SIMULATOR_STATE_FILE: join(built.folder, 'kept', 'state.json') };
+    const environment = { SIMULATOR_STATE_FILE: join(folder, 'kept', 'state.json') };
     const first = run(environment);
     const before = await contactsAt(await urlOf(first));
     expect(before).toMatchObject({ contacts: [{ name: 'Ada Lovelace' }, {}, {}] });
@@ -81,7 +82,7 @@ describe('the simulator process', () => {
   });
 
   it('saves soon after a change, so that SIGKILL loses nothing', async () => {
-    const file = join(built.folder, 'killed.json');
+    const file = join(folder, 'killed.json');
     const first = run({ SIMULATOR_STATE_FILE: file });
     const url = await urlOf(first);
     const headers = { 'content-type': 'application/json' };
@@ -94,7 +95,7 @@ describe('the simulator process', () => {
   });
 
   it('exits with status 78 and one line if the state file is damaged, and does not change the file', async () => {
-    const file = join(built.folder, 'damaged.json');
+    const file = join(folder, 'damaged.json');
     await writeFile(file, '{"format":"simulator-state"\n');
     const simulator = run({ SIMULATOR_STATE_FILE: file });
     expect(await exitOf(simulator)).toBe(78);

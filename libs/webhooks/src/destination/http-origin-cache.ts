@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** The operations of a connection pool that the cache needs. */
 interface Closable {
   close(): Promise<void>;
@@ -9,26 +11,28 @@ interface Closable {
  * then closes.
  */
 export class OriginCache<T extends Closable> {
-  /** The connection pools by origin, least recently used first. */
-  private readonly pools = new Map<string, T>();
+  private readonly pools: LRUCache<string, T>;
   /** Evicted pools that have not closed yet, each with a promise that resolves when the pool is closed. */
   private readonly closing = new Map<T, Promise<void>>();
 
   constructor(
-    private readonly maxPools: number,
+    maxPools: number,
     private readonly open: (origin: string) => T,
-  ) {}
+  ) {
+    this.pools = new LRUCache({
+      max: maxPools,
+      dispose: (pool, _origin, reason) => {
+        if (reason === 'evict') this.evict(pool);
+      },
+    });
+  }
 
   /** Returns the connection pool of an origin. Opens the pool if necessary. */
   get(origin: string): T {
-    const pool = this.pools.get(origin) ?? this.open(origin);
-    this.pools.delete(origin);
+    const cached = this.pools.get(origin);
+    if (cached !== undefined) return cached;
+    const pool = this.open(origin);
     this.pools.set(origin, pool);
-    for (const [oldest, unused] of this.pools) {
-      if (this.pools.size <= this.maxPools) break;
-      this.pools.delete(oldest);
-      this.evict(unused);
-    }
     return pool;
   }
 

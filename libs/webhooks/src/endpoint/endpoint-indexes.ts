@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { EndpointIndex } from './endpoint-index.js';
 import type { EndpointStore } from './endpoint-store.js';
 
@@ -11,8 +12,6 @@ const MAX_AGE_MS = 60_000;
 /** The cached endpoints of one account. */
 interface CachedIndex {
   revision: string;
-  /** Time at which the endpoints were read, by `performance.now()`, in milliseconds. */
-  readAt: number;
   /** Finds the endpoints for an event, including disabled endpoints. */
   index: EndpointIndex;
   /** Ids of the enabled endpoints. */
@@ -24,8 +23,7 @@ interface CachedIndex {
  * endpoints.
  */
 export class EndpointIndexes {
-  /** The cached indexes by account, least recently used first. */
-  private readonly cache = new Map<string, CachedIndex>();
+  private readonly byAccount = new LRUCache<string, CachedIndex>({ max: MAX_ACCOUNTS, ttl: MAX_AGE_MS });
 
   constructor(private readonly endpoints: Pick<EndpointStore, 'list' | 'revision'>) {}
 
@@ -37,23 +35,19 @@ export class EndpointIndexes {
     // Read the revision before the list. If an endpoint changes between the two, the next call then reads the list
     // again.
     const revision = await this.endpoints.revision(account);
-    const earlier = this.cache.get(account);
-    this.cache.delete(account);
-    const isFresh = earlier?.revision === revision && performance.now() - earlier.readAt < MAX_AGE_MS;
-    const current = isFresh ? earlier : await this.read(account, revision);
-    this.cache.set(account, current);
-    for (const oldest of this.cache.keys()) {
-      if (this.cache.size <= MAX_ACCOUNTS) break;
-      this.cache.delete(oldest);
-    }
+    const cached = this.byAccount.get(account);
+    if (cached?.revision === revision) return cached;
+    // The age counts from the start of the read.
+    const start = performance.now();
+    const current = await this.read(account, revision);
+    this.byAccount.set(account, current, { start });
     return current;
   }
 
   private async read(account: string, revision: string): Promise<CachedIndex> {
-    const readAt = performance.now();
     // Include disabled endpoints, because the store records which events they miss.
     const endpoints = await this.endpoints.list(account);
     const enabled = new Set(endpoints.filter((endpoint) => endpoint.enabled).map(({ id }) => id));
-    return { revision, readAt, index: new EndpointIndex(endpoints), enabled };
+    return { revision, index: new EndpointIndex(endpoints), enabled };
   }
 }
