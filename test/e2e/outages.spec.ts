@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
 
@@ -33,31 +33,42 @@ async function sendOnce(
   };
 }
 
+describe.each(['SIGKILL', 'SIGSTOP'] as const)('while Redis is unavailable (%s)', (signal) => {
+  let running: Product;
+
+  beforeAll(async () => {
+    running = await Product.start();
+  });
+  afterAll(() => running[Symbol.asyncDispose]());
+
+  it('a send request gets 503 unavailable within 2 s; afterwards the product works without a restart', async () => {
+    running.redis.server.kill(signal);
+    const refused = await sendOnce(running);
+    expect(refused).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(Number(refused.retryAfter)).toBeGreaterThan(0);
+    expect(refused.ms).toBeLessThan(2_000);
+    const ready = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
+    expect(ready.status).toBe(503);
+
+    if (signal === 'SIGSTOP') running.redis.server.kill('SIGCONT');
+    else await running.redis.server.restart();
+    const accepted = await eventually('sends are accepted again', async () => {
+      const { status } = await sendOnce(running);
+      return status === 200;
+    });
+    expect(accepted).toBe(true);
+    await eventually('the worker relays again', async () => (await running.texts()).length > 0);
+  });
+
+  it('the gateway and worker shut down cleanly within 20 s of a signal', async () => {
+    const { gateway, worker, redis } = running;
+    redis.server.kill(signal);
+    expect(await Promise.all([gateway.stop(), worker.stop()])).toEqual([0, 0]);
+    if (signal === 'SIGSTOP') redis.server.kill('SIGCONT');
+  });
+});
+
 describe('outages', () => {
-  it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'while Redis is unavailable (%s), a send request gets 503 unavailable within 2 s; afterwards the product works without a restart',
-    async (signal) => {
-      product = await Product.start();
-      const running = product;
-      running.redis.server.kill(signal);
-      const refused = await sendOnce(running);
-      expect(refused).toMatchObject({ status: 503, code: 'unavailable' });
-      expect(Number(refused.retryAfter)).toBeGreaterThan(0);
-      expect(refused.ms).toBeLessThan(2_000);
-      const ready = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
-      expect(ready.status).toBe(503);
-
-      if (signal === 'SIGSTOP') running.redis.server.kill('SIGCONT');
-      else await running.redis.server.restart();
-      const accepted = await eventually('sends are accepted again', async () => {
-        const { status } = await sendOnce(running);
-        return status === 200;
-      });
-      expect(accepted).toBe(true);
-      await eventually('the worker relays again', async () => (await running.texts()).length > 0);
-    },
-  );
-
   it('while upstream is down, the gateway starts and reports the outage, and sends wait; afterwards each is sent once', async () => {
     product = await Product.start();
     const running = product;
@@ -104,17 +115,6 @@ describe('outages', () => {
       return ((await response.json()) as { status: string }).status === 'ok';
     });
   });
-
-  it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'while Redis is unavailable (%s), the gateway and worker shut down cleanly within 20 s of a signal',
-    async (signal) => {
-      product = await Product.start();
-      const { gateway, worker, redis } = product;
-      redis.server.kill(signal);
-      expect(await Promise.all([gateway.stop(), worker.stop()])).toEqual([0, 0]);
-      if (signal === 'SIGSTOP') redis.server.kill('SIGCONT');
-    },
-  );
 
   it('a process whose output is no longer read continues, and shuts down cleanly', async () => {
     product = await Product.start();
