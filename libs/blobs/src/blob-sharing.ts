@@ -1,7 +1,9 @@
 import { type Logger, logMessageOf, withDeadline } from '#platform';
 import { type BlobStore, MAX_PROCESS_MARKS } from './blob-store.js';
 
-/** Age after which a mark counts as expired, in milliseconds. Living processes renew their marks every minute. */
+/**
+ * Age after which a mark counts as expired, in milliseconds. Living processes renew their marks every minute.
+ */
 const MARK_TTL_MS = 600_000;
 /** Maximum number of expired marks that one check removes. */
 const MAX_REMOVED = 100;
@@ -14,13 +16,17 @@ const PEERS_TIMEOUT_MS = 2_000;
 export interface BlobPeers {
   /** Name of this process: letters, digits, dots, dashes, underscores. */
   readonly name: string;
-  /** Returns the names of the other living processes. Each process writes its mark before it appears in this list. */
+  /**
+   * Returns the names of the other living processes. Each process writes its mark before it appears in this
+   * list.
+   */
   others(): Promise<readonly string[]>;
 }
 
 /**
- * Detects whether gateways and workers share one blob store. Each process writes a mark to its store, and looks there
- * for the marks of the others. With separate stores, a worker does not find the files that a gateway stored.
+ * Detects whether gateways and workers share one blob store. Each process writes a mark to its store, and looks
+ * there for the marks of the others. With separate stores, a worker does not find the files that a gateway
+ * stored.
  */
 export class BlobSharing {
   private missing = 0;
@@ -50,7 +56,7 @@ export class BlobSharing {
     if (marks.length >= MAX_PROCESS_MARKS) return;
     const seen = new Set(marks.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];
-    // A process that ended meanwhile has removed its mark.
+    // A process that ended in the meantime has removed its mark.
     const after = unseen.length === 0 ? [] : await this.others();
     if (before === undefined || after === undefined) return;
     this.report(unseen.filter((other) => after.includes(other)).length);

@@ -42,14 +42,16 @@ export class BlobStoreUnavailableError extends Error {
 }
 
 /**
- * Stores uploads until their relay. Contents are streamed, never held in memory. Every call ends within a bounded time,
- * except for the time that a given content needs to arrive.
+ * Stores uploads until their relay. Contents are streamed and never loaded into memory as a whole. Every call
+ * ends within a bounded time, except for the time that a given content needs to arrive.
  */
 export interface BlobStore {
   /**
-   * Stores a content. When the promise resolves, the content is durable. An interrupted content leaves nothing behind.
+   * Stores a content. When the promise resolves, the content is durable. An interrupted content leaves nothing
+   * behind.
    * @param limit maximum size in bytes
-   * @throws {BlobTooLargeError | BlobStoreUnavailableError} and the content's own error if the content is interrupted
+   * @throws {BlobTooLargeError | BlobStoreUnavailableError} and the content's own error if the content is
+   * interrupted
    */
   put(account: string, content: Readable, limit: number): Promise<StoredBlob>;
 

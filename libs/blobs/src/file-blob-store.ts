@@ -16,8 +16,8 @@ import {
 import { MeasuredContent } from './measured-content.js';
 
 /**
- * {@link BlobStore} in a directory that gateways and workers share, with a subdirectory per account. A content is
- * written under a temporary name, flushed to the disk, and renamed: a file with its final name is complete.
+ * {@link BlobStore} in a directory that gateways and workers share, with a subdirectory per account. A content
+ * is written under a temporary name, flushed to the disk, and renamed: a file with its final name is complete.
  */
 export class FileBlobStore implements BlobStore {
   constructor(private readonly directory: string) {}
@@ -119,7 +119,7 @@ export class FileBlobStore implements BlobStore {
     }
   }
 
-  /** Returns undefined if the blob was removed meanwhile. */
+  /** Returns undefined if the blob was removed after it was listed. */
   private async found(id: string): Promise<BlobEntry | undefined> {
     try {
       return { id, storedAt: (await stat(this.path(id))).mtimeMs };
@@ -145,8 +145,8 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * True for a "not found" error of the file system. The check avoids `instanceof`: in a separate context (as in Jest),
- * Node's errors have another realm's class.
+ * True for a "not found" error of the file system. The check avoids `instanceof`: in a separate context (as in
+ * Jest), Node's errors have another realm's class.
  */
 function isNotFound(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { BlobTooLargeError } from './blob-store.js';
 
-/** A content on its way to a store. Its bytes are counted and hashed as they pass. */
+/** Content that is being written to a blob store. Counts and hashes the bytes while they are written. */
 export class MeasuredContent implements AsyncIterable<Buffer> {
   private bytes = 0;
   private readonly digest = createHash('sha256');

@@ -21,14 +21,15 @@ export interface Event {
   /** `evt_…`: a hash of the account, the log's epoch, the subject, the type and the subject's revision. */
   id: string;
   type: EventType;
-  /** Time of recording by Redis' clock: ISO 8601 in UTC. */
+  /** When the event was recorded, by Redis' clock, as an ISO 8601 time in UTC. */
   timestamp: string;
   account: string;
   contactId?: string;
   /** Number of the event, increasing by one: per contact for `message.*` and `contact.*`, else per account. */
   sequence: number;
   /**
-   * The recorded `data` as JSON text. The text is never parsed and reserialized, so every reader gets the same bytes.
+   * The recorded `data` as JSON text. The text is never parsed and reserialized, so every reader gets the same
+   * bytes.
    */
   data: string;
 }

@@ -10,8 +10,8 @@ const TRUSTED_MS = 12_000;
 
 /**
  * Implements {@link EventTail} with Redis publish/subscribe. The script that appends events also publishes. One
- * connection serves all accounts, even on a Redis Cluster, where a blocking read would need one connection per node.
- * The first follower opens the connection. The tail subscribes only to the channels of followed accounts.
+ * connection serves all accounts, even on a Redis Cluster, where a blocking read would need one connection per
+ * node. The first follower opens the connection. The tail subscribes only to the channels of followed accounts.
  */
 export class RedisEventTail implements EventTail {
   private readonly followers = new Map<string, Set<LogFollower>>();
@@ -35,8 +35,8 @@ export class RedisEventTail implements EventTail {
   }
 
   /**
-   * Returns true if notifications arrive at present. Returns false while the connection is lost, and if the Redis user
-   * lacks the right to publish or subscribe. All followers are woken when the result turns false.
+   * Returns true if notifications arrive at present. Returns false while the connection is lost, and if the
+   * Redis user lacks the right to publish or subscribe. All followers are woken when the result turns false.
    */
   isTrusted(): boolean {
     return performance.now() - this.lastHeartbeatAt < TRUSTED_MS;
@@ -116,7 +116,10 @@ export class RedisEventTail implements EventTail {
   }
 }
 
-/** Ignores a failed command: the connection logs its own errors, and followers poll the log meanwhile. */
+/**
+ * Ignores a failed command: the connection logs its own errors, and until it works again readers poll the event
+ * log.
+ */
 function ignoreClosed(): void {
   // Intentionally empty.
 }

@@ -14,7 +14,9 @@ export interface ListedContact {
   fingerprint: string;
   /** Time since which the contact is missing from the list, in milliseconds since 1970 by Redis' clock. */
   missingSince?: number;
-  /** True if `contact.deleted` was emitted. The snapshot is kept so that a return of the contact is recognized. */
+  /**
+   * True if `contact.deleted` was emitted. The snapshot is kept so that a return of the contact is recognized.
+   */
   deleted: boolean;
 }
 
@@ -36,15 +38,21 @@ export interface KnownContacts {
   revisionFloor: number;
   /** Identifies the Redis run, which ends with a restart or failover. A commit in another run is refused. */
   redisRun: string;
-  /** Number of unreadable elements in the last list without missing contacts. Only older builds read this number. */
+  /**
+   * Number of unreadable elements in the last list without missing contacts. Only older builds read this
+   * number.
+   */
   skipped: number;
   /** History of unreadable elements in the list; absent before the first list. */
   unreadable?: UnreadableElements;
   /** Number of contacts that are scheduled for polling. */
   scheduled: number;
-  /** Stamp of the upstream address that served the last list; absent before the first list. */
+  /** Hash of the upstream address that served the last contact list; absent before the first list. */
   upstream?: string;
-  /** For each address that served a list, by stamp: the stamp of the first address of the same upstream service. */
+  /**
+   * For the hash of each upstream address that served a contact list: the hash of the first address of the same
+   * service.
+   */
   services: ReadonlyMap<string, string>;
   contacts: ListedContacts;
 }
@@ -88,10 +96,13 @@ export interface ListCommit {
   /** New values of {@link KnownContacts.skipped} and {@link KnownContacts.unreadable}. */
   skipped: number;
   unreadable: UnreadableElements;
-  /** Stamp of the upstream address, and stamp of the first address of the same service. */
+  /** Hash of the upstream address, and hash of the first address that led to the same service. */
   upstream: string;
   service: string;
-  /** Changes, consumed in batches. If the iteration throws, earlier batches may be committed, but the list is not. */
+  /**
+   * Changes, consumed in batches. If the iteration throws, earlier batches may be committed, but the list is
+   * not.
+   */
   updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
   /** Time since which too many contacts are missing, by Redis' clock; absent if not too many are missing. */
   suspectSince?: number;
@@ -111,7 +122,9 @@ export interface ContactState {
   failures: number;
   /** Number of elements on the longest page of any contact of the account; 0 before the first page. */
   longestPage: number;
-  /** The first read emits messages stamped later, see `FirstRead`; present until a read of all pages has ended. */
+  /**
+   * The first read emits messages stamped later, see `FirstRead`; present until a read of all pages has ended.
+   */
   emitAfter?: number;
   /** Counts the requests to poll the contact sooner. A request during a poll takes effect after the poll. */
   expediteRequests: number;
@@ -132,8 +145,8 @@ export interface ContactState {
   /** True if the contact's record was lost and created again. */
   lost: boolean;
   /**
-   * Lower bound of new event revisions. A subscriber may have read an event that Redis lost, and a later event must not
-   * get the same id. 0 if Redis never lost data.
+   * Lower bound of new event revisions. A subscriber may have read an event that Redis lost, and a later event
+   * must not get the same id. 0 if Redis never lost data.
    */
   revisionFloor: number;
   /** Identifies the Redis run, which ends with a restart or failover. A commit in another run is refused. */
@@ -152,25 +165,36 @@ export interface PollCommit {
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
   /**
-   * Memory to store. Absent if the poll changed nothing and no request to poll the contact sooner is open: then the version
-   * stays the same, and concurrent reads of the contact can still commit.
+   * Memory to store. Absent if the poll changed nothing and no request to poll the contact sooner is open: then
+   * the version stays the same, and concurrent reads of the contact can still commit.
    */
   memory?: PollMemory;
   /** Contact extension to store; absent if the stored extension stays. */
   extension?: ContactExtension;
-  /** Bucket of the contact's rate of change in the account's histogram; present together with {@link dueInMs}. */
+  /**
+   * Bucket of the contact's rate of change in the account's histogram; present together with {@link dueInMs}.
+   */
   bucket?: number;
-  /** Time until the next read of the newest messages, in milliseconds; absent if the due time stays the same. */
+  /**
+   * Time until the next read of the newest messages, in milliseconds; absent if the due time stays the same.
+   */
   dueInMs?: number;
-  /** First read of the contact: starts (and emits messages stamped after `emitAfter`), goes on, or ends (`over`). */
+  /**
+   * First read of the contact: starts (and emits messages stamped after `emitAfter`), goes on, or ends
+   * (`over`).
+   */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
   /**
-   * Time until the next read of older messages, in milliseconds. With `overwrites: false` an existing due time stays.
+   * Time until the next read of older messages, in milliseconds. With `overwrites: false` an existing due time
+   * stays.
    */
   deep: { inMs: number; overwrites: boolean } | 'unchanged' | 'over';
   /** Start of the poll by Redis' clock, if the poll found too much missing. */
   suspectAt?: number;
-  /** Time since which too many messages of this contact are missing, by Redis' clock; `over` if the suspicion ends. */
+  /**
+   * Time since which too many messages of this contact are missing, by Redis' clock; `over` if the suspicion
+   * ends.
+   */
   suspicion?: number | 'over' | undefined;
   /** Start of the poll by Redis' clock, if upstream returned a message. */
   messagesShownAt?: number;

@@ -13,16 +13,23 @@ export interface AccountDescription {
   polling: boolean;
   /** Origin of the account: variables of the environment, or the API. */
   source: 'environment' | 'api';
-  /** ISO 8601. Null for the environment's account, whose creation time is unknown. */
+  /**
+   * When the account was created, as an ISO 8601 time. Null for the account that the environment variables
+   * define.
+   */
   createdAt: string | null;
-  /** ISO 8601. Null for the environment's account. */
+  /**
+   * When the account was last changed, as an ISO 8601 time. Null for the account of the environment variables.
+   */
   updatedAt: string | null;
 }
 
 /** Fields of an account that may change. */
 export type AccountChanges = Partial<Omit<Account, 'id'>>;
 
-/** Manages the accounts. The environment's account is shown but cannot be changed here. */
+/**
+ * Manages the accounts. The account that the environment variables define is listed but cannot be changed here.
+ */
 export class AccountRegistry {
   constructor(
     private readonly fixed: AccountDirectory,
@@ -31,7 +38,9 @@ export class AccountRegistry {
     private readonly clock: Clock,
   ) {}
 
-  /** Lists all accounts: the environment's account first, then the others by age. */
+  /**
+   * Lists all accounts: first the account that the environment variables define, then the others, oldest first.
+   */
   async list(): Promise<AccountDescription[]> {
     const stored = await this.store.list();
     return [
@@ -50,8 +59,8 @@ export class AccountRegistry {
   }
 
   /**
-   * @throws {AccountConflictError} if the id is in use or still being removed, or if the max number of accounts is
-   * reached
+   * @throws {AccountConflictError} if the id is in use or still being removed, or if the max number of accounts
+   * is reached
    */
   async create({ apiKey, ...account }: Account): Promise<AccountDescription> {
     if ((await this.fixed.find(account.id)) !== undefined) throw fixedConflict(account.id);

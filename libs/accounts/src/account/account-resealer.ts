@@ -10,8 +10,8 @@ export class AccountResealer {
   ) {}
 
   /**
-   * Encrypts every account's upstream key with the current encryption key, one account after another. Each step works
-   * on the account's current state. So the work may stop at any point, and accounts may change meanwhile.
+   * Encrypts every account's upstream key with the current encryption key, one account after another. Each step
+   * works on the account's current state. So the work may stop at any point, and accounts may change meanwhile.
    */
   async reseal(): Promise<ResealCounts> {
     const all = new ResealCounts();
@@ -23,7 +23,7 @@ export class AccountResealer {
           counts = new ResealCounts();
           return this.resealed(before, counts);
         });
-        // The account was removed meanwhile.
+        // The account was removed after it was listed.
         if (stored === undefined) continue;
       }
       all.add(counts);

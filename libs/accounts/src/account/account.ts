@@ -1,7 +1,10 @@
 /** Id of the account that the environment configures. */
 export const DEFAULT_ACCOUNT = 'default';
 
-/** Pattern of an account's id. It excludes dots, because Redis keys that belong to no account have a tag with a dot. */
+/**
+ * Pattern of an account's id. It excludes dots, because Redis keys that belong to no account have a tag with a
+ * dot.
+ */
 export const ACCOUNT_ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 /** One account at upstream. */
@@ -14,7 +17,10 @@ export interface Account {
   requestsPerSecond: number;
   /** True if the account's contacts and messages are polled. */
   polling: boolean;
-  /** When the account was added, in milliseconds since 1970. Absent for the environment's account. */
+  /**
+   * When the account was added, in milliseconds since 1970. Absent for the account that the environment
+   * variables define.
+   */
   addedAt?: number;
 }
 

@@ -3,8 +3,9 @@ import { accountEncryptionContext, type AccountStore, type StoredAccount } from 
 import type { SecretBox } from '../secret/secret-box.js';
 
 /**
- * The environment's account and the stored accounts. Nothing is cached between calls, so that every process sees each
- * change at once. The environment's account is found even without the store.
+ * All accounts: the one that the environment variables define, and those stored in Redis. Nothing is cached
+ * between calls, so that every process sees each change at once. The account of the environment variables is
+ * found even while Redis is unavailable.
  */
 export class Accounts implements AccountDirectory, AccountRevision {
   constructor(
@@ -20,7 +21,10 @@ export class Accounts implements AccountDirectory, AccountRevision {
     return [...(await this.fixed.list()), ...stored.flatMap((account) => this.openOrReport(account))];
   }
 
-  /** Returns the stamp of the stored accounts; the environment's account never changes. */
+  /**
+   * Returns a text that changes whenever a stored account changes. The account of the environment variables
+   * never changes.
+   */
   revision(): Promise<string> {
     return this.store.revision();
   }

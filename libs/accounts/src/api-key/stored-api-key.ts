@@ -8,9 +8,12 @@ export interface ApiKey {
   account: string;
   name: string;
   scopes: Scope[];
-  /** ISO 8601. Null for the environment's key, whose creation time is unknown. */
+  /**
+   * When the key was created, as an ISO 8601 time. Null for the key that the environment variable `API_KEY`
+   * defines.
+   */
   createdAt: string | null;
-  /** ISO 8601. Null for a key that does not expire. */
+  /** When the key expires, as an ISO 8601 time. Null for a key that does not expire. */
   expiresAt: string | null;
 }
 
@@ -31,7 +34,9 @@ export interface ApiKeyStore {
   /** Lists the keys of one account, or of all accounts, in no particular order. */
   list(account?: string): Promise<StoredApiKey[]>;
   find(id: string): Promise<StoredApiKey | undefined>;
-  /** Reads a key and the current time in one step. The time is by the store's clock, in milliseconds since 1970. */
+  /**
+   * Reads a key and the current time in one step. The time is by the store's clock, in milliseconds since 1970.
+   */
   findWithTime(id: string): Promise<{ key: StoredApiKey; now: number } | undefined>;
   /**
    * Stores a key. Resolves to false if the account is not found.

@@ -14,7 +14,7 @@ const eraseKeys = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
 const releaseErasure = LuaScript.from(import.meta.url, 'lua/release-erasure.lua');
 
 export interface ErasurePass {
-  /** Stops the pass. The next pass erases the remaining keys. */
+  /** Stops the erasure. A later call of `pass` erases the remaining keys. */
   signal?: AbortSignal;
   /**
    * Called after the pass with the number of removed keys, while this process still holds the lease.
@@ -24,8 +24,8 @@ export interface ErasurePass {
 }
 
 /**
- * Erases all data of an account in Redis: every key with the account's hash tag, on all masters. It works in small
- * steps that do not block Redis. Only one pass per account runs at a time, over all processes.
+ * Erases all data of an account in Redis: every key with the account's hash tag, on all masters. It works in
+ * small steps that do not block Redis. At most one process erases an account at a time.
  */
 export class RedisAccountErasure {
   constructor(
@@ -35,9 +35,10 @@ export class RedisAccountErasure {
   ) {}
 
   /**
-   * Makes one pass over all keys. Resolves to the number of removed keys. Resolves to undefined if another pass is
-   * under way, if another process took over, or if the pass was stopped.
-   * @param isRemoved resolves to true if the account is still to be erased; called while this process holds the lease
+   * Makes one pass over all keys. Resolves to the number of removed keys. Resolves to undefined if another pass
+   * is under way, if another process took over, or if the pass was stopped.
+   * @param isRemoved resolves to true if the account is still to be erased; called while this process holds the
+   * lease
    */
   async pass(
     account: string,

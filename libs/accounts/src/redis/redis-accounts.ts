@@ -14,7 +14,10 @@ import { RedisApiKeyStore } from './redis-api-key-store.js';
 import { SecretBox } from '../secret/secret-box.js';
 import { StoredApiKeys } from '../api-key/stored-api-keys.js';
 
-/** Opens the accounts of all processes: the environment's account, and those in Redis. */
+/**
+ * Opens the accounts: the one that the environment variables define, and those in Redis, which all processes
+ * share.
+ */
 export function openAccounts(
   environment: CommonEnvironment,
   redis: RedisClient,

@@ -1,4 +1,7 @@
-/** Runs a task per name, one run at a time. A caller gets a run that starts after the call; waiting callers share it. */
+/**
+ * Runs a task per name, one run at a time. A caller gets a run that starts after the call; waiting callers
+ * share it.
+ */
 export class CoalescedTask {
   private readonly current = new Map<string, Promise<void>>();
   private readonly next = new Map<string, Promise<void>>();
@@ -18,7 +21,7 @@ export class CoalescedTask {
   }
 
   private async after(current: Promise<void>, name: string): Promise<void> {
-    // Callers of the current run handle its failure.
+    // If the current run fails, its own callers get the error.
     await current.catch(() => undefined);
     this.next.delete(name);
     return this.begin(name);

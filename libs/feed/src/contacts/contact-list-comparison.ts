@@ -2,7 +2,9 @@ import type { ContactReader, UpstreamContact } from '#upstream';
 import type { ContactVolatilityTracker, QuickVerdict } from '../form/contact-volatility.js';
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
-/** Special positions: of an unchanged contact, and of a known contact that the list has not contained so far. */
+/**
+ * Special positions: of an unchanged contact, and of a known contact that the list has not contained so far.
+ */
 const UNCHANGED = -1;
 const UNSEEN = -2;
 
@@ -10,16 +12,19 @@ const UNSEEN = -2;
 export interface ChangedContact {
   contact: UpstreamContact;
   fingerprint: string;
-  /** Verdict on a known contact by its fingerprint alone. */
+  /** How the contact differs from the snapshot, as far as its fingerprint shows. */
   verdict: QuickVerdict;
 }
 
 /**
- * Compares a contact list with the snapshot while the list arrives. Keeps only the id of an unchanged contact and requests
- * the other contacts again afterwards. If the list contains an id twice, the last element counts.
+ * Compares a contact list with the snapshot while the list arrives. Keeps only the id of an unchanged contact
+ * and requests the other contacts again afterwards. If the list contains an id twice, the last element counts.
  */
 export class ContactListComparison implements ContactReader {
-  /** Position of each known contact by its ordinal; {@link UNCHANGED} or {@link UNSEEN} if it has none. */
+  /**
+   * Position in the list of each known contact, by the contact's index in the snapshot; or {@link UNCHANGED} or
+   * {@link UNSEEN}.
+   */
   private readonly positions: Int32Array;
   /** Position of each new contact by its id. */
   private readonly newPositions = new Map<string, number>();

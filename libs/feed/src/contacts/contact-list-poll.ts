@@ -21,19 +21,28 @@ import {
 } from '../snapshot/unreadable-elements.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
-/** For contacts of the first list: messages up to this much older than the account are emitted, in milliseconds. */
+/**
+ * First read of a contact from the account's first list: messages that are older than the account by at most
+ * this time, in milliseconds, are emitted.
+ */
 const FIRST_LIST_SLACK_MS = 60_000;
 /** Upper bound of the delay between account creation and first list that is compensated, in milliseconds. */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
-/** For contacts that appear later: messages up to this much older than the last good list are emitted, in ms. */
+/**
+ * First read of a contact that appears in a later list: messages that are older than the previous list by at
+ * most this time, in milliseconds, are emitted.
+ */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
 const MAX_COMMIT_CONFLICTS = 3;
 
-/** Returns the time at which an account was added, in milliseconds since 1970 by Redis' clock; undefined if unknown. */
+/**
+ * Returns the time at which an account was added, in milliseconds since 1970 by Redis' clock; undefined if
+ * unknown.
+ */
 export type FindAddedAt = (account: string) => Promise<number | undefined>;
 
-/** Conclusions from one list, compared with the snapshot. */
+/** What the comparison of one contact list with the snapshot shows. */
 interface ListVerdict {
   known: KnownContacts;
   tracker: ContactVolatilityTracker;
@@ -45,14 +54,17 @@ interface ListVerdict {
   /** True if so many contacts are missing that no deletion is emitted. */
   isOutageLikely: boolean;
   unreadable: UnreadableElements;
-  /** Bound of the first read of new contacts: later messages are emitted. Milliseconds since 1970, upstream's clock. */
+  /**
+   * The first read of a new contact emits messages with a later timestamp than this, in milliseconds since 1970
+   * by upstream's clock.
+   */
   emitAfter: number;
 }
 
 /**
- * Polls the contact list and commits new, changed, missing and returned contacts. A changed contact is due at once. A
- * contact is deleted if two lists at least `absenceMs` apart lack it, unless so many contacts vanish together that an outage
- * is more likely.
+ * Polls the contact list and commits new, changed, missing and returned contacts. A changed contact is due at
+ * once. A contact is deleted if two lists at least `absenceMs` apart lack it, unless so many contacts vanish
+ * together that an outage is more likely.
  */
 export class ContactListPoll {
   constructor(
@@ -63,7 +75,9 @@ export class ContactListPoll {
     private readonly volatile?: { store: VolatileFieldStore; logger: Logger },
   ) {}
 
-  /** @throws {UpstreamError} if the list could not be read; the store keeps the reason, and nothing is committed */
+  /**
+   * @throws {UpstreamError} if the list could not be read; the store keeps the reason, and nothing is committed
+   */
   async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
     try {
       let done = false;
@@ -124,7 +138,7 @@ export class ContactListPoll {
     list: ContactList<ContactListComparison>,
     tracker: ContactVolatilityTracker,
   ): Promise<boolean> {
-    // By upstream's clock if known, since message timestamps are compared with this time.
+    // Upstream's clock is preferred, because message timestamps are compared with this time.
     const listedAt = list.date ?? known.now;
     const missing = list.reader.missing();
     const areDeletionsConfirmed =
@@ -151,7 +165,7 @@ export class ContactListPoll {
       version: known.version,
       redisRun: known.redisRun,
       startedAt: known.now,
-      // The bound of later contacts is measured from the last good list.
+      // Which messages of later contacts are emitted depends on the time of the last list that was not suspect.
       listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
       unreadable: verdict.unreadable,
@@ -163,7 +177,10 @@ export class ContactListPoll {
     });
   }
 
-  /** Yields the changes, contacts of the list first. Lazy, since all changes together may not fit into memory. */
+  /**
+   * Yields the changes one by one, because all changes together may not fit into memory. Contacts of the list
+   * come first.
+   */
   private async *updates(
     account: string,
     list: ContactList<ContactListComparison>,
@@ -180,7 +197,10 @@ export class ContactListPoll {
     }
   }
 
-  /** Returns the bound of the first read of new contacts, in milliseconds since 1970 by upstream's clock. */
+  /**
+   * Returns the timestamp above which the first read of a new contact emits messages, in milliseconds since
+   * 1970 by upstream's clock.
+   */
   private async emitAfter(
     account: string,
     { version, now, listedAt }: KnownContacts,
@@ -188,7 +208,7 @@ export class ContactListPoll {
     replaced: boolean,
   ): Promise<number> {
     if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
-    // A list was committed before, so the account is not new: only its snapshot is lost.
+    // An earlier list was committed, so the account is not new. Only its snapshot was lost.
     const addedAt = version > 0 || replaced ? undefined : await this.addedAt(account);
     const late = Math.min(Math.max(now - (addedAt ?? now), 0), MAX_FIRST_LIST_DELAY_MS);
     return upstreamNow - late - FIRST_LIST_SLACK_MS;
@@ -262,7 +282,10 @@ function showsMostContacts(
   return present > 0 && missing.length * 2 < present;
 }
 
-/** Returns the service of an upstream address, named by the stamp of its first address. A stored mapping stays. */
+/**
+ * Returns the service that an upstream address leads to, identified by the hash of the first address that led
+ * to it. A mapping that is already stored stays.
+ */
 function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
   const before = upstream === undefined || isAnother ? undefined : services.get(upstream);
   return services.get(address) ?? before ?? address;

@@ -9,7 +9,7 @@ const EXPECTED_WITHIN_MS = 250;
 
 /** Reads the messages of a send's recipient. */
 export class RecipientLookup {
-  /** Runs of the contact list poll, by account. */
+  /** Runs the poll of an account's contact list. Callers of one account share a run. */
   private readonly listPolls: CoalescedTask;
 
   constructor(
@@ -22,10 +22,10 @@ export class RecipientLookup {
 
   /**
    * Reads the new messages of the recipient now. The polls bind them to sends.
-   * @param options `minListReadAt`: earliest acceptable start of the last contact list read, by Redis' clock; without it any
-   * list will do. `isLowPriority`: true to let new sends go first
-   * @returns true if the look-up was complete: each contact that owns the number was read, or upstream and the list agree
-   * that the contact does not exist
+   * @param options `minListReadAt`: earliest acceptable start of the last contact list read, by Redis' clock;
+   * without it any list will do. `isLowPriority`: true to let new sends go first
+   * @returns true if the look-up was complete: each contact that owns the number was read, or upstream and the
+   * list agree that the contact does not exist
    * @throws {UpstreamError} if upstream could not be read; the readable contacts were read
    */
   async lookUp(
@@ -66,7 +66,7 @@ export class RecipientLookup {
     return this.listPolls.run(account);
   }
 
-  /** Makes the recipient due soon, so that the message of a send is found soon. */
+  /** Makes the recipient's contact due for a poll soon, so that the message of a send is found soon. */
   async expeditePoll(account: string, phoneNumber: string): Promise<void> {
     const { contacts } = await this.store.recipientOf(account, phoneNumber);
     const [likeliest] = contacts;
@@ -75,7 +75,10 @@ export class RecipientLookup {
     else await this.store.expeditePoll(account, likeliest.id, EXPECTED_WITHIN_MS);
   }
 
-  /** Returns the owners of the number. Reads the contact list first if the last read is too old, or if no contact owns the number. */
+  /**
+   * Returns the owners of the number. Reads the contact list first if the last read is too old, or if no
+   * contact owns the number.
+   */
   private async findWithFreshList(
     account: string,
     phoneNumber: string,

@@ -3,12 +3,12 @@ import { contactFingerprint, contactFingerprintWithSignatures, hashOfValue } fro
 import { streakAfterRead, type MutingThresholds, type Sample, type Streak } from './streak.js';
 
 /**
- * State of the volatile fields of an account's contacts: top-level fields that differ at nearly every read of the list, for
- * nearly all contacts that have the field. A field that changes for a few contacts at a time, such as the date of the last
- * message, is never muted: its change makes the contact due at once.
+ * State of the volatile fields of an account's contacts: top-level fields that differ at nearly every read of
+ * the list, for nearly all contacts that have the field. A field that changes for a few contacts at a time,
+ * such as the date of the last message, is never muted: its change makes the contact due at once.
  */
 export interface ContactVolatility {
-  /** Streaks by field name; at most {@link MAX_FIELDS}. */
+  /** The volatile fields by name, each with its count of differing reads; at most {@link MAX_FIELDS}. */
   fields: ReadonlyMap<string, Streak>;
   /** Fields that were muted until the last list. Their next values are stored without an event. */
   settled: readonly string[];
@@ -21,7 +21,10 @@ const MAX_FIELDS = 20;
 /** Maximum length of the name of a field whose consecutive changes are counted, in characters. */
 const MAX_NAME = 64;
 
-/** Patience for a field of at least ten contacts: if nearly all of them differ at once, no person caused the change. */
+/**
+ * Patience for a field of at least ten contacts: if nearly all of them differ at once, no person caused the
+ * change.
+ */
 const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
 /** Patience for a field of fewer contacts: these may really change at several consecutive reads of the list. */
 const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
@@ -36,7 +39,10 @@ export type ContactVerdict =
   | 'withheld'
   | 'changed';
 
-/** Verdict from the fingerprint alone. `differs`: the caller must find the changed fields and call `verdict`. */
+/**
+ * How a contact differs, as far as its fingerprint shows. `differs`: the caller must find the changed fields
+ * and call `verdict`.
+ */
 export type QuickVerdict = 'same' | 'quiet' | 'differs' | 'changed';
 
 interface Counts {
@@ -45,7 +51,10 @@ interface Counts {
   carriers: Sample[];
 }
 
-/** Decides, during one read of the contact list, about changes in volatile fields, and updates the fields' streaks. */
+/**
+ * During one read of the contact list, decides which changes of volatile fields are emitted, and counts for
+ * each field how many reads in a row it differed.
+ */
 export class ContactVolatilityTracker {
   private readonly muted: ReadonlySet<string>;
   private readonly formerlyMuted: ReadonlySet<string> | undefined;
@@ -58,7 +67,8 @@ export class ContactVolatilityTracker {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // Whether a field differs for nearly all contacts is known only at the end of the list. Until then it is withheld.
+    // Whether a field differs for nearly all contacts is known only at the end of the list. Until then it is
+    // withheld.
     this.withheld = new Set(
       names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
     );
@@ -74,8 +84,8 @@ export class ContactVolatilityTracker {
   }
 
   /**
-   * Returns whether a known contact has changed, judging by the fingerprint alone. Call once for each known contact on the
-   * list.
+   * Returns whether a known contact has changed, judging by the fingerprint alone. Call once for each known
+   * contact on the list.
    * @param stored stored fingerprint of the contact, possibly written by an older build
    */
   quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
@@ -107,7 +117,9 @@ export class ContactVolatilityTracker {
     return Object.fromEntries(Object.entries(changes).filter(([field]) => !this.muted.has(field)));
   }
 
-  /** Returns the new state of the volatile fields, and the changes to log. Call once, after the last contact. */
+  /**
+   * Returns the new state of the volatile fields, and the changes to log. Call once, after the last contact.
+   */
   conclude(): {
     volatility: ContactVolatility;
     /** True if the state must be stored: it changed, or it counts consecutive changes of a field. */
@@ -183,14 +195,20 @@ function thresholdsFor(carriers: readonly Sample[]): MutingThresholds {
   return carriers.length < MANY_CONTACTS.samples ? FEW_CONTACTS : MANY_CONTACTS;
 }
 
-/** Returns the thresholds of a streak. The number of samples decides, as at the start of the streak. */
+/**
+ * Returns after how many differing reads a field is muted. This depends on how many elements were sampled at
+ * the start.
+ */
 function thresholdsOf({ samples }: Streak): MutingThresholds {
   return thresholdsFor(samples);
 }
 
 const FORMAT = 1;
 
-/** Returns the JSON to store: `{"v":1,"fields":{name: [length, still, muted, isCommon, missed, mark, value, …]},"settled":[name…]}`. */
+/**
+ * Returns the JSON to store: `{"v":1,"fields":{name: [length, still, muted, isCommon, missed, mark, value,
+ * …]},"settled":[name…]}`.
+ */
 export function writeContactVolatility({ fields, settled }: ContactVolatility): string {
   const streaks = [...fields].map(
     ([name, { length, unchangedReads, muted, isCommon, missedReads, samples }]) => [

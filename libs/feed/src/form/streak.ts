@@ -1,26 +1,34 @@
 /**
- * Detects whether a field is volatile: differs at nearly every read. Judges by a few sampled elements (messages or
- * contacts) that have the field. Pure; used for the fields of a contact's messages and of an account's contacts.
+ * Detects whether a field is volatile: differs at nearly every read. Judges by a few sampled elements (messages
+ * or contacts) that have the field. Pure; used for the fields of a contact's messages and of an account's
+ * contacts.
  *
- * A streak starts when the field differs for nearly all elements that have it. The streak grows when the samples differ
- * again, and shrinks when they do not.
+ * A streak starts when the field differs for nearly all elements that have it. The streak grows when the
+ * samples differ again, and shrinks when they do not.
  *
  * 1. The first {@link MutingThresholds.emittedReads} differing reads emit events.
- * 2. The next differing read is *withheld*: no event, and the snapshot stays. If the field then stands still for two reads,
- *    the change is emitted, so that no change is lost.
- * 3. At one more differing read the field is *muted*: no events. It is unmuted after five consecutive reads without change.
+ * 2. The next differing read is *withheld*: no event, and the snapshot stays. If the field then stands still
+ * for two reads,    the change is emitted, so that no change is lost.
+ * 3. At one more differing read the field is *muted*: no events. It is unmuted after five consecutive reads
+ * without change.
  *
- * A field that differs at every read therefore emits {@link MutingThresholds.emittedReads} events per element and no more.
+ * A field that differs at every read therefore emits {@link MutingThresholds.emittedReads} events per element
+ * and no more.
  */
 export interface Streak {
-  /** Reads at which the field differed, minus reads at which it did not; at most {@link MutingThresholds.emittedReads} + 2. */
+  /**
+   * Reads at which the field differed, minus reads at which it did not; at most {@link
+   * MutingThresholds.emittedReads} + 2.
+   */
   length: number;
   /** Consecutive reads without a change, counted while the field is withheld or muted. */
   unchangedReads: number;
   muted: boolean;
   /** True if at least {@link MutingThresholds.samples} elements had the field at a read since it was muted. */
   isCommon: boolean;
-  /** Consecutive reads that contained no sampled element. New samples are taken after {@link MAX_MISSED_READS}. */
+  /**
+   * Consecutive reads that contained no sampled element. New samples are taken after {@link MAX_MISSED_READS}.
+   */
   missedReads: number;
   /** Sampled elements, at most {@link MutingThresholds.samples}. */
   samples: readonly Sample[];
@@ -41,7 +49,10 @@ export interface MutingThresholds {
 
 /** Values of one field in the elements of one read. */
 export interface FieldView {
-  /** Number of known elements that have the field, and number of these elements whose value differs from the snapshot. */
+  /**
+   * Number of known elements that have the field, and number of these elements whose value differs from the
+   * snapshot.
+   */
   carrying: number;
   differing: number;
   /** Returns elements that have the field, sorted by how likely the next read contains them. */
@@ -50,7 +61,7 @@ export interface FieldView {
   valueOf(elementHash: number): number | undefined;
 }
 
-/** Minimum share of elements that must differ to start or continue a streak. */
+/** Minimum share of elements whose field must differ for a read to count as a differing read. */
 const MIN_DIFFERING_SHARE = 0.8;
 /** Share of samples that must differ: with few samples, one may stand still by chance. */
 const MIN_DIFFERING_SAMPLES = 0.75;
@@ -58,7 +69,10 @@ const MAX_MISSED_READS = 3;
 const STILL_READS_UNTIL_EMITTED = 2;
 const STILL_READS_UNTIL_UNMUTED = 5;
 
-/** Returns the streak after a read (undefined: none), and whether the read contained a sampled element. */
+/**
+ * Returns the streak after a read, or undefined if the field is no longer volatile; and whether the read
+ * contained a sampled element.
+ */
 export function streakAfterRead(
   streak: Streak | undefined,
   view: FieldView,

@@ -20,7 +20,7 @@ import type { PollCommitter, PollStart } from './poll-committer.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
-/** Maximum number of pages held back uncommitted while none of them shows a known message. */
+/** Maximum number of pages that wait for their commit while none of them contains a known message. */
 const MAX_HELD_PAGES = 50;
 /** Maximum number of consecutive commits refused because another read of the contact was committed first. */
 export const MAX_COMMIT_CONFLICTS = 5;
@@ -32,7 +32,10 @@ export interface PagesTask {
   purpose: ReadPurpose;
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
-  /** Delays before the retries of a failed page, in milliseconds; after the last retry the page is read in parts. */
+  /**
+   * Delays before the retries of a failed page, in milliseconds; after the last retry the page is read in
+   * parts.
+   */
   pageRetriesMs: readonly number[];
 }
 
@@ -45,11 +48,11 @@ export class CommittedPages {
   limit: number | undefined;
   /** Polling state of the contact, read before the last page was requested. */
   state: ContactState;
-  /** True if a page of this pass over the list contained a message that was not known. */
+  /** True if a page since the last start at page 1 contained a message that was not known. */
   foundNew = false;
   /** Snapshots of the known messages on the last page. */
   private lastKnown: ReadonlyMap<string, KnownMessage> = new Map();
-  /** Pages held back until a page contains a known message. */
+  /** Pages that are not committed until a page contains a known message. */
   private heldPages: PageRead[] = [];
   private isHoldingBack = false;
   /** Number of elements on the previous page. */
@@ -84,12 +87,14 @@ export class CommittedPages {
     this.foundNew = false;
   }
 
-  /** Holds pages back until one contains a known message, if `known` (number of known messages) is large enough. */
+  /**
+   * Holds pages back until one contains a known message, if `known` (number of known messages) is large enough.
+   */
   holdBack(known: number): void {
     this.isHoldingBack = suggestsOutage(known, known);
   }
 
-  /** True if pages were held back to the end: upstream shows none of the known messages. */
+  /** True if no page of the list contained a known message, so that no page was committed. */
   get showsOtherMessages(): boolean {
     return this.heldPages.some(({ ids }) => ids.length > 0);
   }
@@ -99,8 +104,9 @@ export class CommittedPages {
   }
 
   /**
-   * Reads a page and commits the result. If another read of the contact was committed meanwhile, reads the page again. The
-   * state is read before each request: a page is never compared with snapshots that are newer than the request.
+   * Reads a page and commits the result. If another read of the contact was committed meanwhile, reads the page
+   * again. The state is read before each request: a page is never compared with snapshots that are newer than
+   * the request.
    *
    * Retries a failed page after a delay, then reads the page in parts.
    * @returns undefined if the contact is unknown or {@link MAX_COMMIT_CONFLICTS} commits were refused in a row
@@ -148,8 +154,10 @@ export class CommittedPages {
   }
 
   /**
-   * Reads a page that fails because of one of its messages: in smaller and smaller parts, each committed separately.
-   * @throws the failure of the page if no message of the page can be read: then the cause is not a single message
+   * Reads a page that fails because of one of its messages: in smaller and smaller parts, each committed
+   * separately.
+   * @throws the failure of the page if no message of the page can be read: then the cause is not a single
+   * message
    */
   async takeParts(page: number, limit: number, { failure }: FailedPage): Promise<PageRead | undefined> {
     if (!mayBeCausedByMessage(failure)) throw failure;
@@ -217,9 +225,10 @@ export class CommittedPages {
       }
       this.isHoldingBack = false;
     }
-    // Messages that others committed while a page was held are skipped: their read may be newer than the held page.
+    // Messages that another read committed while a page waited are skipped: that read may be newer than the
+    // page.
     const held = this.heldPages.flatMap(({ items }) => items).filter(({ id }) => !known.has(id));
-    // Each message counts once, in its latest form: a held message may have been read again.
+    // Each message counts once, in its latest form: a message of a waiting page may have been read again.
     const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
     const isNew = served.some(({ id }) => !known.has(id));
     const reading = { ...this.readingOf(served), ...this.newHead(page, read), detectsVolatility: page === 1 };
@@ -231,7 +240,7 @@ export class CommittedPages {
     return true;
   }
 
-  /** Returns the snapshots of the messages on this page and on the held pages. */
+  /** Returns the snapshots of the messages on this page and on the pages that wait for their commit. */
   private async snapshotsOf({ ids, newIds }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
     const isLookedUp = ids.every((id) => this.lastKnown.has(id) || newIds.includes(id));
     if (isLookedUp && this.heldPages.length === 0) return this.lastKnown;
@@ -239,15 +248,17 @@ export class CommittedPages {
     return this.store.knownMessages(this.task.account, this.task.contactId, [...all]);
   }
 
-  /** Returns the ids of page 1 as the new head if page 1 was read as the head: the next poll compares with them. */
+  /**
+   * Returns the ids of page 1 as the new head if page 1 was read as the head: the next poll compares with them.
+   */
   private newHead(page: number, { ids, limit }: PageRead): Pick<PagesRead, 'head'> {
     const isHead = page === 1 && limit >= PAGE_LIMIT && this.state.memory.order === 'newestFirst';
     return isHead ? { head: ids.slice(0, PAGE_LIMIT) } : {};
   }
 
   /**
-   * Commits a new baseline: upstream shows none of the known messages but others. The held pages become the new
-   * snapshot, and another read of all pages follows.
+   * Commits a new baseline: upstream shows none of the known messages but others. The pages that waited for
+   * their commit become the new snapshot, and another read of all pages follows.
    */
   async startNewBaseline(): Promise<false> {
     const served = this.heldPages.flatMap(({ items }) => items);
@@ -284,7 +295,10 @@ export class CommittedPages {
     return this.retriedPage !== undefined && Math.abs(page - this.retriedPage) <= 1;
   }
 
-  /** Returns true if the contact is known to have a message that upstream fails to show: then retries are useless. */
+  /**
+   * Returns true if the contact is known to have a message that upstream fails to show: then retries are
+   * useless.
+   */
   private hasFailingMessage(): boolean {
     return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE]).added === 0;
   }

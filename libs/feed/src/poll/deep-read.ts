@@ -17,22 +17,33 @@ import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /**
- * Maximum number of pages and messages that a read of older messages covers. A contact with more indicates a fault
- * of upstream.
+ * Maximum number of pages and messages that a read of older messages covers. A contact with more indicates a
+ * fault of upstream.
  */
 const MAX_PAGES = 10_000;
 const MAX_MESSAGES = 200_000;
-/** Maximum number of passes over all pages; a further pass follows a pass that found new messages. */
+/**
+ * Maximum number of times that one deep read goes through all pages. It goes through them again if it found new
+ * messages.
+ */
 const MAX_PASSES = 5;
-/** After a retry delay at one of the first pages (up to this one), the pass restarts at page 1: little is read twice. */
+/**
+ * If a page up to this one fails, the read starts again at page 1 after the retry delay, since few pages are
+ * then read twice.
+ */
 const MAX_RESTART_PAGE = 5;
-/** Number of ids remembered from the end of the list: the longest page on which new messages are searched for. */
+/**
+ * Number of ids remembered from the end of the list: the longest page on which new messages are searched for.
+ */
 const TAIL_IDS = LARGE_PAGE_LIMIT;
 
 export interface DeepReadSettings {
   /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
   settleMs: number;
-  /** Delays before the retries of a failed page, in milliseconds; after the last retry the page is read in parts. */
+  /**
+   * Delays before the retries of a failed page, in milliseconds; after the last retry the page is read in
+   * parts.
+   */
   pageRetriesMs: readonly number[];
 }
 
@@ -51,15 +62,18 @@ export interface DeepTask {
  * Reads a contact's pages below the head. Each page is compared and committed separately, so that reads of the
  * newest messages can continue meanwhile and an aborted read of older messages loses nothing.
  *
- * A message that a pass over all pages does not show may have shifted from page to page during the pass. Only messages
- * that two passes do not show are missing.
+ * A message that is on no page may have moved between pages during the read. Only messages that two reads of
+ * all pages do not show count as missing.
  */
 export class DeepRead {
   private readonly pages: CommittedPages;
   /** Reads the pages and collects their messages. */
   private readonly reader: PageReader;
   private readonly unsettledIds = new Set<string>();
-  /** Ids that were known before the read began, and those of them that are not deleted. Only these can be missing. */
+  /**
+   * Ids that were known before the read began, and those of them that are not deleted. Only these can be
+   * missing.
+   */
   private knownBefore: ReadonlySet<string> = new Set();
   private presentBefore: readonly string[] = [];
   private orderDetector = new OrderDetector();
@@ -97,8 +111,8 @@ export class DeepRead {
   }
 
   /**
-   * Keeps the ids of the known messages, not the snapshots: a read of older messages takes long, and the snapshots
-   * may be many.
+   * Keeps the ids of the known messages, not the snapshots: a read of older messages takes long, and the
+   * snapshots may be many.
    */
   private noteKnown(known: ReadonlyMap<string, KnownMessage>): void {
     this.knownBefore = new Set(known.keys());
@@ -121,7 +135,7 @@ export class DeepRead {
     const met =
       this.pages.order === 'newestFirst' ? await this.lookUpFromHead() : await this.lookUpFromTail();
     if (met === 'stopped') return false;
-    // Pages are still held back because no known message was met. Only a read of all pages shows why.
+    // No page so far contained a known message, so none was committed. Only a read of all pages shows why.
     if (this.pages.showsOtherMessages) return this.readAllPages();
     return this.end(met === 'all' ? undefined : 'missed');
   }
@@ -156,10 +170,10 @@ export class DeepRead {
       const pages = await this.pass();
       if (pages === 'stopped') return false;
       if (this.pages.showsOtherMessages) return this.pages.startNewBaseline();
-      // An unreadable element may be a missing message: another pass over the pages would not show more.
+      // An unreadable element may be a missing message. Another read of the pages would not show more.
       const isWhole = this.reader.skipped === 0;
       const isMissing = this.stable && isWhole && this.areSomeMissing();
-      // On the first read every message is new: a further pass is needed only if messages may have been missed.
+      // On the first read every message is new: the pages are read again only if messages may have been missed.
       const again = isFirst ? !this.stable && this.hasShifted() : this.pages.foundNew && pages > 1 && isWhole;
       if (again) continue;
       if (!isMissing || !mayRepeatForMissing) break;
@@ -168,7 +182,10 @@ export class DeepRead {
     return this.end('everything');
   }
 
-  /** Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or a commit was refused too often. */
+  /**
+   * Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or a commit
+   * was refused too often.
+   */
   private async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
       this.refusesLargePages = true;
@@ -268,12 +285,14 @@ export class DeepRead {
     return MAX_PAGES;
   }
 
-  /** Returns true if the list moved during the pass, so that messages may have been missed. */
+  /** Returns true if messages moved between pages during the read, so that some may have been missed. */
   private hasShifted(): boolean {
     return this.reader.servedTwice || this.endedOnRepeat;
   }
 
-  /** Commits the end of the read: missing messages, order of the list, time of the next read of older messages. */
+  /**
+   * Commits the end of the read: missing messages, order of the list, time of the next read of older messages.
+   */
   private async end(result: 'everything' | 'missed' | undefined): Promise<boolean> {
     const { account, contactId } = this.task;
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
@@ -301,7 +320,7 @@ export class DeepRead {
     return false;
   }
 
-  /** Returns the order, the length and the head of the list, as a pass over all pages shows them. */
+  /** Returns the order, the length and the newest messages of the list, as a read of all pages shows them. */
   private observedOrder(): Pick<PagesRead, 'order' | 'length' | 'head'> {
     const seen = this.orderDetector.order;
     const order = seen === 'unknown' ? this.pages.order : seen;
@@ -312,13 +331,15 @@ export class DeepRead {
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
-    // Reads of the newest messages ran during the read of older messages, so the stored head is newer than the head
-    // of the read of older messages.
+    // Reads of the newest messages ran during the read of older messages, so the stored head is newer than the
+    // head of the read of older messages.
     const isKnown = order === memory.order && memory.head !== '';
     return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
   }
 
-  /** Returns true if the passes show which limit upstream honours: too few messages cannot fill a larger page. */
+  /**
+   * Returns true if the passes show which limit upstream honours: too few messages cannot fill a larger page.
+   */
   private knowsLimit(): boolean {
     return this.pages.limit !== PAGE_LIMIT || this.refusesLargePages || this.reader.servedCount > PAGE_LIMIT;
   }

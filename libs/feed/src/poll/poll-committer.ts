@@ -47,8 +47,8 @@ export interface PollStart {
 }
 
 /**
- * Part of a poll: `head` sets the next due time, `page` is a page of a read of older messages, `end` concludes a
- * read of older messages.
+ * Part of a poll: `head` sets the next due time, `page` is a page of a read of older messages, `end` concludes
+ * a read of older messages.
  */
 export type CommitKind = 'head' | 'page' | 'end';
 
@@ -71,8 +71,8 @@ export class PollCommitter {
   /**
    * Commits a read.
    * @param known snapshots of the messages that were read; for `end`, of all known messages
-   * @returns true if the read was committed or nothing had to be; false if another read of the contact was committed
-   * meanwhile
+   * @returns true if the read was committed or contained nothing to commit; false if another read of the
+   * contact was committed meanwhile
    */
   async commit(
     start: PollStart,
@@ -135,7 +135,8 @@ export class PollCommitter {
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
-      // To clear a request for an earlier poll, the commit writes a new version. The store then refuses all reads that began before.
+      // To clear a request for an earlier poll, the commit writes a new version. The store then refuses all
+      // reads that began before.
       state.expediteRequests === 0 &&
       next.size === 0 &&
       events.length === 0 &&
@@ -242,7 +243,8 @@ export class PollCommitter {
   }
 
   /**
-   * Returns when the next read of older messages is due: at once, later, never (`over`), or as before (`unchanged`).
+   * Returns when the next read of older messages is due: at once, later, never (`over`), or as before
+   * (`unchanged`).
    */
   private deepAfter(
     { state, resync }: PollStart,
@@ -265,7 +267,8 @@ export class PollCommitter {
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
       (!unsettledLookedUp && lookUpDueAt !== undefined && lookUpDueAt <= state.now);
     if (!isDue) return 'unchanged';
-    // If the head does not show all new messages, the same worker continues at once. Others wait until it has failed.
+    // If the head does not show all new messages, the same worker continues at once. Others wait until it has
+    // failed.
     const continuesAtOnce =
       !doesFirstPageShowAllNewMessages(order) && (needsFullRead || state.emitAfter !== undefined);
     return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };
@@ -278,7 +281,8 @@ export class PollCommitter {
     { volatility }: VolatilityUpdate,
   ): ContactExtension | undefined {
     const before = state.extension;
-    // Reads of the newest messages run at the same time as a read of older messages and have newer data about the head.
+    // Reads of the newest messages run at the same time as a read of older messages and have newer data about
+    // the head.
     const isOver = kind === 'end' && before.resyncing === true;
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: ContactExtension = { ...before };
@@ -313,7 +317,8 @@ export class PollCommitter {
     const { suspectSince } = state.memory;
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
     const isListSuspect = listSuspectSince !== undefined && deletionsConfirmedAt < listSuspectSince;
-    // One contact without messages is no outage. An outage is likely if another contact is suspect or no contact has messages.
+    // One contact without messages is no outage. An outage is likely if another contact is suspect or no
+    // contact has messages.
     const empty = seen.size === 0;
     const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
     const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
@@ -365,7 +370,10 @@ const DEEP_READ_TAKEOVER_MS = 30_000;
 /** Time for which a shorter first page is requested before a full one is tried again, in milliseconds. */
 const HEAD_LIMIT_MS = 600_000;
 
-/** Returns the new state of the first read: a complete read of older messages ends it, a new baseline restarts it. */
+/**
+ * Returns the new state of the first read: a complete read of older messages ends it, a new baseline restarts
+ * it.
+ */
 function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRead): PollCommit['baseline'] {
   // Upstream's `Date` has whole seconds: messages stamped within the same second count as old.
   if (resync !== undefined) return { emitAfter: (date ?? state.now) + 1_000 };
@@ -385,8 +393,9 @@ function suspicionIn(
 const REVISIONS_A_SECOND = 1_000;
 
 /**
- * Returns a revision floor above all revisions used before a loss. A repeated revision would repeat an event id, and the
- * event log would drop the event. A message gets fewer events than seconds pass, so the Unix time in seconds is a safe floor.
+ * Returns a revision floor above all revisions used before a loss. A repeated revision would repeat an event
+ * id, and the event log would drop the event. A message gets fewer events than seconds pass, so the Unix time
+ * in seconds is a safe floor.
  */
 function floorAfterLoss({ now, memory }: ContactState): number {
   return Math.max(Math.floor(now / 1_000), (memory.revisionFloor ?? 0) + REVISIONS_A_SECOND);

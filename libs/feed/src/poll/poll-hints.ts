@@ -11,7 +11,7 @@ export const POLL_ROUND_NAMES = {
   probe: 'probe',
 } as const;
 
-/** Implements {@link PollAgenda} with hints to the agenda. */
+/** Implements {@link PollAgenda}: tells the agenda of due polls without making the caller wait. */
 export class PollHints implements PollAgenda {
   constructor(private readonly hints: Pick<AgendaHints, 'announce'>) {}
 

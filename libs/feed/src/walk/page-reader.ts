@@ -10,11 +10,14 @@ import { FAILING_MESSAGE, readPageInParts, type IsMessageFault, type ReadPage } 
 
 /** Documented page size of upstream. */
 export const PAGE_LIMIT = 20;
-/** Page limit for reads of many messages, used once upstream has shown that it honours more than {@link PAGE_LIMIT}. */
+/**
+ * Page limit for reads of many messages, used once upstream has shown that it honours more than {@link
+ * PAGE_LIMIT}.
+ */
 export const LARGE_PAGE_LIMIT = 100;
 /**
- * Minimum page size to assume. With 1, a contact's first message would look like a full page, and each read of the
- * newest messages would cost a second request.
+ * Minimum page size to assume. With 1, a contact's first message would look like a full page, and each read of
+ * the newest messages would cost a second request.
  */
 const MIN_PAGE_SIZE = 2;
 
@@ -36,9 +39,12 @@ export interface PageRead {
   lastIsNew: boolean;
   /** True if the first message of the page was not known before this read. */
   firstIsNew: boolean;
-  /** Ids that no earlier page of this pass over the list contained. */
+  /** Ids that no earlier page contained since the last start at the first page. */
   added: ReadonlySet<string>;
-  /** True if every message of the page was on an earlier page since the last call of {@link PageReader.beginPass}. */
+  /**
+   * True if every message of the page was on an earlier page since the last call of {@link
+   * PageReader.beginPass}.
+   */
   repeats: boolean;
 }
 
@@ -61,7 +67,9 @@ export class PageReader {
   pageSize: number;
   /** Number of messages on the longest page of this read, whatever its limit. */
   longestPage = 0;
-  /** Upstream's time at the first page, in milliseconds since 1970; undefined if upstream did not send a `Date`. */
+  /**
+   * Upstream's time at the first page, in milliseconds since 1970; undefined if upstream did not send a `Date`.
+   */
   date: number | undefined;
   /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;
@@ -70,13 +78,13 @@ export class PageReader {
   /** Number of requests. */
   requests = 0;
   /**
-   * True if a message appeared twice in this pass over the list for another reason than growth at the beginning of the list. Growth
-   * moves messages from the end of one page to the beginning of the next, which hides no message.
+   * True if a message appeared on two pages, for another reason than new messages at the beginning of the list.
+   * Growth moves messages from the end of one page to the beginning of the next, which hides no message.
    */
   servedTwice = false;
-  /** Ids that appeared in this pass over the list. */
+  /** Ids on the pages that were read since the last start at the first page. */
   private served = new Set<string>();
-  /** Ids of the last page of this pass that contained a message. */
+  /** Ids of the last page that contained a message. */
   private previousIds: readonly string[] = [];
   /** Value of {@link previousIds} before the last page. */
   private idsBefore: readonly string[] = [];
@@ -106,7 +114,10 @@ export class PageReader {
     this.read = readPageInParts(counted, sizeOf, isMessageFault);
   }
 
-  /** Starts another pass over the pages of the list. A message counts as repeated only if it appeared before in the same pass. */
+  /**
+   * Starts again at the first page. A message counts as repeated only if an earlier page since this start
+   * contained it.
+   */
   beginPass(): void {
     this.served = new Set();
     this.previousIds = [];
@@ -130,7 +141,7 @@ export class PageReader {
     this.lastSkipped = 0;
   }
 
-  /** Number of different messages in this pass over the list. */
+  /** Number of different messages on the pages that were read since the last start at the first page. */
   get servedCount(): number {
     return this.served.size;
   }
@@ -139,7 +150,9 @@ export class PageReader {
     return this.record(await this.read(page, limit), limit);
   }
 
-  /** Reads a page like {@link take}. Reads in parts only a page that is too large, not one that fails otherwise. */
+  /**
+   * Reads a page like {@link take}. Reads in parts only a page that is too large, not one that fails otherwise.
+   */
   async takeWhole(page: number, limit: number): Promise<PageRead> {
     return this.record(await this.readPlain(page, limit), limit);
   }
@@ -177,7 +190,8 @@ export class PageReader {
     this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
-    // Unreadable elements do not count: a page size that is too high would make every page look like the last one.
+    // Unreadable elements do not count: a page size that is too high would make every page look like the last
+    // one.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > PAGE_LIMIT) this.largestPage = Math.max(this.largestPage, items.length);
     // A page above the documented size shows that a page of the documented size can be full.
@@ -213,7 +227,9 @@ export class PageReader {
     return end.length === repeated && end.every((id, i) => id === ids[i]);
   }
 
-  /** Returns true if the list continues after an empty page: an empty page right after a full one may be a gap. */
+  /**
+   * Returns true if the list continues after an empty page: an empty page right after a full one may be a gap.
+   */
   async continuesAfter(last: PageRead, empty: number): Promise<boolean> {
     if (!last.full) return false;
     const { items, skipped } = await this.read(empty + 1, last.limit);
@@ -227,7 +243,9 @@ export function mayBeCausedBySize(error: unknown): boolean {
   return error instanceof UpstreamError && !(error instanceof UpstreamUnreachableError);
 }
 
-/** Returns true if upstream answered with an error or an invalid body: a message on the page may be the cause. */
+/**
+ * Returns true if upstream answered with an error or an invalid body: a message on the page may be the cause.
+ */
 export function mayBeCausedByMessage(error: unknown): boolean {
   return (
     (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) && mayBeCausedBySize(error)

@@ -25,7 +25,10 @@ export function buildVersion(): string {
   return `${productVersion()}+${digest.slice(0, DIGEST_LENGTH)}`;
 }
 
-/** Returns the digest of each source; none if the stamp has another form. */
+/**
+ * Returns the digest of each source file from the record of the last build; none if the record has another
+ * form.
+ */
 function sourcesIn(stamp: string): Record<string, string> {
   try {
     return (JSON.parse(stamp) as { sources?: Record<string, string> }).sources ?? {};

@@ -5,13 +5,16 @@ type PendingHint = AgendaTask & { time: number | { atMs: number } };
 
 /** Time until a failed write to the agenda is retried, in milliseconds. */
 const RETRY_AFTER_MS = 500;
-/** Maximum number of hints that wait for a write. Further hints are dropped; surveys find their work. */
+/**
+ * Maximum number of tasks that wait to be written. Further tasks are dropped; the next survey of their account
+ * finds them.
+ */
 const MAX_WAITING = 20_000;
 
 /**
- * Writes to an agenda what is due, without making callers wait. Hints that arrive during a write go together into the
- * next write. While Redis is away, failed writes are retried. If the process ends, its hints are lost, and the next
- * survey finds the work later.
+ * Writes to an agenda what is due, without making callers wait. Hints that arrive during a write go together
+ * into the next write. While Redis is away, failed writes are retried. If the process ends, its hints are lost,
+ * and the next survey finds the work later.
  */
 export class AgendaHints {
   private readonly waiting = new Map<string, PendingHint>();

@@ -41,7 +41,9 @@ export interface NewSend {
   /** The caller's own identifier for the send. */
   reference?: string;
   metadata?: Readonly<Record<string, unknown>>;
-  /** Additional form fields for upstream that the API does not define, by name; absent if the request has none. */
+  /**
+   * Additional form fields for upstream that the API does not define, by name; absent if the request has none.
+   */
   extraFields?: Readonly<Record<string, string>>;
   /** Earliest time of the POST, in milliseconds since 1970. */
   sendAt?: number;
@@ -57,7 +59,7 @@ export type AttemptOutcome = 'accepted' | 'not_taken' | 'refused' | 'ambiguous';
 
 /** One POST of a send to upstream. */
 export interface SendAttempt {
-  /** Start of the POST: ISO 8601. */
+  /** When the POST started, as an ISO 8601 time. */
   at: string;
   outcome: AttemptOutcome;
   httpStatus?: number;

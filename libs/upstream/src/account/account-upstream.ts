@@ -31,8 +31,8 @@ const MAX_WAIT_MS = { send: 2_000, read: 5_000 } as const;
 export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
 
 /**
- * Number of consecutive 403 answers to POSTs after which the account counts as refused. Fewer may concern single
- * messages.
+ * Number of consecutive 403 answers to POSTs after which the account counts as refused. Fewer may concern
+ * single messages.
  */
 const MAX_FORBIDDEN = 3;
 
@@ -42,7 +42,9 @@ const DOCUMENTED_LIMIT = 20;
 /** Reader that keeps no contact: a probe reads the contact list only to see whether upstream answers. */
 const DISCARDING_READER: ContactReader = { receive: () => false };
 
-/** Sends the requests of all accounts to upstream. Keeps each account's budget. Holds requests during an outage. */
+/**
+ * Sends the requests of all accounts to upstream. Keeps each account's budget. Holds requests during an outage.
+ */
 export class AccountUpstream {
   private readonly circuits = new Map<string, Circuit>();
   private readonly waits = new SerialQueues();
@@ -79,8 +81,8 @@ export class AccountUpstream {
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
   ): Promise<Admission> {
-    // The shared health shows no outage, so a circuit that is open here is out of date. If writing the outage failed,
-    // the next failures open the circuit again.
+    // The shared health shows no outage, so a circuit that is open here is out of date. If writing the outage
+    // failed, the next failures open the circuit again.
     this.circuitOf(account).reset();
     if (typeof purpose === 'string') {
       const patience = MAX_WAIT_MS[purpose];
@@ -94,12 +96,12 @@ export class AccountUpstream {
     return createAdmission(tokenRequestedAt ?? (await wait(0)), () => wait(1));
   }
 
-  /** Returns the stamp of the account's upstream address. @throws if the account is not found */
+  /** Returns the hash of the account's upstream address. @throws if the account is not found */
   async addressOf(account: string): Promise<string> {
     return hashOfUpstreamAddress((await this.find(account)).baseUrl);
   }
 
-  /** Resolves to true if the account's requests are held. */
+  /** Resolves to true if no requests are sent for the account because of an outage. */
   async isHeld(account: string): Promise<boolean> {
     return (await this.health.outage(account)) !== undefined;
   }
@@ -232,8 +234,9 @@ export class AccountUpstream {
   }
 
   /**
-   * Waits without a limit for a poll's token. In this process, only one request of each class and account asks at a
-   * time. Every attempt reads the account, its budget and its outage again, because each may change during the wait.
+   * Waits without a limit for a poll's token. In this process, only one request of each class and account asks
+   * at a time. Every attempt reads the account, its budget and its outage again, because each may change during
+   * the wait.
    */
   private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
     const stop = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
@@ -287,8 +290,8 @@ export class AccountUpstream {
   }
 
   /**
-   * Records what an error says about the account: its rate is too high (429), it is refused (401), or its upstream is
-   * a gateway.
+   * Records what an error says about the account: its rate is too high (429), it is refused (401), or its
+   * upstream is a gateway.
    */
   private async recordRefusal(account: string, rate: number, error: unknown): Promise<void> {
     if (error instanceof UpstreamIsGatewayError) await this.hold(account, 'loop', error);
@@ -318,7 +321,8 @@ export class AccountUpstream {
   }
 
   /**
-   * Writes to the shared health. A failed write is only logged, so that it does not hide the outcome of the request.
+   * Writes to the shared health. A failed write is only logged, so that it does not hide the outcome of the
+   * request.
    */
   private async recordQuietly(account: string, write: () => Promise<void>): Promise<void> {
     try {
@@ -336,8 +340,8 @@ export class AccountUpstream {
 }
 
 /**
- * Returns the kind of the outage that continues after a failed probe, or undefined if upstream answered. A 403 to the
- * contact list extends an outage only if the account was refused before.
+ * Returns the kind of the outage that continues after a failed probe, or undefined if upstream answered. A 403
+ * to the contact list extends an outage only if the account was refused before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
   if (meansUpstreamIsUnreachable(error)) return before;
@@ -348,8 +352,9 @@ function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefine
 }
 
 /**
- * Returns true if a read asks for more than the first page in the documented size. A 5xx to such a read may concern
- * one message that upstream cannot show, so it must not hold the account. Other requests find a real outage.
+ * Returns true if a read asks for more than the first page in the documented size. A 5xx to such a read may
+ * concern one message that upstream cannot show, so it must not hold the account. Other requests find a real
+ * outage.
  */
 function isDeep(page: number, limit: number): boolean {
   return page > 1 || limit !== DOCUMENTED_LIMIT;

@@ -15,9 +15,9 @@ import {
 } from '../upstream-error.js';
 
 /**
- * Number of consecutive requests without an answer, or with a 5xx, that open the circuit. Consecutive 5xx answers
- * open it only if at most as many requests are still under way: an overloaded upstream rejects some requests at once
- * and answers the others late.
+ * Number of consecutive requests without an answer, or with a 5xx, that open the circuit. Consecutive 5xx
+ * answers open it only if at most as many requests are still under way: an overloaded upstream rejects some
+ * requests at once and answers the others late.
  */
 export const FAILURES_UNTIL_OPEN = 5;
 /**
@@ -26,7 +26,10 @@ export const FAILURES_UNTIL_OPEN = 5;
  */
 const HALF_OPEN_AFTER_MS = 5_000;
 
-/** Returns true if an error shows that upstream is away. A 4xx or an unreadable reply shows that upstream is there. */
+/**
+ * Returns true if an error shows that upstream is away. A 4xx or an unreadable reply shows that upstream is
+ * there.
+ */
 export function meansUpstreamIsUnreachable(error: unknown): boolean {
   return (
     error instanceof UpstreamUnreachableError ||
@@ -45,8 +48,8 @@ function isUnanswered(error: unknown): boolean {
 type Answered<T> = { result: T } | { error: unknown };
 
 /**
- * Circuit breaker of one account in this process: it notices that upstream is away. All processes together decide
- * that the account is held and when it is probed; see {@link UpstreamHealth}.
+ * Circuit breaker of one account in this process: it notices that upstream is away. Whether requests stop, and
+ * when a test request is made, is decided by all processes together; see {@link UpstreamHealth}.
  */
 export class Circuit {
   /** Number of requests under way. */
@@ -67,8 +70,9 @@ export class Circuit {
 
   /**
    * Makes a request unless the circuit is open.
-   * @param isOwnFault returns true for an error that the request itself may have caused. Such an error neither counts
-   * as a failure nor ends a series of failures. While the circuit is open, the error counts like any other.
+   * @param isOwnFault returns true for an error that the request itself may have caused. Such an error neither
+   * counts as a failure nor ends a series of failures. While the circuit is open, the error counts like any
+   * other.
    * @throws the error of the request, or {@link UpstreamUnavailableError} if the circuit is open
    */
   async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {

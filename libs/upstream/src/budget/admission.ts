@@ -7,13 +7,13 @@ import { TOKEN_TTL_MS } from './request-budget.js';
 export type Admission = () => Promise<void>;
 
 /**
- * Maximum number of tokens that one request replaces because they have expired. If Redis is always this slow, the
- * request leaves with an expired token; otherwise no request would ever leave.
+ * Maximum number of tokens that one request replaces because they have expired. If Redis is always this slow,
+ * the request leaves with an expired token; otherwise no request would ever leave.
  */
 const MAX_RENEWALS = 10;
 
 /**
- * Creates the admission of a request that has a token.
+ * Creates the check that a request makes right before it is written: its token must still be valid.
  * @param requestedAt when the token was requested, by `performance.now()`
  * @param renew returns the token and takes another; resolves to the time at which that token was requested
  */

@@ -3,7 +3,7 @@ import type { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Admission } from '../budget/admission.js';
 
-/** Admission of the request that is being started. */
+/** The check that the request being started must pass before it gets a connection; see {@link Admission}. */
 const current = new AsyncLocalStorage<Admission | undefined>();
 
 /** Starts a request through an {@link withAdmission} agent. */
@@ -12,8 +12,8 @@ export function runWithAdmission<T>(admission: Admission | undefined, begin: () 
 }
 
 /**
- * Makes an agent await the request's admission before it hands over a new connection. Connecting and the TLS
- * handshake take time, in which a token may expire.
+ * Makes an agent await the request's {@link Admission}, the check of its token, before it hands over a new
+ * connection. Connecting and the TLS handshake take time, in which a token may expire.
  */
 export function withAdmission<Agent extends HttpAgent>(agent: Agent): Agent {
   const open = agent.createConnection.bind(agent);

@@ -7,8 +7,8 @@ import type { Admission } from '../budget/admission.js';
 /**
  * HTTP agent that gives one request a new connection, and says whether that connection was established. A kept
  * connection that the server closes looks like a request that broke half-way. With a new connection, "never
- * connected" is certain. The request gets its connection only once the connection is established, and only before the
- * time limit: a process that was paused meanwhile writes nothing.
+ * connected" is certain. The request gets its connection only once the connection is established, and only
+ * before the time limit: a process that was paused until after the limit writes nothing.
  */
 export class FreshConnection {
   /** True if the connection, including a TLS handshake, was established. Before that, nothing was written. */

@@ -26,17 +26,19 @@ export interface RequestedContact {
 }
 
 /**
- * A contact list that was read completely. It may be larger than memory: the reader saw its contacts one by one, and
- * only the requested ones can be read again. The caller must close the list.
+ * A contact list that was read completely. It may be larger than memory: the reader saw its contacts one by
+ * one, and only the requested ones can be read again. The caller must close the list.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
-  /** Stamp of the upstream address that the list came from. */
+  /** Hash of the upstream address that the list came from. */
   upstream: string;
   /** The reader, which has received all contacts. */
   reader: R;
   /** Number of elements that could not be read. */
   skipped: number;
-  /** When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date. */
+  /**
+   * When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date.
+   */
   date?: number;
   /** Yields the requested contacts, in the order of the list, in batches. */
   requestedContacts(): AsyncIterable<readonly RequestedContact[]>;
@@ -45,7 +47,10 @@ export interface ContactList<R extends ContactReader = ContactReader> {
 
 /** Reads a contact list as a stream. */
 export class ContactListReader<R extends ContactReader> {
-  /** State of each list of the reply, by its number. Only the end of the reply shows which list holds the contacts. */
+  /**
+   * State of each list of the reply, by its number. Only the end of the reply shows which list holds the
+   * contacts.
+   */
   private readonly lists = new Map<number, { reader: R; skipped: number; position: number }>();
   private readonly spool = new TextSpool();
   private readonly scanner = new ListScanner(MAX_LIST_ELEMENTS, (element) => {
@@ -55,7 +60,10 @@ export class ContactListReader<R extends ContactReader> {
   /** @param newReader called once for each list in the reply */
   constructor(private readonly newReader: () => R) {}
 
-  /** @throws {UpstreamReplyError} if the chunk cannot continue a reply with a list, or the contacts cannot be stored */
+  /**
+   * @throws {UpstreamReplyError} if the chunk cannot continue a reply with a list, or the contacts cannot be
+   * stored
+   */
   async push(chunk: Buffer): Promise<void> {
     this.scanner.push(chunk);
     await this.spool.flush();

@@ -9,7 +9,7 @@ export type StoredDeliveryStatus = Exclude<DeliveryStatus, 'missed'>;
 
 /** One HTTP request of a delivery. */
 export interface Attempt {
-  /** Start of the attempt by the worker's clock: ISO 8601. */
+  /** When the attempt started, by the worker's clock, as an ISO 8601 time. */
   at: string;
   /** Duration of the attempt, in milliseconds. */
   durationMs: number;
@@ -34,15 +34,23 @@ export interface Delivery {
   reason: string | null;
   /** The newest 100 attempts, oldest first. Manual retries can make any number of attempts. */
   attempts: Attempt[];
-  /** Time of creation by Redis' clock: ISO 8601. */
+  /** When the delivery was created, by Redis' clock, as an ISO 8601 time. */
   createdAt: string;
-  /** Time of the next attempt by Redis' clock: ISO 8601. Null during an attempt and after the last attempt. */
+  /**
+   * When the next attempt is due, by Redis' clock, as an ISO 8601 time. Null during an attempt and after the
+   * last attempt.
+   */
   nextAttemptAt: string | null;
-  /** Time at which the delivery got its final status, by Redis' clock: ISO 8601. Null while the delivery is pending. */
+  /**
+   * When the delivery got its final status, by Redis' clock, as an ISO 8601 time. Null while the delivery is
+   * pending.
+   */
   finishedAt: string | null;
 }
 
-/** A delivery to be created. The event's content is read from the event log only when the delivery is claimed. */
+/**
+ * A delivery to be created. The event's content is read from the event log only when the delivery is claimed.
+ */
 export interface NewDelivery {
   endpointId: string;
   /** The event to deliver and its position in the log. */
@@ -50,8 +58,8 @@ export interface NewDelivery {
 }
 
 /**
- * Returns the id of the delivery of an event to an endpoint. The id is a hash of both ids, so the same delivery cannot
- * be created twice.
+ * Returns the id of the delivery of an event to an endpoint. The id is a hash of both ids, so the same delivery
+ * cannot be created twice.
  */
 export function deliveryId(eventId: string, endpointId: string): string {
   return `dlv_${createHash('sha256').update(`${eventId}\n${endpointId}`).digest('hex').slice(0, 32)}`;

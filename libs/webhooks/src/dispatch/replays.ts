@@ -23,7 +23,7 @@ export class ReplayTooLargeError extends Error {
   constructor(
     /** Max number of events of one replay. */
     readonly maxEvents: number,
-    /** Latest value of `until` for which the time window is small enough: ISO 8601. */
+    /** Latest value of `until` for which the time window is small enough, as an ISO 8601 time. */
     readonly maxUntil: string,
   ) {
     super(`The window holds more than ${maxEvents} events.`);
@@ -46,8 +46,8 @@ export class Replays {
   ) {}
 
   /**
-   * Makes the deliveries of the selected events pending and due now. Returns their number, or undefined if the endpoint
-   * does not exist.
+   * Makes the deliveries of the selected events pending and due now. Returns their number, or undefined if the
+   * endpoint does not exist.
    * @throws {WebhookConflictError} if the endpoint is disabled
    * @throws {ReplayTooLargeError} if the time window contains too many events
    */
@@ -68,7 +68,10 @@ export class Replays {
     return count;
   }
 
-  /** Checks the number of events before the replay starts, because a replay that stops halfway would look complete. */
+  /**
+   * Checks the number of events before the replay starts, because a replay that stops halfway would look
+   * complete.
+   */
   private async checkSize(account: string, window: TimeWindow): Promise<void> {
     let seen = 0;
     for await (const events of eventsIn(this.log, account, window)) {

@@ -12,7 +12,7 @@ const MAX_SECRETS = 5;
 export interface Rotation {
   /** The new secret, which starts with `whsec_`. It signs from now on. */
   secret: string;
-  /** Time at which the last of the previous secrets stops signing: ISO 8601. */
+  /** When the last of the previous secrets stops signing, as an ISO 8601 time. */
   previousExpireAt: string;
 }
 
@@ -32,8 +32,8 @@ export class EndpointSecrets {
   }
 
   /**
-   * Gives an endpoint a new secret. Previous secrets continue to sign for `overlapSeconds`, unless they expire earlier.
-   * Returns undefined if the endpoint does not exist.
+   * Gives an endpoint a new secret. Previous secrets continue to sign for `overlapSeconds`, unless they expire
+   * earlier. Returns undefined if the endpoint does not exist.
    * @throws {WebhookConflictError} if the endpoint would have too many valid secrets
    */
   async rotate(account: string, id: string, overlapSeconds: number): Promise<Rotation | undefined> {
