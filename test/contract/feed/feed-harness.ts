@@ -94,7 +94,7 @@ export class FeedHarness {
     settings: Partial<Settings> = {},
     timeoutMs = UPSTREAM_TIMEOUT_MS,
   ): Promise<FeedHarness> {
-    const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
+    const redis = openRedis(parseRedisAddress(url), 'patient', () => undefined);
     await once(redis, 'ready');
     const simulator = await createSimulator({
       settings: { sendVisibleDelayMs: 0, deliveredProbability: 0, hangCapMs: 2_000, ...settings },

@@ -88,7 +88,7 @@ export class WebhookHarness {
   }
 
   static async open(url: string): Promise<WebhookHarness> {
-    const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
+    const redis = openRedis(parseRedisAddress(url), 'patient', () => undefined);
     await once(redis, 'ready');
     return new WebhookHarness(redis);
   }
