@@ -61,7 +61,7 @@ describe('the polls of 100 contacts at 20 requests per second', () => {
       const { overlaps, ...outcome } = await runPollFaultTrial({ ...plan, seed });
       const print = { seed, overlaps: overlaps.length, ...outcome };
       process.stdout.write(`While ${what}: ${JSON.stringify(print)}\n`);
-      expect(outcome).toMatchObject({ missing: 0, toldTwice: 0 });
+      expect(outcome).toMatchObject({ missing: 0, reportedTwice: 0 });
       expect(overlaps.slice(0, 5)).toEqual([]);
       expect(outcome.longestGapMs).toBeLessThanOrEqual(STARVED_AFTER_MS);
       expect(outcome.longestDelayMs).toBeLessThanOrEqual(STARVED_AFTER_MS);
