@@ -72,6 +72,9 @@ const DATA: Readonly<Record<EventType, Schema>> = {
   'webhook.test': dataOf({ webhookId: TEXT }),
 };
 
+/** Fields of a webhook that its events leave out: headers may be secret, and the others change with each delivery. */
+const NOT_IN_EVENTS = ['headers', 'failingSince', 'lastSuccessAt', 'pending'] as const;
+
 /** Returns the schema name of an event type. */
 export function eventSchemaName(type: EventType): string {
   const words = type.split('.').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
@@ -82,7 +85,7 @@ export function eventSchemaName(type: EventType): string {
 export function eventSchemas(schemas: Schemas): Schemas {
   return {
     ...PARTS,
-    WebhookWithoutHeaders: without(schemas[WebhookView.name], 'headers'),
+    WebhookWithoutHeaders: without(schemas[WebhookView.name], NOT_IN_EVENTS),
     ...Object.fromEntries(EVENT_TYPES.map((type) => [eventSchemaName(type), eventOf(type)])),
   };
 }
@@ -135,13 +138,13 @@ function named(name: string): { $ref: string } {
   return { $ref: getSchemaPath(name) };
 }
 
-function without(schema: Schema | undefined, field: string): Schema {
+function without(schema: Schema | undefined, fields: readonly string[]): Schema {
   if (schema === undefined || '$ref' in schema)
     throw new Error('the OpenAPI document has no schema for webhooks');
-  const properties = Object.entries(schema.properties ?? {}).filter(([name]) => name !== field);
+  const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !fields.includes(name));
   return {
     ...schema,
-    required: (schema.required ?? []).filter((name) => name !== field),
+    required: (schema.required ?? []).filter((name) => !fields.includes(name)),
     properties: Object.fromEntries(properties),
   };
 }

@@ -76,7 +76,11 @@ export class StatusController {
       },
       sends,
       poller: pollerOf(feed, known, usage, volatile),
-      deliveries: { ...deliveries, dispatchLagMs },
+      deliveries: {
+        ...deliveries,
+        failing: deliveries.failing.map(({ endpointId, since }) => ({ webhookId: endpointId, since })),
+        dispatchLagMs,
+      },
     };
   }
 

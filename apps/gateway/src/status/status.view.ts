@@ -51,7 +51,13 @@ class EndpointCountsView {
   due!: number;
 }
 
-class DeliveriesStatusView implements DeliveriesOverview {
+class FailingWebhookView {
+  @ApiProperty({ example: 'whk_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) webhookId!: string;
+  @ApiProperty({ format: 'date-time', description: 'When the first attempt failed after the last success.' })
+  since!: string;
+}
+
+class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
   @ApiProperty({
     type: DeliveryCountsView,
     description: 'Number of stored deliveries by status. `failed` includes missed deliveries.',
@@ -63,6 +69,13 @@ class DeliveriesStatusView implements DeliveriesOverview {
     description: 'Number of webhooks: all, disabled, and with a delivery that is due.',
   })
   endpoints!: DeliveriesOverview['endpoints'];
+
+  @ApiProperty({
+    type: [FailingWebhookView],
+    maxItems: 20,
+    description: 'The enabled webhooks whose last attempt failed, longest failing first, at most 20.',
+  })
+  failing!: FailingWebhookView[];
 
   @ApiProperty({
     type: 'integer',

@@ -10,7 +10,16 @@ import type {
   ReplayScope,
 } from '#webhooks';
 import { decodePosition, encodePosition } from '../input/position.js';
-import { Instant, ListOf, OneOf, Optional, parseInstant, rule, WholeNumberText } from '../input/rules.js';
+import {
+  Instant,
+  ListOf,
+  OneOf,
+  Optional,
+  parseInstant,
+  rule,
+  TextOf,
+  WholeNumberText,
+} from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
 
 const STATUSES = ['pending', 'succeeded', 'failed', 'missed'] as const satisfies readonly DeliveryStatus[];
@@ -41,12 +50,30 @@ export class DeliveriesQuery {
   cursor?: string;
 }
 
+/** Selects deliveries of one webhook or of all webhooks. */
+export class AllDeliveriesQuery extends DeliveriesQuery {
+  @ApiProperty({
+    description:
+      'Returns only deliveries that finished at this time or later, and pending deliveries that were created at this time or ' +
+      'later. A page may then have fewer than `limit` entries even if more pages follow.',
+  })
+  @Optional()
+  @Instant()
+  since?: string;
+
+  @ApiProperty({ description: 'Returns only deliveries to this webhook.' })
+  @Optional()
+  @TextOf(1, 100)
+  webhookId?: string;
+}
+
 /** Converts query parameters to a query of the delivery store. */
-export function deliveryQueryOf({ status, limit, cursor }: DeliveriesQuery): DeliveryQuery {
+export function deliveryQueryOf({ status, limit, cursor, since }: AllDeliveriesQuery): DeliveryQuery {
   const before = decodePosition(LIST_NAME, cursor);
   return {
     limit: Number(limit),
     ...(status === undefined ? {} : { status }),
+    ...(since === undefined ? {} : { since: parseInstant(since) ?? 0 }),
     ...(before === undefined ? {} : { before }),
   };
 }
@@ -93,6 +120,13 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
     description: 'Time of the next attempt, or null during an attempt and after the last attempt.',
   })
   nextAttemptAt!: string | null;
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description:
+      'Id of the delivery that must finish before this one is attempted, because the webhook is `ordered`. Null if there is none.',
+  })
+  blockedBy!: string | null;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) finishedAt!: string | null;
 }
 

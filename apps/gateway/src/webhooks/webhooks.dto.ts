@@ -1,7 +1,14 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { isEventTypePattern } from '#events';
-import { type Endpoint, filterBytes, headersError, MAX_FILTER_BYTES, MAX_CUSTOM_HEADERS } from '#webhooks';
+import {
+  type Endpoint,
+  type EndpointHealth,
+  filterBytes,
+  headersError,
+  MAX_FILTER_BYTES,
+  MAX_CUSTOM_HEADERS,
+} from '#webhooks';
 import {
   Clearable,
   Flag,
@@ -171,8 +178,8 @@ export class ChangeWebhookDto {
   enabled?: boolean;
 }
 
-/** Documents an {@link Endpoint}. */
-export class WebhookView implements Endpoint {
+/** Documents an {@link Endpoint} with its {@link EndpointHealth}. */
+export class WebhookView implements Endpoint, EndpointHealth {
   @ApiProperty({ example: 'whk_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) id!: string;
   @ApiProperty({ format: 'uri' }) url!: string;
   @ApiProperty({ type: [String], nullable: true }) eventTypes!: string[] | null;
@@ -187,6 +194,23 @@ export class WebhookView implements Endpoint {
   disabledReason!: string | null;
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
   @ApiProperty({ format: 'date-time' }) updatedAt!: string;
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description:
+      'When the first attempt failed after the last success. Null if the last attempt did not fail.',
+  })
+  failingSince!: string | null;
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description: 'When a delivery last succeeded. Null if none has succeeded, or if the time is not known.',
+  })
+  lastSuccessAt!: string | null;
+  @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of pending deliveries.' })
+  pending!: number;
 }
 
 export class CreatedWebhookView extends WebhookView {
