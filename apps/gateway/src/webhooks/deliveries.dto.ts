@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { EVENT_TYPES, type EventType, isEventTypePattern } from '#events';
 import type {
   Attempt,
@@ -78,6 +78,7 @@ export function deliveryQueryOf({ status, limit, cursor, since }: AllDeliveriesQ
   };
 }
 
+@ApiSchema({ name: 'DeliveryAttempt' })
 class AttemptView implements Attempt {
   @ApiProperty({ format: 'date-time' }) at!: string;
   @ApiProperty({ type: 'integer' }) durationMs!: number;
@@ -93,6 +94,7 @@ class AttemptView implements Attempt {
 }
 
 /** Documents a {@link Delivery}. */
+@ApiSchema({ name: 'Delivery' })
 export class DeliveryView implements Omit<Delivery, 'endpointId'> {
   @ApiProperty({ example: 'dlv_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) id!: string;
   @ApiProperty() webhookId!: string;
@@ -134,6 +136,7 @@ export function deliveryViewOf({ id, endpointId, ...rest }: Delivery): DeliveryV
   return { id, webhookId: endpointId, ...rest };
 }
 
+@ApiSchema({ name: 'DeliveryList' })
 export class DeliveriesReply {
   @ApiProperty({ type: [DeliveryView], description: 'The deliveries of the page, newest first.' })
   deliveries!: DeliveryView[];
@@ -154,6 +157,7 @@ export function deliveriesReplyOf({ deliveries, next }: DeliveryPage): Deliverie
   };
 }
 
+@ApiSchema({ name: 'NewReplay' })
 export class ReplayDto {
   @ApiProperty({ description: 'Replays events from this time on.' })
   @Instant()
@@ -197,6 +201,7 @@ export function replayRequestOf({ since, until, eventTypes, only: scope }: Repla
   return { since: from, until: to, scope, ...(eventTypes === undefined ? {} : { eventTypes }) };
 }
 
+@ApiSchema({ name: 'StartedReplay' })
 export class ReplayReply {
   @ApiProperty({ type: 'integer', description: 'Number of deliveries that will be attempted.' })
   count!: number;

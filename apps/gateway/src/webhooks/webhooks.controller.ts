@@ -70,7 +70,11 @@ export class WebhooksController {
 
   @Get()
   @RequireScope('webhooks:manage')
-  @ApiOperation({ operationId: 'listWebhooks', summary: 'List all webhooks' })
+  @ApiOperation({
+    operationId: 'listWebhooks',
+    summary: 'List all webhooks',
+    description: 'The webhooks of the account, oldest first.',
+  })
   @ApiOkResponse({ type: WebhooksReply })
   @ApiProblems()
   async list(@Caller() { account }: Principal): Promise<{ webhooks: Shown[] }> {
@@ -79,7 +83,11 @@ export class WebhooksController {
 
   @Get(':id')
   @RequireScope('webhooks:manage')
-  @ApiOperation({ operationId: 'getWebhook', summary: 'Get a webhook' })
+  @ApiOperation({
+    operationId: 'getWebhook',
+    summary: 'Get a webhook',
+    description: 'The reply has the settings of the webhook, and how its deliveries go.',
+  })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found')
   async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<Shown> {
@@ -116,6 +124,8 @@ export class WebhooksController {
   @ApiOperation({
     operationId: 'deleteWebhook',
     summary: 'Delete a webhook and cancel its pending deliveries',
+    description:
+      'Requests that are under way are completed. Deliveries of the webhook can no longer be listed.',
   })
   @ApiNoContentResponse()
   @ApiProblems('not_found')

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { isEventTypePattern } from '#events';
 import {
   type Endpoint,
@@ -65,6 +65,7 @@ const DESCRIPTIONS = {
 };
 
 /** Request to create a webhook. */
+@ApiSchema({ name: 'NewWebhook' })
 export class CreateWebhookDto {
   @ApiProperty({ description: DESCRIPTIONS.url })
   @Url()
@@ -119,6 +120,7 @@ export class CreateWebhookDto {
 }
 
 /** Request to update a webhook. Fields that are not given stay unchanged. */
+@ApiSchema({ name: 'WebhookChanges' })
 export class ChangeWebhookDto {
   @ApiProperty({ description: DESCRIPTIONS.url })
   @Optional()
@@ -179,6 +181,7 @@ export class ChangeWebhookDto {
 }
 
 /** Documents an {@link Endpoint} with its {@link EndpointHealth}. */
+@ApiSchema({ name: 'Webhook' })
 export class WebhookView implements Endpoint, EndpointHealth {
   @ApiProperty({ example: 'whk_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) id!: string;
   @ApiProperty({ format: 'uri' }) url!: string;
@@ -213,6 +216,7 @@ export class WebhookView implements Endpoint, EndpointHealth {
   pending!: number;
 }
 
+@ApiSchema({ name: 'CreatedWebhook' })
 export class CreatedWebhookView extends WebhookView {
   @ApiProperty({
     example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
@@ -221,6 +225,7 @@ export class CreatedWebhookView extends WebhookView {
   secret!: string;
 }
 
+@ApiSchema({ name: 'WebhookList' })
 export class WebhooksReply {
   @ApiProperty({ type: [WebhookView] }) webhooks!: WebhookView[];
 }
