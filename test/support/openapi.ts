@@ -5,14 +5,20 @@ import formats from 'ajv-formats';
 export interface ApiDocument {
   paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
   webhooks: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
-  components: { schemas: Readonly<Record<string, unknown>> };
+  components: {
+    schemas: Readonly<Record<string, unknown>>;
+    responses: Readonly<Record<string, ApiResponse>>;
+  };
 }
 
 export interface ApiOperation {
   operationId: string;
   parameters?: readonly { name: string; in: string; required?: boolean; schema: object }[];
-  requestBody?: { required?: boolean; content: Readonly<Record<string, { schema: object }>> };
-  responses: Readonly<Record<string, ApiResponse>>;
+  requestBody?: {
+    required?: boolean;
+    content: Readonly<Record<string, { schema: object; example?: unknown }>>;
+  };
+  responses: Readonly<Record<string, ApiResponse | { $ref: string }>>;
   security?: readonly object[];
 }
 
@@ -110,7 +116,7 @@ export class ApiCheck {
     const operation = path === undefined ? undefined : this.document.paths[path]?.[method];
     if (path === undefined || operation === undefined) return;
     const where = `${reply.method} ${reply.path.slice(0, 200)} answered ${status}`;
-    const response = operation.responses[status];
+    const [response, place] = this.responseAt(path, method, operation, status);
     if (response === undefined)
       throw new Error(`${where}, an undocumented status: ${body?.slice(0, 500) ?? ''}`);
     for (const name of CALLER_HEADERS) {
@@ -130,11 +136,21 @@ export class ApiCheck {
     }
     if (!Object.hasOwn(response.content, type))
       throw new Error(`${where} with the undocumented content type "${type}"`);
-    this.expectValid(
-      where,
-      ['paths', path, method, 'responses', String(status), 'content', type, 'schema'],
-      body,
-    );
+    this.expectValid(where, [...place, 'content', type, 'schema'], body);
+  }
+
+  /** Returns a documented response, and its place in the document. */
+  private responseAt(
+    path: string,
+    method: string,
+    { responses }: ApiOperation,
+    status: number,
+  ): [response: ApiResponse | undefined, place: string[]] {
+    const response = responses[status];
+    if (response === undefined || !('$ref' in response))
+      return [response, ['paths', path, method, 'responses', String(status)]];
+    const name = response.$ref.split('/').at(-1) ?? '';
+    return [this.document.components.responses[name], ['components', 'responses', name]];
   }
 
   /** @throws {Error} if the document does not allow this body of a delivery */

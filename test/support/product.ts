@@ -10,8 +10,11 @@ import { startTestRedis, type TestRedis } from './redis-server.js';
 
 const SIMULATOR_KEY = 'simulator-key-of-a-test';
 
-/** The OpenAPI document, which every gateway of one build serves alike: read from the first gateway of this process. */
-let apiOfBuild: ApiCheck | undefined;
+/**
+ * The OpenAPI document of this build, by CONTACTS_SHAPE: no other setting changes it. Read from the first gateway that
+ * this process starts.
+ */
+const apis = new Map<string | undefined, ApiCheck>();
 
 /**
  * The whole product as real processes on random ports: simulator, Redis, gateway, worker. Each process can be stopped
@@ -84,7 +87,9 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
   async startGateway(): Promise<void> {
     this.gateway = await startProcess('gateway', { ...this.environment(), PORT: '0', API_KEY: this.apiKey });
     this.logs.push({ name: 'the gateway', output: this.gateway.output });
-    this.api = apiOfBuild ??= await this.readApi();
+    const shape = this.extra['CONTACTS_SHAPE'];
+    this.api = apis.get(shape) ?? (await this.readApi());
+    apis.set(shape, this.api);
   }
 
   private async readApi(): Promise<ApiCheck> {

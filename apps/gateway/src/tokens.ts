@@ -19,6 +19,7 @@ export const BUDGET_WATCH = Symbol('BudgetWatch');
 export const CLOCK = Symbol('Clock');
 export const DELIVERIES = Symbol('Deliveries');
 export const DELIVERIES_WATCH = Symbol('DeliveriesWatch');
+export const ENDPOINT_HEALTH = Symbol('EndpointHealthReader');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
 export const ENDPOINT_SECRETS = Symbol('EndpointSecrets');
 export const ENDPOINT_TEST = Symbol('EndpointTest');

@@ -45,6 +45,7 @@ export {
   type EndpointRegistry,
   type NewEndpoint,
 } from './endpoint/endpoint.js';
+export type { EndpointHealth, EndpointHealthReader } from './endpoint/endpoint-health.js';
 export { EndpointResealer, type EndpointResealCounts } from './registry/endpoint-resealer.js';
 export { EndpointSecrets, type Rotation } from './registry/endpoint-secrets.js';
 export { type EndpointStore, filterBytes, MAX_FILTER_BYTES } from './endpoint/endpoint-store.js';
@@ -57,6 +58,7 @@ export { HttpDeliveryClient } from './destination/http-delivery-client.js';
 export { RedisDeliveriesOverviewReader } from './redis/redis-deliveries-overview.js';
 export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
 export { type DeliverySurvey, RedisDeliverySurvey } from './redis/redis-delivery-survey.js';
+export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
 export { Replays, type ReplayRequest, ReplayTooLargeError } from './dispatch/replays.js';
 export { type Resolver, systemResolver } from './destination/resolver.js';

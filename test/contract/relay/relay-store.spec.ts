@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { RedisEventLog } from '#events';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
 import {
+  type IdempotencyKey,
   IdempotencyInProgressError,
   IdempotencyKeyReusedError,
   type RelayJobs,
@@ -78,9 +79,11 @@ const order = (more: Partial<SendOrder> = {}): SendOrder => ({
 });
 const CLAIM = { contactId: 'c1', messageId: 'm1' };
 const request = { phoneNumber: NUMBER, type: 'text', message: 'Hi' };
-const key = (name: string, fingerprint = 'a1'): { key: string; fingerprint: string } => ({
+const KEY_LIFETIME_MS = 168 * 3_600_000;
+const key = (name: string, fingerprint = 'a1'): IdempotencyKey => ({
   key: name,
   fingerprint,
+  lifetimeMs: KEY_LIFETIME_MS,
 });
 
 async function insert(more: Partial<SendOrder> = {}): Promise<SendRecord> {
@@ -230,12 +233,12 @@ describe('accepting a send', () => {
     expect(new Set([one, ...others].map(({ id }) => id)).size).toBe(6);
   });
 
-  it('keeps an idempotency key for a day', async () => {
+  it('keeps an idempotency key for its lifetime', async () => {
     await intake.accept(ACCOUNT, request, key('k'));
     const [name = ''] = (await keys()).filter((each) => each.includes('idempotency'));
     const left = await redis.pttl(name);
-    expect(left).toBeGreaterThan(86_390_000);
-    expect(left).toBeLessThanOrEqual(86_400_000);
+    expect(left).toBeGreaterThan(KEY_LIFETIME_MS - 10_000);
+    expect(left).toBeLessThanOrEqual(KEY_LIFETIME_MS);
   });
 
   it.each([undefined, key('k')])('a second time after a lost answer changes nothing (%j)', async (under) => {

@@ -24,12 +24,14 @@ describe('the overview of deliveries', () => {
     expect(await overview()).toEqual({
       counts: { pending: 0, succeeded: 3, failed: 3 },
       endpoints: { count: 3, disabled: 1, due: 0 },
+      failing: [{ endpointId: bad.id, since: expect.stringMatching(/Z$/) }],
       oldestDueMs: 0,
     });
     await on.harness.endpoints.remove(ACCOUNT, bad.id);
     expect(await overview()).toMatchObject({
       counts: { succeeded: 3, failed: 0 },
       endpoints: { count: 2 },
+      failing: [],
     });
     await on.harness.endpoints.remove(ACCOUNT, good.id);
     expect((await overview()).counts).toEqual({ pending: 0, succeeded: 0, failed: 0 });

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { ACCOUNT_ID_PATTERN, type AccountDescription } from '#accounts';
 import { Flag, MAX_URL_LENGTH, NumberOf, Optional, rule, TextMatching } from '../input/rules.js';
 
@@ -68,6 +68,7 @@ const Polling = (): PropertyDecorator =>
   );
 
 /** Request to add an account of the messaging service. */
+@ApiSchema({ name: 'NewAccount' })
 export class CreateAccountDto {
   @Id()
   id!: string;
@@ -92,6 +93,7 @@ export class CreateAccountDto {
 }
 
 /** Request to update an account. Fields that are not given stay unchanged. */
+@ApiSchema({ name: 'AccountChanges' })
 export class ChangeAccountDto {
   @Optional()
   @BaseUrl()
@@ -111,6 +113,7 @@ export class ChangeAccountDto {
 }
 
 /** Documents an {@link AccountDescription}. */
+@ApiSchema({ name: 'Account' })
 export class AccountView implements AccountDescription {
   @ApiProperty({ pattern: ACCOUNT_ID_PATTERN.source, example: 'sales' }) id!: string;
   @ApiProperty({ format: 'uri', example: 'https://messages.example.com/v1' }) baseUrl!: string;
@@ -137,6 +140,7 @@ export class AccountView implements AccountDescription {
   updatedAt!: string | null;
 }
 
+@ApiSchema({ name: 'AccountList' })
 export class AccountsReply {
   @ApiProperty({ type: [AccountView] }) accounts!: AccountView[];
 }

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { ACCOUNT_ID_PATTERN, type ApiKey, type Scope, SCOPES } from '#accounts';
 import { Instant, Optional, parseInstant, rule, TextMatching, TextOf } from '../input/rules.js';
 
@@ -20,6 +20,7 @@ const InFuture = (): PropertyDecorator =>
   rule('inFuture', 'must be in the future', (value) => (parseInstant(value) ?? Infinity) > Date.now());
 
 /** Request to create an API key. */
+@ApiSchema({ name: 'NewApiKey' })
 export class CreateApiKeyDto {
   @ApiProperty({ example: 'default' })
   @AccountId()
@@ -52,6 +53,7 @@ export class ApiKeysQuery {
 }
 
 /** Documents an {@link ApiKey}. */
+@ApiSchema({ name: 'ApiKey' })
 export class ApiKeyView implements ApiKey {
   @ApiProperty({
     example: 'key_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
@@ -78,6 +80,7 @@ export class ApiKeyView implements ApiKey {
   expiresAt!: string | null;
 }
 
+@ApiSchema({ name: 'CreatedApiKey' })
 export class CreatedApiKeyView extends ApiKeyView {
   @ApiProperty({
     example: 'tidings_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo',
@@ -87,6 +90,7 @@ export class CreatedApiKeyView extends ApiKeyView {
   key!: string;
 }
 
+@ApiSchema({ name: 'ApiKeyList' })
 export class ApiKeysReply {
   @ApiProperty({ type: [ApiKeyView] }) apiKeys!: ApiKeyView[];
 }

@@ -1,12 +1,12 @@
 import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiQuery, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '#accounts';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
-import { AGE, CONTACT, CONTACT_LIST, MESSAGE_LIST, NoQuery, PageQuery } from './contacts.dto.js';
+import { AGE, NoQuery, PageQuery } from './contacts.dto.js';
 import { readListQuery, readPageQuery } from './upstream-query.js';
 import { type ReadReply, UpstreamReads } from './upstream-reads.js';
 
@@ -24,7 +24,7 @@ export class ContactsController {
     summary: 'List the contacts of the messaging service',
     description: 'Undocumented query parameters are passed on to the messaging service.',
   })
-  @ApiOkResponse({ schema: CONTACT_LIST, headers: AGE })
+  @ApiOkResponse({ schema: { $ref: getSchemaPath('ContactList') }, headers: AGE })
   @ApiProblems('validation_failed', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
   async list(
     @Caller() { account }: Principal,
@@ -36,8 +36,12 @@ export class ContactsController {
 
   @Get(':id')
   @RequireScope('messages:read')
-  @ApiOperation({ operationId: 'getContact', summary: 'Get a contact' })
-  @ApiOkResponse({ schema: CONTACT, headers: AGE })
+  @ApiOperation({
+    operationId: 'getContact',
+    summary: 'Get a contact',
+    description: 'The contact is looked for in the contact list of the messaging service.',
+  })
+  @ApiOkResponse({ schema: { $ref: getSchemaPath('Contact') }, headers: AGE })
   @ApiProblems('validation_failed', 'not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
   async get(
     @Caller() { account }: Principal,
@@ -56,7 +60,7 @@ export class ContactsController {
     description: 'Undocumented query parameters are passed on to the messaging service.',
   })
   @ApiQuery({ type: PageQuery })
-  @ApiOkResponse({ schema: MESSAGE_LIST, headers: AGE })
+  @ApiOkResponse({ schema: { $ref: getSchemaPath('MessageList') }, headers: AGE })
   @ApiProblems('validation_failed', 'not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
   async messages(
     @Caller() { account }: Principal,

@@ -51,6 +51,7 @@ describe('The OpenAPI document', () => {
       'get /v1/contacts',
       'get /v1/contacts/{id}',
       'get /v1/contacts/{id}/messages',
+      'get /v1/deliveries',
       'get /v1/deliveries/{id}',
       'get /v1/events',
       'get /v1/events/stream',

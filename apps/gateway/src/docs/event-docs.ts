@@ -2,18 +2,10 @@ import { getSchemaPath, type OpenAPIObject } from '@nestjs/swagger';
 import { EVENT_TYPES, type EventType } from '#events';
 import { SendView } from '../sends/send.view.js';
 import { WebhookView } from '../webhooks/webhooks.dto.js';
+import { schemaNameOf } from './schema-name.js';
 
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 type Schema = Schemas[string];
-
-/** Schema of an upstream object: it has an id, and any other field. */
-export const AS_UPSTREAM = {
-  type: 'object',
-  required: ['id'],
-  // Upstream does not document whether ids are text or numbers.
-  properties: { id: { type: ['string', 'number'] } },
-  additionalProperties: true,
-} as unknown as Schema;
 
 const TEXT: Schema = { type: 'string' };
 const INSTANT: Schema = { type: 'string', format: 'date-time' };
@@ -23,12 +15,6 @@ const CONTACT = named('Contact');
 const CHANGES = named('Changes');
 
 const PARTS: Schemas = {
-  Message: {
-    ...AS_UPSTREAM,
-    description:
-      'A message as the messaging service shows it. A deleted message has its last known fields, if Tidings still stores them.',
-  },
-  Contact: { ...AS_UPSTREAM, description: 'A contact as the messaging service shows it.' },
   Changes: {
     type: 'object',
     description:
@@ -72,6 +58,44 @@ const DATA: Readonly<Record<EventType, Schema>> = {
   'webhook.test': dataOf({ webhookId: TEXT }),
 };
 
+/** When an event is emitted and, where it matters, what a subscriber does with it. */
+const MEANINGS: Readonly<Record<EventType, string>> = {
+  'message.received': 'A contact sent a message.',
+  'message.sent':
+    'An outbound message appeared. If it belongs to a send of Tidings, `sendId` names the send.',
+  'message.created': 'A message with an undocumented direction appeared.',
+  'message.delivered': 'A message was delivered. Emitted at most once per message.',
+  'message.read': 'A message was read. Emitted at most once per message.',
+  'message.updated':
+    'A field of a message changed, or a deleted message returned. `changes` names the fields.',
+  'message.deleted': 'A message disappeared from the messaging service. Remove your copy.',
+  'contact.created': 'A contact appeared, or a deleted contact returned.',
+  'contact.updated': 'A field of a contact changed. `changes` names the fields.',
+  'contact.deleted': 'A contact disappeared from the messaging service. Remove your copy.',
+  'contact.resynced':
+    'What Tidings knew of a contact was lost, and is known anew. Events may be missing: read the messages of the contact.',
+  'send.accepted': 'The messaging service accepted the send.',
+  'send.unconfirmed':
+    'The accepted send was not found among the messages in time. It may still be found later.',
+  'send.sent': 'The message of the send was found. Delivery and reading follow as events of the message.',
+  'send.failed': 'The send failed finally. `send.reason` says why.',
+  'send.unknown':
+    'Nobody knows whether the message was sent, and Tidings does not send it again. Resolve the send if you know, or resend it.',
+  'send.cancelled': 'The send was cancelled before it was relayed.',
+  'send.expired': 'The send was not relayed before `expiresAt` or its maximum age.',
+  'upstream.unavailable':
+    'The messaging service is unavailable or rejects the account. Sends wait until `upstream.recovered`.',
+  'upstream.recovered': 'The messaging service is available again. Waiting sends are relayed.',
+  'account.suspect':
+    'Many contacts or messages disappeared at once, so no deletion is reported. Confirm the deletions if they are real.',
+  'webhook.disabled':
+    'Tidings disabled a webhook. Repair the receiver, enable the webhook, and replay missed events.',
+  'webhook.test': 'A test that a caller started. Only the named webhook gets it.',
+};
+
+/** Fields of a webhook that its events leave out: headers may be secret, and the others change with each delivery. */
+const NOT_IN_EVENTS = ['headers', 'failingSince', 'lastSuccessAt', 'pending'] as const;
+
 /** Returns the schema name of an event type. */
 export function eventSchemaName(type: EventType): string {
   const words = type.split('.').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
@@ -82,7 +106,7 @@ export function eventSchemaName(type: EventType): string {
 export function eventSchemas(schemas: Schemas): Schemas {
   return {
     ...PARTS,
-    WebhookWithoutHeaders: without(schemas[WebhookView.name], 'headers'),
+    WebhookWithoutHeaders: without(schemas[schemaNameOf(WebhookView)], NOT_IN_EVENTS),
     ...Object.fromEntries(EVENT_TYPES.map((type) => [eventSchemaName(type), eventOf(type)])),
   };
 }
@@ -98,14 +122,14 @@ export const ANY_EVENT: Schema = {
 
 function eventOf(type: EventType): Schema {
   const ofContact = type.startsWith('message.') || type.startsWith('contact.');
-  return objectOf(
+  const schema = objectOf(
     {
       id: {
         ...TEXT,
         example: 'evt_8d0c3f9a4b5e6d7c8b9a0f1e2d3c4b5a69788796',
         description: 'Unique id of the event. Subscribers use this id to ignore duplicates.',
       },
-      type: { type: 'string', enum: [type] },
+      type: { type: 'string', enum: [type], description: MEANINGS[type] },
       timestamp: { ...INSTANT, description: 'Time when the event was recorded.' },
       account: { ...TEXT, example: 'default' },
       ...(ofContact ? { contactId: TEXT } : {}),
@@ -121,6 +145,7 @@ function eventOf(type: EventType): Schema {
     },
     {},
   );
+  return { ...schema, description: MEANINGS[type] };
 }
 
 function dataOf(required: Schemas, optional: Schemas = {}): Schema {
@@ -135,13 +160,13 @@ function named(name: string): { $ref: string } {
   return { $ref: getSchemaPath(name) };
 }
 
-function without(schema: Schema | undefined, field: string): Schema {
+function without(schema: Schema | undefined, fields: readonly string[]): Schema {
   if (schema === undefined || '$ref' in schema)
     throw new Error('the OpenAPI document has no schema for webhooks');
-  const properties = Object.entries(schema.properties ?? {}).filter(([name]) => name !== field);
+  const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !fields.includes(name));
   return {
     ...schema,
-    required: (schema.required ?? []).filter((name) => name !== field),
+    required: (schema.required ?? []).filter((name) => !fields.includes(name)),
     properties: Object.fromEntries(properties),
   };
 }

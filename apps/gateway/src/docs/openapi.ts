@@ -1,21 +1,30 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { type GatewayEnvironment, productVersion } from '#platform';
 import { SendDto, SendFormDto } from '../messages/send.dto.js';
 import { EventView } from '../events/events.dto.js';
 import { ProblemDto } from '../problems/api-problems.js';
+import { ENVIRONMENT } from '../tokens.js';
 import { ANY_EVENT, eventSchemas } from './event-docs.js';
 import { describeReplyHeaders } from './reply-headers.js';
+import { describeRequestBodies } from './request-bodies.js';
+import { schemaNameOf } from './schema-name.js';
+import { shareProblems } from './shared-problems.js';
+import { TAGS } from './tags.js';
+import { UPSTREAM_SCHEMAS } from './upstream-schemas.js';
 import { describeWebhooks } from './webhook-docs.js';
 
 const DESCRIPTION = `Tidings stands in front of a messaging service. Tidings sends each message reliably, without loss or duplicates, and emits events for new and changed messages.
 
 Send your API key in the \`X-API-Key\` header. Every error response is \`application/problem+json\` with a \`code\` for programs.`;
 
-/** Schema of an undocumented field of a send. */
-const EXTRA_FIELD = {
-  type: ['string', 'number', 'boolean', 'null'],
-  description: 'Any undocumented field is passed on to the messaging service as a form field.',
-};
+const EXTRA_FIELDS =
+  'A text or a file to send. Any undocumented field with a text, number, boolean or null is passed on to the messaging service as a form field.';
+
+const AS_UPSTREAM_SENDS_IT =
+  'The contacts exactly as the messaging service sends them, in any form, because `CONTACTS_SHAPE` is `upstream`.';
+
+const LICENSE = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
 
 /** Serves the OpenAPI document at `/docs/openapi.json` and Swagger UI at `/docs`. All assets come from this server. */
 export function serveDocs(app: NestFastifyApplication): void {
@@ -29,21 +38,36 @@ export function serveDocs(app: NestFastifyApplication): void {
   });
 }
 
-/** Creates the OpenAPI document from the registered routes. */
+/** Creates the OpenAPI document from the registered routes and the settings of the gateway. */
 export function describeApi(app: NestFastifyApplication): OpenAPIObject {
+  const { CONTACTS_SHAPE } = app.get<GatewayEnvironment>(ENVIRONMENT);
   const frame = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Tidings')
     .setDescription(DESCRIPTION)
-    .setVersion('1.0.0')
+    .setVersion(productVersion())
+    .addServer('/', 'This gateway')
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, 'apiKey')
     .addSecurityRequirements('apiKey')
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
     extraModels: [ProblemDto, SendDto, SendFormDto, EventView],
   });
-  const send = document.paths['/v1/messages/send']?.post;
-  // Decorators allow only one schema for all content types, but a form has the additional part `file`.
+  Object.assign(document.info, { license: LICENSE });
+  document.tags = [...TAGS];
+  const schemas = document.components?.schemas ?? {};
+  Object.assign(schemas, UPSTREAM_SCHEMAS, eventSchemas(schemas), { [schemaNameOf(EventView)]: ANY_EVENT });
+  if (CONTACTS_SHAPE === 'upstream') schemas['ContactList'] = { description: AS_UPSTREAM_SENDS_IT };
+  describeSend(document);
+  describeRequestBodies(document);
+  describeReplyHeaders(document);
+  shareProblems(document);
+  return { ...document, webhooks: describeWebhooks() };
+}
+
+/** Documents both content types of a send request. Decorators allow only one schema for all content types. */
+function describeSend({ paths, components }: OpenAPIObject): void {
+  const send = paths['/v1/messages/send']?.post;
   if (send !== undefined) {
     send.requestBody = {
       required: true,
@@ -53,12 +77,10 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
       },
     };
   }
-  const schemas = document.components?.schemas ?? {};
   // Decorators cannot describe additional fields.
-  for (const { name } of [SendDto, SendFormDto]) {
-    Object.assign(schemas[name] ?? {}, { additionalProperties: EXTRA_FIELD });
-  }
-  Object.assign(schemas, eventSchemas(schemas), { [EventView.name]: ANY_EVENT });
-  describeReplyHeaders(document);
-  return { ...document, webhooks: describeWebhooks() };
+  for (const model of [SendDto, SendFormDto])
+    Object.assign(components?.schemas?.[schemaNameOf(model)] ?? {}, {
+      additionalProperties: true,
+      description: EXTRA_FIELDS,
+    });
 }

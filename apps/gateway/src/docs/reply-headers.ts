@@ -1,7 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { operationsOf, type Response } from './operations.js';
 
-type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
-type Response = Exclude<NonNullable<Operation['responses'][string]>, { $ref: string }>;
 type Headers = NonNullable<Response['headers']>;
 
 const TEXT = { type: 'string' } as const;
@@ -37,19 +36,15 @@ const RATE_LIMIT: Headers = {
   'RateLimit-Reset': { description: 'Time until the limit is reset, in seconds.', schema: COUNT },
 };
 
-const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
-
 /** Statuses whose responses may have a `Retry-After` header. */
 const RETRYABLE_STATUSES: ReadonlySet<string> = new Set(['409', '429', '503']);
 
 /** Documents the response headers that every operation has. */
-export function describeReplyHeaders({ paths }: OpenAPIObject): void {
-  for (const [path, item] of Object.entries(paths)) {
-    for (const method of METHODS) {
-      for (const [status, response] of Object.entries(item[method]?.responses ?? {})) {
-        if (response === undefined || '$ref' in response) continue;
-        response.headers = { ...response.headers, ...headersOf(path, status) };
-      }
+export function describeReplyHeaders(document: OpenAPIObject): void {
+  for (const { path, operation } of operationsOf(document)) {
+    for (const [status, response] of Object.entries(operation.responses)) {
+      if (response === undefined || '$ref' in response) continue;
+      response.headers = { ...response.headers, ...headersOf(path, status) };
     }
   }
 }

@@ -49,6 +49,28 @@ describe('The OpenAPI document', () => {
     for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/);
   });
 
+  it('has an example of each request body, which its schema allows', () => {
+    const bodies = check
+      .operations()
+      .flatMap(({ path, method, operation }) =>
+        Object.entries(operation.requestBody?.content ?? {}).map(([type, { example }]) => ({
+          path,
+          method,
+          type,
+          example,
+        })),
+      );
+    expect(bodies.length).toBeGreaterThan(10);
+    for (const { path, method, type, example } of bodies) {
+      const place = ['paths', path, method, 'requestBody', 'content', type, 'schema'];
+      expect([path, typeof example, check.validationError(place, example)]).toEqual([
+        path,
+        'object',
+        undefined,
+      ]);
+    }
+  });
+
   it('documents every path parameter', () => {
     for (const { path, operation } of check.operations()) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);

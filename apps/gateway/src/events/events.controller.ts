@@ -31,7 +31,12 @@ export class EventsController {
   @Get()
   @RequireScope('events:read')
   @Header('Content-Type', JSON_TYPE)
-  @ApiOperation({ operationId: 'listEvents', summary: 'List events, oldest first' })
+  @ApiOperation({
+    operationId: 'listEvents',
+    summary: 'List events, oldest first',
+    description:
+      'Pass the `next` of one page as `after` of the next. With `wait`, the request is held until an event arrives, which makes a long poll. Without `after`, the list begins at the oldest event that is kept.',
+  })
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')
   async list(
@@ -93,7 +98,11 @@ export class EventsController {
   @Get(':id')
   @RequireScope('events:read')
   @Header('Content-Type', JSON_TYPE)
-  @ApiOperation({ operationId: 'getEvent', summary: 'Get an event' })
+  @ApiOperation({
+    operationId: 'getEvent',
+    summary: 'Get an event',
+    description: 'Events are kept for `EVENT_RETENTION_HOURS`.',
+  })
   @ApiOkResponse({ type: EventView })
   @ApiProblems('not_found')
   async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<string> {

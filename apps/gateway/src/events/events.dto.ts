@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type EventFilter, EVENT_TYPES, type EventType, isEventTypePattern, parseCursor } from '#events';
 import { Optional, rule, TextOf, WholeNumberText } from '../input/rules.js';
@@ -98,6 +98,7 @@ function areTypes(value: unknown): boolean {
   return types.length <= MAX_TYPES && types.every(isEventTypePattern);
 }
 
+@ApiSchema({ name: 'Event' })
 export class EventView {
   @ApiProperty({ example: 'evt_8d0c3f9a4b5e6d7c8b9a0f1e2d3c4b5a69788796' }) id!: string;
   @ApiProperty({ enum: EVENT_TYPES, example: 'message.received' }) type!: EventType;
@@ -108,6 +109,7 @@ export class EventView {
   @ApiProperty({ type: 'object', additionalProperties: true }) data!: Record<string, unknown>;
 }
 
+@ApiSchema({ name: 'EventList' })
 export class EventsReply {
   @ApiProperty({ type: [EventView] }) events!: EventView[];
   @ApiProperty({ description: 'Cursor to pass as `after` in the next request.' }) next!: string;

@@ -1,12 +1,21 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { Readiness } from '#platform';
-import { ApiOkResponse, ApiOperation, ApiProperty, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
+import {
+  ApiOkResponse,
+  ApiOperation,
+  ApiProperty,
+  ApiResponse,
+  ApiSecurity,
+  ApiTags,
+  ApiSchema,
+} from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/require-scope.js';
 import { ApiPublicProblems } from '../problems/api-problems.js';
 import { RedisReadiness } from './redis-readiness.js';
 import { ReadyView } from './ready.view.js';
 
+@ApiSchema({ name: 'Liveness' })
 class LiveView {
   @ApiProperty({ enum: ['ok'] }) status!: 'ok';
 }
@@ -19,7 +28,11 @@ export class HealthController {
 
   @Get('live')
   @Public()
-  @ApiOperation({ operationId: 'live', summary: 'Check that the process is running' })
+  @ApiOperation({
+    operationId: 'getLiveness',
+    summary: 'Check that the process is running',
+    description: 'Answers as long as the process can answer at all, whatever the state of Redis.',
+  })
   @ApiOkResponse({ type: LiveView })
   @ApiPublicProblems()
   live(): { status: 'ok' } {
@@ -28,7 +41,12 @@ export class HealthController {
 
   @Get('ready')
   @Public()
-  @ApiOperation({ operationId: 'ready', summary: 'Check that the gateway can store sends' })
+  @ApiOperation({
+    operationId: 'getReadiness',
+    summary: 'Check that the gateway can store sends',
+    description:
+      'The status is 200 while sends can be stored, even if something else needs attention: then `status` is `degraded`, and each reason has a remedy.',
+  })
   @ApiOkResponse({ type: ReadyView })
   @ApiResponse({ status: 503, type: ReadyView, description: 'The gateway cannot write to Redis.' })
   @ApiPublicProblems()

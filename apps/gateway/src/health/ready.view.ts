@@ -1,7 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { type Readiness, REASON_CODES, type ReasonCode, type ReasonDetail } from '#platform';
 import type { AccountReason } from './account-reasons.js';
 
+@ApiSchema({ name: 'ReadinessReason' })
 class ReasonDetailView implements ReasonDetail {
   @ApiProperty({ enum: REASON_CODES, example: 'no_worker' }) code!: ReasonCode;
   @ApiProperty({
@@ -14,6 +15,7 @@ class ReasonDetailView implements ReasonDetail {
   @ApiProperty({ example: 'start a worker with the same REDIS_URL and REDIS_KEY_PREFIX' }) remedy!: string;
 }
 
+@ApiSchema({ name: 'Readiness' })
 export class ReadyView implements Readiness {
   @ApiProperty({ enum: ['ok', 'degraded', 'unavailable'] }) status!: Readiness['status'];
   @ApiProperty({
@@ -32,6 +34,7 @@ export class ReadyView implements Readiness {
   details!: ReasonDetailView[];
 }
 
+@ApiSchema({ name: 'AccountReason' })
 class AccountReasonView implements AccountReason {
   @ApiProperty({ example: 'default' }) account!: string;
   @ApiProperty({ enum: REASON_CODES, example: 'upstream_down' }) code!: ReasonCode;
@@ -40,6 +43,7 @@ class AccountReasonView implements AccountReason {
 }
 
 /** Readiness for callers with an API key. */
+@ApiSchema({ name: 'FullReadiness' })
 export class FullReadyView extends ReadyView {
   @ApiProperty({
     type: [AccountReasonView],

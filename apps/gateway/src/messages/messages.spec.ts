@@ -225,6 +225,21 @@ describe('An Idempotency-Key', () => {
     expect(await second.json()).toEqual(await first.json());
   });
 
+  it.each([
+    ['168', 168],
+    ['1', 24],
+  ])('is kept as long as events (%s hours), but for at least 24 hours', async (hours, expected) => {
+    await using other = await startTestGateway({
+      redisUrl: redis.url,
+      environment: { EVENT_RETENTION_HOURS: hours },
+    });
+    const request = json({ phoneNumber: NUMBER, message: 'Hi' });
+    const headers = new Headers(request.headers);
+    headers.set('idempotency-key', 'key-0');
+    await other.fetch('/v1/messages/send', { ...request, headers });
+    expect(other.sends.requests[0]?.idempotency?.lifetimeMs).toBe(expected * 3_600_000);
+  });
+
   it('with a different body is 422 idempotency_key_reused', async () => {
     await send(json({ phoneNumber: NUMBER, message: 'one' }), 'key-2');
     const response = await send(json({ phoneNumber: NUMBER, message: 'two' }), 'key-2');

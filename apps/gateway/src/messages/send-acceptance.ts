@@ -23,6 +23,9 @@ import { readSendRequest } from './send-request.js';
 /** Errors that prove that the send was not stored. */
 const NOT_STORED_ERRORS = [Problem, IdempotencyKeyReusedError, IdempotencyInProgressError] as const;
 
+/** Minimum lifetime of an idempotency key, in hours. */
+const MIN_KEY_LIFETIME_HOURS = 24;
+
 /** Reads a send request, as JSON or as a form, and stores the send. A file is kept only if its send is stored. */
 @Injectable()
 export class SendAcceptance {
@@ -102,7 +105,12 @@ export class SendAcceptance {
     const idempotency =
       key === undefined
         ? undefined
-        : { key, fingerprint: fingerprintOf(send), ...(owner === undefined ? {} : { owner }) };
+        : {
+            key,
+            fingerprint: fingerprintOf(send),
+            lifetimeMs: this.keyLifetimeMs(),
+            ...(owner === undefined ? {} : { owner }),
+          };
     if (send.expiresAt !== undefined && send.expiresAt <= this.clock.now()) {
       // A repeated request gets its first response, even after the send expired.
       const earlier = idempotency === undefined ? undefined : await this.sends.recall(account, idempotency);
@@ -110,6 +118,14 @@ export class SendAcceptance {
       throw invalid({ field: 'expiresAt', message: 'must be in the future' });
     }
     return await this.sends.accept(account, send, idempotency, requestId);
+  }
+
+  /**
+   * A caller may use an event's id as the key of the send that answers the event. The key must then live as long as the
+   * event can be delivered or replayed.
+   */
+  private keyLifetimeMs(): number {
+    return Math.max(this.environment.EVENT_RETENTION_HOURS, MIN_KEY_LIFETIME_HOURS) * 3_600_000;
   }
 
   /**

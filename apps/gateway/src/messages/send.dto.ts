@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import {
   Instant,
   Optional,
@@ -16,6 +16,7 @@ export const MAX_MESSAGE_LENGTH = 65_536;
 const MAX_METADATA_BYTES = 2_048;
 
 /** The fields of a send request, as JSON or as a form. */
+@ApiSchema({ name: 'NewSend' })
 export class SendDto {
   @ApiProperty({ description: 'Phone number of the recipient in E.164 form.', example: '+14155550123' })
   @PhoneNumber()
@@ -70,7 +71,6 @@ export class SendDto {
 
   @ApiProperty({
     description: 'Earliest time to send the message.',
-    example: '2030-01-31T09:00:00Z',
   })
   @Optional()
   @Instant()
@@ -78,7 +78,6 @@ export class SendDto {
 
   @ApiProperty({
     description: 'Latest time to send the message. A send that is not relayed by that time expires.',
-    example: '2030-01-31T18:00:00Z',
   })
   @Optional()
   @Instant()
@@ -87,6 +86,7 @@ export class SendDto {
 }
 
 /** The parts of a send request as a form. */
+@ApiSchema({ name: 'NewSendForm' })
 export class SendFormDto extends SendDto {
   @ApiProperty({
     description: 'File to send with the message.',
@@ -110,6 +110,7 @@ function isAfterSendAt(value: unknown, object: object): boolean {
 }
 
 /** Response to a send request whose send is stored. */
+@ApiSchema({ name: 'QueuedSend' })
 export class MessageQueuedDto {
   @ApiProperty({ enum: ['queued'] }) status!: 'queued';
   @ApiProperty({ example: 'The message is stored and will be sent.' }) message!: string;

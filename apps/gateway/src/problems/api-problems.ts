@@ -1,7 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, ApiResponse, getSchemaPath, ApiSchema } from '@nestjs/swagger';
 import { PROBLEM_CODES, PROBLEM_TYPE, PROBLEMS, type ProblemCode } from './problem-catalog.js';
 
+@ApiSchema({ name: 'FieldError' })
 class FieldFaultDto {
   @ApiProperty({ example: 'phoneNumber' }) field!: string;
   @ApiProperty({ example: 'must be a phone number in E.164 form, for example +14155550123' })
@@ -9,6 +10,7 @@ class FieldFaultDto {
 }
 
 /** Body of every error response. */
+@ApiSchema({ name: 'Problem' })
 export class ProblemDto {
   @ApiProperty({ example: 'urn:tidings:problem:validation_failed' }) type!: string;
   @ApiProperty({ example: PROBLEMS.validation_failed.title }) title!: string;

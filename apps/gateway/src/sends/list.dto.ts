@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { type Send, SEND_STATUSES, type SendFilter, type SendStatus } from '#relay';
 import { decodePosition, encodePosition } from '../input/position.js';
 import { OneOf, Optional, PhoneNumber, rule, TextOf, WholeNumberText } from '../input/rules.js';
@@ -57,6 +57,7 @@ export function positionIn(cursor: unknown): number | undefined {
   return decodePosition(LIST_NAME, cursor);
 }
 
+@ApiSchema({ name: 'SendList' })
 export class SendsReply {
   @ApiProperty({
     type: [SendView],

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { RESOLVE_OUTCOMES, type ResolveOutcome, type Send } from '#relay';
 import { OneOf, rule } from '../input/rules.js';
 import { SendView } from './send.view.js';
@@ -10,12 +10,14 @@ const OUTCOME =
   '`failed` send again. Tidings searches for the message at the messaging service before a resend. ' +
   'After a resend, the recipient may get the message twice.';
 
+@ApiSchema({ name: 'SendResolution' })
 export class ResolveDto {
   @ApiProperty({ description: OUTCOME })
   @OneOf(RESOLVE_OUTCOMES)
   outcome!: ResolveOutcome;
 }
 
+@ApiSchema({ name: 'SendsResolution' })
 export class ResolveManyDto extends ResolveDto {
   @rule(
     'ids',
@@ -31,6 +33,7 @@ export class ResolveManyDto extends ResolveDto {
 }
 
 /** Result for one send. */
+@ApiSchema({ name: 'ResolutionResult' })
 export class ResolveResult {
   @ApiProperty() id!: string;
   @ApiProperty() resolved!: boolean;
@@ -46,6 +49,7 @@ export class ResolveResult {
   detail!: string | null;
 }
 
+@ApiSchema({ name: 'ResolutionResults' })
 export class ResolveManyReply {
   @ApiProperty({
     type: [ResolveResult],

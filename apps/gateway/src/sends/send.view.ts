@@ -1,6 +1,7 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { type Send, SEND_STATUSES, type SendAttempt, type SendStatus } from '#relay';
 
+@ApiSchema({ name: 'SendAttempt' })
 class SendAttemptDto implements SendAttempt {
   @ApiProperty({ format: 'date-time' }) at!: string;
   @ApiProperty({ enum: ['accepted', 'not_taken', 'refused', 'ambiguous'] }) outcome!: SendAttempt['outcome'];
@@ -8,6 +9,7 @@ class SendAttemptDto implements SendAttempt {
   @ApiProperty({ type: 'string', required: false }) error?: string;
 }
 
+@ApiSchema({ name: 'SendFile' })
 class SendFileDto {
   @ApiProperty({ example: 'photo.jpg' }) name!: string;
   @ApiProperty({ example: 'image/jpeg' }) contentType!: string;
@@ -16,6 +18,7 @@ class SendFileDto {
 }
 
 /** Documents a {@link Send}. */
+@ApiSchema({ name: 'Send' })
 export class SendView implements Send {
   @ApiProperty({ example: 'snd_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) id!: string;
   @ApiProperty({ enum: SEND_STATUSES }) status!: SendStatus;

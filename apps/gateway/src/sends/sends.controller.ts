@@ -45,7 +45,12 @@ export class SendsController {
 
   @Get(':id')
   @RequireScope('messages:read')
-  @ApiOperation({ operationId: 'getSend', summary: 'Get a send with its status' })
+  @ApiOperation({
+    operationId: 'getSend',
+    summary: 'Get a send with its status',
+    description:
+      'The reply has the status, every attempt, and the ids of the contact and of the message once they are known.',
+  })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found')
   async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<Send> {
@@ -57,7 +62,12 @@ export class SendsController {
   @Post(':id/cancel')
   @HttpCode(200)
   @RequireScope('messages:send')
-  @ApiOperation({ operationId: 'cancelSend', summary: 'Cancel a scheduled or queued send' })
+  @ApiOperation({
+    operationId: 'cancelSend',
+    summary: 'Cancel a scheduled or queued send',
+    description:
+      'A send that is being relayed, or was relayed, can no longer be cancelled: the status is then 409.',
+  })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict')
   async cancel(@Caller() { account }: Principal, @Param('id') id: string): Promise<Send> {
@@ -92,6 +102,8 @@ export class SendsController {
   @ApiOperation({
     operationId: 'resolveSend',
     summary: 'Set the outcome of an unknown send, or resend it',
+    description:
+      '`sent` and `failed` record what you know about an `unknown` send. `resend` posts an `unknown` or `failed` send again, after a search for the message of the first POST.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { VolatileField } from '#feed';
 
 const perSecond = (description: string): MethodDecorator & PropertyDecorator =>
@@ -6,6 +6,7 @@ const perSecond = (description: string): MethodDecorator & PropertyDecorator =>
 const unknownMs = (description: string): MethodDecorator & PropertyDecorator =>
   ApiProperty({ type: 'integer', nullable: true, description });
 
+@ApiSchema({ name: 'DetectionDelay' })
 class DetectionDelayView {
   @unknownMs(
     'Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if no message was measured.',
@@ -45,6 +46,7 @@ class DetectionDelayView {
   ofLastSeconds!: number;
 }
 
+@ApiSchema({ name: 'BudgetStatus' })
 class BudgetStatusView {
   @perSecond('Maximum request rate of the account at the messaging service, as configured.')
   requestsPerSecond!: number;
@@ -60,6 +62,7 @@ class BudgetStatusView {
   forPollsPerSecond!: number;
 }
 
+@ApiSchema({ name: 'DelayForecast' })
 class BudgetForecastView {
   @perSecond('Maximum request rate that this forecast assumes.') requestsPerSecond!: number;
   @unknownMs(
@@ -73,6 +76,7 @@ class BudgetForecastView {
   p95Ms!: number | null;
 }
 
+@ApiSchema({ name: 'OlderMessageReads' })
 class DeepReadsView {
   @ApiProperty({
     type: 'integer',
@@ -86,6 +90,7 @@ class DeepReadsView {
   lagMs!: number;
 }
 
+@ApiSchema({ name: 'VolatileField' })
 class VolatileFieldView implements VolatileField {
   @ApiProperty({
     enum: ['message', 'contact'],
@@ -101,11 +106,13 @@ class VolatileFieldView implements VolatileField {
   contacts!: number;
 }
 
+@ApiSchema({ name: 'ContactListFault' })
 class ListFaultView {
   @ApiProperty({ example: 'the contact list is too large' }) reason!: string;
   @ApiProperty({ type: String, format: 'date-time' }) since!: string;
 }
 
+@ApiSchema({ name: 'PollerStatus' })
 export class PollerStatusView {
   @ApiProperty({
     enum: ['ok', 'suspect'],

@@ -49,6 +49,8 @@ export class StatusController {
   @ApiOperation({
     operationId: 'getStatus',
     summary: 'Get the status of the account and of the installation',
+    description:
+      'Shows whether the messaging service is available, how many sends and deliveries wait, and how quickly new messages are detected.',
   })
   @ApiOkResponse({ type: StatusView })
   @ApiProblems()
@@ -76,7 +78,11 @@ export class StatusController {
       },
       sends,
       poller: pollerOf(feed, known, usage, volatile),
-      deliveries: { ...deliveries, dispatchLagMs },
+      deliveries: {
+        ...deliveries,
+        failing: deliveries.failing.map(({ endpointId, since }) => ({ webhookId: endpointId, since })),
+        dispatchLagMs,
+      },
     };
   }
 

@@ -1,15 +1,17 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { SEND_STATUSES, type SendsOverview } from '#relay';
 import type { DeliveriesOverview } from '#webhooks';
 import { FullReadyView } from '../health/ready.view.js';
 import { PollerStatusView } from './poller-status.view.js';
 
+@ApiSchema({ name: 'UpstreamStatus' })
 class UpstreamStatusView {
   @ApiProperty({ enum: ['up', 'down'] }) state!: 'up' | 'down';
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) since!: string | null;
   @ApiProperty({ type: String, nullable: true, example: 'upstream answered 503' }) reason!: string | null;
 }
 
+@ApiSchema({ name: 'LaneCounts' })
 class LanesView {
   @ApiProperty({ type: 'integer', description: 'Number of recipients with queued or relaying sends.' })
   count!: number;
@@ -22,6 +24,7 @@ class LanesView {
   deepest!: number;
 }
 
+@ApiSchema({ name: 'SendsStatus' })
 class SendsStatusView implements SendsOverview {
   @ApiProperty({
     type: 'object',
@@ -38,12 +41,14 @@ class SendsStatusView implements SendsOverview {
   oldestQueuedMs!: number;
 }
 
+@ApiSchema({ name: 'DeliveryCounts' })
 class DeliveryCountsView {
   @ApiProperty({ type: 'integer' }) pending!: number;
   @ApiProperty({ type: 'integer' }) succeeded!: number;
   @ApiProperty({ type: 'integer' }) failed!: number;
 }
 
+@ApiSchema({ name: 'WebhookCounts' })
 class EndpointCountsView {
   @ApiProperty({ type: 'integer' }) count!: number;
   @ApiProperty({ type: 'integer' }) disabled!: number;
@@ -51,7 +56,15 @@ class EndpointCountsView {
   due!: number;
 }
 
-class DeliveriesStatusView implements DeliveriesOverview {
+@ApiSchema({ name: 'FailingWebhook' })
+class FailingWebhookView {
+  @ApiProperty({ example: 'whk_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) webhookId!: string;
+  @ApiProperty({ format: 'date-time', description: 'When the first attempt failed after the last success.' })
+  since!: string;
+}
+
+@ApiSchema({ name: 'DeliveriesStatus' })
+class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
   @ApiProperty({
     type: DeliveryCountsView,
     description: 'Number of stored deliveries by status. `failed` includes missed deliveries.',
@@ -63,6 +76,13 @@ class DeliveriesStatusView implements DeliveriesOverview {
     description: 'Number of webhooks: all, disabled, and with a delivery that is due.',
   })
   endpoints!: DeliveriesOverview['endpoints'];
+
+  @ApiProperty({
+    type: [FailingWebhookView],
+    maxItems: 20,
+    description: 'The enabled webhooks whose last attempt failed, longest failing first, at most 20.',
+  })
+  failing!: FailingWebhookView[];
 
   @ApiProperty({
     type: 'integer',
@@ -77,6 +97,7 @@ class DeliveriesStatusView implements DeliveriesOverview {
   dispatchLagMs!: number;
 }
 
+@ApiSchema({ name: 'Status' })
 export class StatusView {
   @ApiProperty({ example: 'default' }) account!: string;
   @ApiProperty({

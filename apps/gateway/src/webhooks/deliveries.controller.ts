@@ -1,18 +1,50 @@
-import { Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
 import type { Deliveries } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { InputPipe } from '../input/input.pipe.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { notFound } from '../problems/problem.js';
 import { DELIVERIES } from '../tokens.js';
-import { DeliveryView, deliveryViewOf } from './deliveries.dto.js';
+import {
+  AllDeliveriesQuery,
+  DeliveriesReply,
+  deliveriesReplyOf,
+  deliveryQueryOf,
+  DeliveryView,
+  deliveryViewOf,
+} from './deliveries.dto.js';
 
 @ApiTags('Webhooks')
 @Controller('v1/deliveries')
 export class DeliveriesController {
-  constructor(@Inject(DELIVERIES) private readonly deliveries: Pick<Deliveries, 'find' | 'retry'>) {}
+  constructor(
+    @Inject(DELIVERIES) private readonly deliveries: Pick<Deliveries, 'find' | 'list' | 'listAll' | 'retry'>,
+  ) {}
+
+  @Get()
+  @RequireScope('webhooks:manage')
+  @ApiOperation({
+    operationId: 'listAllDeliveries',
+    summary: 'List the deliveries of all webhooks, newest first',
+    description: 'Deliveries to deleted webhooks are left out.',
+  })
+  @ApiOkResponse({ type: DeliveriesReply })
+  @ApiProblems('not_found', 'validation_failed')
+  async list(
+    @Caller() { account }: Principal,
+    @Query(new InputPipe(AllDeliveriesQuery)) query: AllDeliveriesQuery,
+  ): Promise<DeliveriesReply> {
+    const { webhookId } = query;
+    const page =
+      webhookId === undefined
+        ? await this.deliveries.listAll(account, deliveryQueryOf(query))
+        : await this.deliveries.list(account, webhookId, deliveryQueryOf(query));
+    if (page === undefined) throw notFound('webhook', webhookId ?? '');
+    return deliveriesReplyOf(page);
+  }
 
   @Get(':id')
   @RequireScope('webhooks:manage')

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { EVENT_TYPES, type EventType, isEventTypePattern } from '#events';
 import type {
   Attempt,
@@ -10,7 +10,16 @@ import type {
   ReplayScope,
 } from '#webhooks';
 import { decodePosition, encodePosition } from '../input/position.js';
-import { Instant, ListOf, OneOf, Optional, parseInstant, rule, WholeNumberText } from '../input/rules.js';
+import {
+  Instant,
+  ListOf,
+  OneOf,
+  Optional,
+  parseInstant,
+  rule,
+  TextOf,
+  WholeNumberText,
+} from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
 
 const STATUSES = ['pending', 'succeeded', 'failed', 'missed'] as const satisfies readonly DeliveryStatus[];
@@ -41,16 +50,35 @@ export class DeliveriesQuery {
   cursor?: string;
 }
 
+/** Selects deliveries of one webhook or of all webhooks. */
+export class AllDeliveriesQuery extends DeliveriesQuery {
+  @ApiProperty({
+    description:
+      'Returns only deliveries that finished at this time or later, and pending deliveries that were created at this time or ' +
+      'later. A page may then have fewer than `limit` entries even if more pages follow.',
+  })
+  @Optional()
+  @Instant()
+  since?: string;
+
+  @ApiProperty({ description: 'Returns only deliveries to this webhook.' })
+  @Optional()
+  @TextOf(1, 100)
+  webhookId?: string;
+}
+
 /** Converts query parameters to a query of the delivery store. */
-export function deliveryQueryOf({ status, limit, cursor }: DeliveriesQuery): DeliveryQuery {
+export function deliveryQueryOf({ status, limit, cursor, since }: AllDeliveriesQuery): DeliveryQuery {
   const before = decodePosition(LIST_NAME, cursor);
   return {
     limit: Number(limit),
     ...(status === undefined ? {} : { status }),
+    ...(since === undefined ? {} : { since: parseInstant(since) ?? 0 }),
     ...(before === undefined ? {} : { before }),
   };
 }
 
+@ApiSchema({ name: 'DeliveryAttempt' })
 class AttemptView implements Attempt {
   @ApiProperty({ format: 'date-time' }) at!: string;
   @ApiProperty({ type: 'integer' }) durationMs!: number;
@@ -66,6 +94,7 @@ class AttemptView implements Attempt {
 }
 
 /** Documents a {@link Delivery}. */
+@ApiSchema({ name: 'Delivery' })
 export class DeliveryView implements Omit<Delivery, 'endpointId'> {
   @ApiProperty({ example: 'dlv_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) id!: string;
   @ApiProperty() webhookId!: string;
@@ -93,6 +122,13 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
     description: 'Time of the next attempt, or null during an attempt and after the last attempt.',
   })
   nextAttemptAt!: string | null;
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description:
+      'Id of the delivery that must finish before this one is attempted, because the webhook is `ordered`. Null if there is none.',
+  })
+  blockedBy!: string | null;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) finishedAt!: string | null;
 }
 
@@ -100,6 +136,7 @@ export function deliveryViewOf({ id, endpointId, ...rest }: Delivery): DeliveryV
   return { id, webhookId: endpointId, ...rest };
 }
 
+@ApiSchema({ name: 'DeliveryList' })
 export class DeliveriesReply {
   @ApiProperty({ type: [DeliveryView], description: 'The deliveries of the page, newest first.' })
   deliveries!: DeliveryView[];
@@ -120,6 +157,7 @@ export function deliveriesReplyOf({ deliveries, next }: DeliveryPage): Deliverie
   };
 }
 
+@ApiSchema({ name: 'NewReplay' })
 export class ReplayDto {
   @ApiProperty({ description: 'Replays events from this time on.' })
   @Instant()
@@ -163,6 +201,7 @@ export function replayRequestOf({ since, until, eventTypes, only: scope }: Repla
   return { since: from, until: to, scope, ...(eventTypes === undefined ? {} : { eventTypes }) };
 }
 
+@ApiSchema({ name: 'StartedReplay' })
 export class ReplayReply {
   @ApiProperty({ type: 'integer', description: 'Number of deliveries that will be attempted.' })
   count!: number;

@@ -102,6 +102,32 @@ describe('The deliveries of a webhook', () => {
     expect((await list('?status=succeeded')).deliveries).toEqual([]);
   });
 
+  it('are listed over all webhooks, by status, by time and by webhook', async () => {
+    const [event] = await dispatched(1);
+    await failAll();
+    const failed = async (query: string): Promise<Listed> =>
+      body<Listed>(gateway.fetch(`/v1/deliveries?status=failed&limit=1${query}`));
+    const [first] = (await failed('')).deliveries;
+    expect(first).toMatchObject({ eventId: event?.id, webhookId: webhook });
+    expect((await failed(`&webhookId=${webhook}`)).deliveries).toHaveLength(1);
+    expect((await failed('&since=2020-01-01T00:00:00Z')).deliveries).toEqual([first]);
+    expect((await failed('&since=2100-01-01T00:00:00Z')).deliveries).toEqual([]);
+    expect((await gateway.fetch('/v1/deliveries?webhookId=whk_unknown')).status).toBe(404);
+    const problem = await problemOf(await gateway.fetch('/v1/deliveries?since=yesterday'));
+    expect(problem).toMatchObject({ status: 400, errors: [{ field: 'since' }] });
+  });
+
+  it('are counted and dated in their webhook, and a failing webhook is named in the status', async () => {
+    await dispatched(2);
+    const shown = (): Promise<Record<string, unknown>> => body(gateway.fetch(`/v1/webhooks/${webhook}`));
+    expect(await shown()).toMatchObject({ pending: 2, failingSince: null, lastSuccessAt: null });
+    await failAll();
+    const { failingSince } = await shown();
+    expect(failingSince).toMatch(/Z$/);
+    const status = await body<{ deliveries: { failing: object[] } }>(gateway.fetch('/v1/status'));
+    expect(status.deliveries.failing).toContainEqual({ webhookId: webhook, since: failingSince });
+  });
+
   it('can be read one by one, with all attempts', async () => {
     const [event] = await dispatched(1);
     await failAll();
@@ -117,6 +143,7 @@ describe('The deliveries of a webhook', () => {
       attempts: [ATTEMPT],
       createdAt: expect.any(String),
       nextAttemptAt: null,
+      blockedBy: null,
       finishedAt: expect.any(String),
     });
   });

@@ -1,9 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { Rotation } from '#webhooks';
 import { Optional, WholeNumber } from '../input/rules.js';
 
 const MAX_OVERLAP_SECONDS = 2_592_000;
 
+@ApiSchema({ name: 'SecretRotation' })
 export class RotateSecretDto {
   @ApiProperty({
     default: 86_400,
@@ -15,10 +16,12 @@ export class RotateSecretDto {
   overlapSeconds: number = 86_400;
 }
 
+@ApiSchema({ name: 'SigningSecret' })
 export class SecretView {
   @ApiProperty({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' }) secret!: string;
 }
 
+@ApiSchema({ name: 'RotatedSecret' })
 export class RotationView extends SecretView implements Rotation {
   @ApiProperty({
     format: 'date-time',

@@ -28,7 +28,11 @@ export class WebhookDeliveriesController {
 
   @Get(':id/deliveries')
   @RequireScope('webhooks:manage')
-  @ApiOperation({ operationId: 'listDeliveries', summary: 'List the deliveries of a webhook, newest first' })
+  @ApiOperation({
+    operationId: 'listDeliveries',
+    summary: 'List the deliveries of a webhook, newest first',
+    description: 'A delivery is the transfer of one event to one webhook, with its attempts.',
+  })
   @ApiOkResponse({ type: DeliveriesReply })
   @ApiProblems('not_found', 'validation_failed')
   async list(

@@ -20,7 +20,12 @@ export class WebhookSecretsController {
   @Header('cache-control', 'no-store')
   @RequireScope('webhooks:manage')
   @Audited('webhook.secret-read')
-  @ApiOperation({ operationId: 'getWebhookSecret', summary: 'Get the current signing secret' })
+  @ApiOperation({
+    operationId: 'getWebhookSecret',
+    summary: 'Get the current signing secret',
+    description:
+      'Verify deliveries with this signing secret. Earlier secrets stay valid for the time that their rotation asked for.',
+  })
   @ApiOkResponse({ type: SecretView })
   @ApiProblems('not_found')
   async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<SecretView> {

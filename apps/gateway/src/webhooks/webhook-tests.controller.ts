@@ -1,5 +1,5 @@
 import { Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOperation, ApiProperty, ApiTags, ApiSchema } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
 import type { EndpointTest, StartedTest } from '#webhooks';
 import { Caller } from '../auth/caller.js';
@@ -8,6 +8,7 @@ import { ApiProblems } from '../problems/api-problems.js';
 import { notFound } from '../problems/problem.js';
 import { ENDPOINT_TEST } from '../tokens.js';
 
+@ApiSchema({ name: 'StartedTest' })
 class TestView implements StartedTest {
   @ApiProperty({ description: 'Id of the `webhook.test` event.' }) eventId!: string;
   @ApiProperty({ description: 'Id of the delivery, which is created a moment later.' }) deliveryId!: string;

@@ -13,6 +13,7 @@ import {
   ReconciledDeliveryJobs,
   RedisDeliveriesOverviewReader,
   RedisDeliveryStore,
+  RedisEndpointHealth,
   RedisEndpointStore,
   Replays,
   type Resolver,
@@ -21,6 +22,7 @@ import { openHintQueue } from '../hint-queue.js';
 import {
   DELIVERIES,
   DELIVERIES_WATCH,
+  ENDPOINT_HEALTH,
   ENDPOINT_REGISTRY,
   ENDPOINT_SECRETS,
   ENDPOINT_TEST,
@@ -56,6 +58,7 @@ export function webhookBindings({
   );
   return [
     { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, clock) },
+    { provide: ENDPOINT_HEALTH, useValue: new RedisEndpointHealth(redis, prefix) },
     { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, clock) },
     { provide: ENDPOINT_TEST, useValue: new EndpointTest(store, log) },
     { provide: DELIVERIES, useValue: new Deliveries(store, deliveries, jobs, logger) },

@@ -8,14 +8,14 @@ import {
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '#accounts';
-import type { Endpoint, EndpointRegistry } from '#webhooks';
+import type { Endpoint, EndpointHealth, EndpointHealthReader, EndpointRegistry } from '#webhooks';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { givenFields, InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
-import { ENDPOINT_REGISTRY } from '../tokens.js';
+import { ENDPOINT_HEALTH, ENDPOINT_REGISTRY } from '../tokens.js';
 import {
   ChangeWebhookDto,
   CreatedWebhookView,
@@ -24,10 +24,16 @@ import {
   WebhookView,
 } from './webhooks.dto.js';
 
+/** A webhook as the API shows it. */
+type Shown = Endpoint & EndpointHealth;
+
 @ApiTags('Webhooks')
 @Controller('v1/webhooks')
 export class WebhooksController {
-  constructor(@Inject(ENDPOINT_REGISTRY) private readonly endpoints: EndpointRegistry) {}
+  constructor(
+    @Inject(ENDPOINT_REGISTRY) private readonly endpoints: EndpointRegistry,
+    @Inject(ENDPOINT_HEALTH) private readonly health: EndpointHealthReader,
+  ) {}
 
   @Post()
   @RequireScope('webhooks:manage')
@@ -53,33 +59,41 @@ export class WebhooksController {
     @Caller() { account }: Principal,
     @Body(new InputPipe(CreateWebhookDto)) body: CreateWebhookDto,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<Endpoint & { secret: string }> {
+  ): Promise<Shown & { secret: string }> {
     const { endpoint, secret } = await this.endpoints.create(account, {
       ...givenFields(body),
       url: body.url,
     });
     reply.header('location', `/v1/webhooks/${endpoint.id}`).header('cache-control', 'no-store');
-    return { ...endpoint, secret };
+    return { ...(await this.viewOf(account, endpoint)), secret };
   }
 
   @Get()
   @RequireScope('webhooks:manage')
-  @ApiOperation({ operationId: 'listWebhooks', summary: 'List all webhooks' })
+  @ApiOperation({
+    operationId: 'listWebhooks',
+    summary: 'List all webhooks',
+    description: 'The webhooks of the account, oldest first.',
+  })
   @ApiOkResponse({ type: WebhooksReply })
   @ApiProblems()
-  async list(@Caller() { account }: Principal): Promise<{ webhooks: Endpoint[] }> {
-    return { webhooks: await this.endpoints.list(account) };
+  async list(@Caller() { account }: Principal): Promise<{ webhooks: Shown[] }> {
+    return { webhooks: await this.viewsOf(account, await this.endpoints.list(account)) };
   }
 
   @Get(':id')
   @RequireScope('webhooks:manage')
-  @ApiOperation({ operationId: 'getWebhook', summary: 'Get a webhook' })
+  @ApiOperation({
+    operationId: 'getWebhook',
+    summary: 'Get a webhook',
+    description: 'The reply has the settings of the webhook, and how its deliveries go.',
+  })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found')
-  async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<Endpoint> {
+  async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<Shown> {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) throw notFound('webhook', id);
-    return endpoint;
+    return await this.viewOf(account, endpoint);
   }
 
   @Patch(':id')
@@ -97,10 +111,10 @@ export class WebhooksController {
     @Caller() { account }: Principal,
     @Param('id') id: string,
     @Body(new InputPipe(ChangeWebhookDto, { keepsNull: true })) body: ChangeWebhookDto,
-  ): Promise<Endpoint> {
+  ): Promise<Shown> {
     const endpoint = await this.endpoints.change(account, id, givenFields(body));
     if (endpoint === undefined) throw notFound('webhook', id);
-    return endpoint;
+    return await this.viewOf(account, endpoint);
   }
 
   @Delete(':id')
@@ -110,10 +124,29 @@ export class WebhooksController {
   @ApiOperation({
     operationId: 'deleteWebhook',
     summary: 'Delete a webhook and cancel its pending deliveries',
+    description:
+      'Requests that are under way are completed. Deliveries of the webhook can no longer be listed.',
   })
   @ApiNoContentResponse()
   @ApiProblems('not_found')
   async remove(@Caller() { account }: Principal, @Param('id') id: string): Promise<void> {
     if (!(await this.endpoints.remove(account, id))) throw notFound('webhook', id);
+  }
+
+  private async viewOf(account: string, endpoint: Endpoint): Promise<Shown> {
+    const [view] = await this.viewsOf(account, [endpoint]);
+    if (view === undefined) throw new Error('a webhook has no health');
+    return view;
+  }
+
+  private async viewsOf(account: string, endpoints: readonly Endpoint[]): Promise<Shown[]> {
+    const health = await this.health.read(
+      account,
+      endpoints.map(({ id }) => id),
+    );
+    return health.flatMap((own, i) => {
+      const endpoint = endpoints[i];
+      return endpoint === undefined ? [] : [{ ...endpoint, ...own }];
+    });
   }
 }

@@ -1,7 +1,14 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { isEventTypePattern } from '#events';
-import { type Endpoint, filterBytes, headersError, MAX_FILTER_BYTES, MAX_CUSTOM_HEADERS } from '#webhooks';
+import {
+  type Endpoint,
+  type EndpointHealth,
+  filterBytes,
+  headersError,
+  MAX_FILTER_BYTES,
+  MAX_CUSTOM_HEADERS,
+} from '#webhooks';
 import {
   Clearable,
   Flag,
@@ -58,6 +65,7 @@ const DESCRIPTIONS = {
 };
 
 /** Request to create a webhook. */
+@ApiSchema({ name: 'NewWebhook' })
 export class CreateWebhookDto {
   @ApiProperty({ description: DESCRIPTIONS.url })
   @Url()
@@ -112,6 +120,7 @@ export class CreateWebhookDto {
 }
 
 /** Request to update a webhook. Fields that are not given stay unchanged. */
+@ApiSchema({ name: 'WebhookChanges' })
 export class ChangeWebhookDto {
   @ApiProperty({ description: DESCRIPTIONS.url })
   @Optional()
@@ -171,8 +180,9 @@ export class ChangeWebhookDto {
   enabled?: boolean;
 }
 
-/** Documents an {@link Endpoint}. */
-export class WebhookView implements Endpoint {
+/** Documents an {@link Endpoint} with its {@link EndpointHealth}. */
+@ApiSchema({ name: 'Webhook' })
+export class WebhookView implements Endpoint, EndpointHealth {
   @ApiProperty({ example: 'whk_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) id!: string;
   @ApiProperty({ format: 'uri' }) url!: string;
   @ApiProperty({ type: [String], nullable: true }) eventTypes!: string[] | null;
@@ -187,8 +197,26 @@ export class WebhookView implements Endpoint {
   disabledReason!: string | null;
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
   @ApiProperty({ format: 'date-time' }) updatedAt!: string;
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description:
+      'When the first attempt failed after the last success. Null if the last attempt did not fail.',
+  })
+  failingSince!: string | null;
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description: 'When a delivery last succeeded. Null if none has succeeded, or if the time is not known.',
+  })
+  lastSuccessAt!: string | null;
+  @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of pending deliveries.' })
+  pending!: number;
 }
 
+@ApiSchema({ name: 'CreatedWebhook' })
 export class CreatedWebhookView extends WebhookView {
   @ApiProperty({
     example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
@@ -197,6 +225,7 @@ export class CreatedWebhookView extends WebhookView {
   secret!: string;
 }
 
+@ApiSchema({ name: 'WebhookList' })
 export class WebhooksReply {
   @ApiProperty({ type: [WebhookView] }) webhooks!: WebhookView[];
 }

@@ -3,11 +3,6 @@ import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#pla
 import type { IdempotencyKeys, IdempotencyKeyUse } from '../send/idempotency-keys.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 
-/**
- * Time for which an idempotency key refers to its send, in milliseconds. After that time, the key can be used again.
- */
-export const IDEMPOTENCY_KEY_LIFETIME_MS = 24 * 3_600_000;
-
 const recallKey = LuaScript.from(import.meta.url, 'lua/recall-idempotency-key.lua');
 
 const reserveKey = LuaScript.from(import.meta.url, 'lua/reserve-idempotency-key.lua');
@@ -31,7 +26,7 @@ export class RedisIdempotencyKeys implements IdempotencyKeys {
 
   async recall(
     account: string,
-    { key, fingerprint, owner = '' }: IdempotencyKey,
+    { key, fingerprint, owner = '' }: Omit<IdempotencyKey, 'lifetimeMs'>,
   ): Promise<IdempotencyKeyUse | undefined> {
     const reply = String(await recallKey.run(this.redis, this.keys(account, key), { fingerprint, owner }));
     return reply === '' ? undefined : parseKeyUse(reply);

@@ -8,7 +8,7 @@ import {
   type RedisClient,
   redisTime,
 } from '#platform';
-import { IDEMPOTENCY_KEY_LIFETIME_MS, idempotencyRedisKey, parseKeyUse } from './redis-idempotency-keys.js';
+import { idempotencyRedisKey, parseKeyUse } from './redis-idempotency-keys.js';
 import {
   awaitingSends,
   removeSendFromLane,
@@ -97,7 +97,7 @@ export class RedisRelayStore implements RelayStore {
         recipient: order.phoneNumber,
         sendAt: order.sendAt ?? '',
         fingerprint: idempotency?.fingerprint ?? '',
-        idempotencyMs: IDEMPOTENCY_KEY_LIFETIME_MS,
+        idempotencyMs: idempotency?.lifetimeMs ?? '',
         owner: idempotency?.owner ?? '',
         expiresAt: order.expiresAt ?? '',
       },

@@ -8,6 +8,8 @@ export interface IdempotencyKey {
    * as a form.
    */
   fingerprint: string;
+  /** Time for which the key refers to its send, in milliseconds. After that time, the key can be used again. */
+  lifetimeMs: number;
   /** Id of the request that reserved the key. If present, the send is stored only while the reservation is valid. */
   owner?: string;
 }

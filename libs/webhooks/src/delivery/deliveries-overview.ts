@@ -12,6 +12,11 @@ export interface DeliveriesOverview {
     /** Number of endpoints with at least one due delivery. */
     due: number;
   };
+  /**
+   * The enabled endpoints whose last attempt failed, longest failing first, at most 20. `since`: time of the first failure
+   * since the last success, by Redis' clock, as an ISO 8601 time.
+   */
+  failing: { endpointId: string; since: string }[];
   /** How long the longest-waiting due delivery has been due, in milliseconds. */
   oldestDueMs: number;
 }

@@ -10,7 +10,7 @@ import { disabledConflict, WebhookConflictError } from '../endpoint/webhook-conf
 export class Deliveries {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
-    private readonly store: Pick<DeliveryStore, 'find' | 'list' | 'retry'>,
+    private readonly store: Pick<DeliveryStore, 'find' | 'list' | 'listAll' | 'retry'>,
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
   ) {}
@@ -24,6 +24,13 @@ export class Deliveries {
   async list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage | undefined> {
     if ((await this.endpoints.find(account, endpointId)) === undefined) return undefined;
     return this.store.list(account, endpointId, query);
+  }
+
+  /**
+   * Lists the deliveries of all endpoints, newest first.
+   */
+  listAll(account: string, query: DeliveryQuery): Promise<DeliveryPage> {
+    return this.store.listAll(account, query);
   }
 
   /**

@@ -74,16 +74,21 @@ export interface DeliveryRetention {
   maxCount: number;
 }
 
-/** One page of an endpoint's deliveries, newest first. */
+/** One page of deliveries, newest first. */
 export interface DeliveryPage {
   deliveries: Delivery[];
   /** Value of `before` for the next page. Absent on the last page. */
   next?: number;
 }
 
-/** Selects a page of an endpoint's deliveries. */
+/** Selects a page of deliveries. */
 export interface DeliveryQuery {
   status?: DeliveryStatus;
+  /**
+   * Selects deliveries that finished at this time or later, and pending deliveries that were created then, in
+   * milliseconds since 1970 by Redis' clock.
+   */
+  since?: number;
   limit: number;
   /** `next` of the previous page. Absent for the first page. */
   before?: number;
@@ -143,6 +148,8 @@ export interface DeliveryStore {
   find(account: string, id: string): Promise<Delivery | undefined>;
   /** Returns a page of an endpoint's deliveries. The page is empty for a removed endpoint. */
   list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage>;
+  /** Returns a page of the deliveries of all endpoints, without those of removed endpoints. */
+  listAll(account: string, query: DeliveryQuery): Promise<DeliveryPage>;
   /**
    * Makes a delivery due now. A finished delivery becomes pending, restarts its retry schedule and keeps its list of
    * attempts. A pending delivery to an ordered endpoint becomes due only if no earlier event of the same contact has a

@@ -42,6 +42,11 @@ export interface Delivery {
    */
   nextAttemptAt: string | null;
   /**
+   * Id of the delivery that must finish before this one is attempted: the first pending delivery of the same contact at
+   * an ordered endpoint. Null if there is none.
+   */
+  blockedBy: string | null;
+  /**
    * When the delivery got its final status, by Redis' clock, as an ISO 8601 time. Null while the delivery is
    * pending.
    */

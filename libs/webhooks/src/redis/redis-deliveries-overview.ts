@@ -2,9 +2,18 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { DeliveriesOverview, DeliveriesOverviewReader } from '../delivery/deliveries-overview.js';
 import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 
+/** Maximum number of failing endpoints that are named. */
+const MAX_FAILING = 20;
+
 const OVERVIEW = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {
+  MAX_FAILING,
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
+
+type Counts = Record<
+  'pending' | 'succeeded' | 'failed' | 'count' | 'disabled' | 'due' | 'oldestDueMs',
+  number
+>;
 
 /** Reads the summary of deliveries from sorted sets that the delivery scripts update with each change. */
 export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
@@ -15,14 +24,18 @@ export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
 
   async overview(account: string): Promise<DeliveriesOverview> {
     const keys = accountKeys(this.prefix, account);
-    const { pending, succeeded, failed, count, disabled, due, oldestDueMs } = (await OVERVIEW.run(
+    const { pending, succeeded, failed, count, disabled, due, oldestDueMs, failing } = (await OVERVIEW.run(
       this.redis,
       { webhooks: keys('webhooks') },
       { base: keys('') },
-    )) as Record<'pending' | 'succeeded' | 'failed' | 'count' | 'disabled' | 'due' | 'oldestDueMs', number>;
+    )) as Counts & { failing: string[] };
     return {
       counts: { pending, succeeded, failed },
       endpoints: { count, disabled, due },
+      failing: Array.from({ length: failing.length / 2 }, (_, i) => ({
+        endpointId: failing[2 * i] ?? '',
+        since: new Date(Number(failing[2 * i + 1])).toISOString(),
+      })),
       oldestDueMs,
     };
   }

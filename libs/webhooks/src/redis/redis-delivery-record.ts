@@ -1,7 +1,10 @@
 import type { EventType } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, StoredDeliveryStatus } from '../delivery/delivery.js';
 
-/** Builds a delivery from the fields of its Redis hash. Returns undefined for an empty hash. */
+/**
+ * Builds a delivery from the fields of its Redis hash. Returns undefined for an empty hash. The hash does not say whether
+ * another delivery blocks this one.
+ */
 export function parseDelivery(id: string, stored: Readonly<Record<string, string>>): Delivery | undefined {
   if (stored['status'] === undefined) return undefined;
   const date = (field: string): string | null => {
@@ -24,6 +27,7 @@ export function parseDelivery(id: string, stored: Readonly<Record<string, string
     attempts,
     createdAt: date('createdAt') ?? '',
     nextAttemptAt: date('nextAttemptAt'),
+    blockedBy: null,
     finishedAt: date('finishedAt'),
   };
 }

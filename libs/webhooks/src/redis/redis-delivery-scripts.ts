@@ -17,10 +17,8 @@ export const RELEASE = LuaScript.from(import.meta.url, 'lua/release-delivery.lua
 export const END_PENDING = LuaScript.from(import.meta.url, 'lua/end-pending.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
-/** Lists an endpoint's deliveries, newest first. */
-export const LIST = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+/** Lists deliveries of one endpoint or of all endpoints, newest first. */
+export const LIST = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
 /** Lists the endpoints with due deliveries. */
 export const LIST_DUE_ENDPOINTS = LuaScript.from(import.meta.url, 'lua/list-due-endpoints.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,

@@ -75,20 +75,35 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async find(account: string, id: string): Promise<Delivery | undefined> {
-    return parseDelivery(id, await this.redis.hgetall(accountKeys(this.prefix, account)('delivery', id)));
+    const keys = accountKeys(this.prefix, account);
+    const stored = await this.redis.hgetall(keys('delivery', id));
+    const delivery = parseDelivery(id, stored);
+    const { lane } = stored;
+    if (delivery?.status !== 'pending' || lane === undefined) return delivery;
+    const first = await this.redis.hget(keys('endpoint', delivery.endpointId, 'turns'), lane);
+    return first === id ? delivery : { ...delivery, blockedBy: first };
   }
 
-  async list(
+  async list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage> {
+    return this.page(account, endpointId, query);
+  }
+
+  async listAll(account: string, query: DeliveryQuery): Promise<DeliveryPage> {
+    return this.page(account, '', query);
+  }
+
+  private async page(
     account: string,
-    endpointId: string,
-    { status, limit, before }: DeliveryQuery,
+    endpoint: string,
+    { status, since, limit, before }: DeliveryQuery,
   ): Promise<DeliveryPage> {
     const stored = status === 'missed' ? 'failed' : (status ?? '');
     const missed = stored === 'failed' ? (status === 'missed' ? 'yes' : 'no') : '';
     const reply = await this.run(LIST, account, {
-      endpoint: endpointId,
+      endpoint,
       status: stored,
       missed,
+      since: since ?? '',
       before: before ?? '',
       maxCount: limit,
       maxExamined: MAX_SCANNED,

@@ -1,6 +1,7 @@
 --- Counts deliveries and endpoints.
 -- @key webhooks         Hash of the account's endpoints.
 -- @arg base             Prefix of the account's keys.
+-- @constant MAX_FAILING  Maximum number of failing endpoints in the reply.
 -- @reply                An array.
 -- @field pending        Number of pending deliveries.
 -- @field succeeded      Number of succeeded deliveries.
@@ -9,8 +10,11 @@
 -- @field disabled       Number of disabled endpoints.
 -- @field due            Number of endpoints with due deliveries.
 -- @field oldest_due_ms  Time for which the longest-waiting of these deliveries has been due, in ms.
+-- @fields failing       For each endpoint whose last attempt failed, longest failing first: id, and time of the first
+--                       failure since the last success in ms.
 --- @include "includes/deliveries.lua"
 
+local failing = {}
 local pending, succeeded, failed, count, disabled, waiting, oldest = 0, 0, 0, 0, 0, 0, NOW
 for _, endpoint in ipairs(redis.call('HKEYS', webhooks)) do
   pending = pending + redis.call('ZCARD', listed(endpoint, 'pending'))
@@ -19,10 +23,18 @@ for _, endpoint in ipairs(redis.call('HKEYS', webhooks)) do
   count = count + 1
   local _, record = endpoint_record(endpoint)
   if not record.enabled then disabled = disabled + 1 end
+  local since = record.enabled and redis.call('HGET', pace(endpoint), 'failingSince')
+  if since then failing[#failing + 1] = {endpoint, since} end
   local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
   if first and first <= NOW then
     waiting = waiting + 1
     oldest = math.min(oldest, first)
   end
 end
-return {pending, succeeded, failed, count, disabled, waiting, NOW - oldest}
+table.sort(failing, function(a, b) return tonumber(a[2]) < tonumber(b[2]) end)
+local reply = {pending, succeeded, failed, count, disabled, waiting, NOW - oldest}
+for i = 1, math.min(#failing, MAX_FAILING) do
+  reply[#reply + 1] = failing[i][1]
+  reply[#reply + 1] = failing[i][2]
+end
+return reply

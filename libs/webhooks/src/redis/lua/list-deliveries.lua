@@ -1,30 +1,69 @@
---- Lists an endpoint's deliveries, newest first.
+--- Lists deliveries of one endpoint or of all endpoints, newest first.
 -- @key webhooks      Hash of the account's endpoints.
 -- @arg base          Prefix of the account's keys.
--- @arg endpoint      The endpoint's id.
+-- @arg endpoint      The endpoint's id, or '' for all endpoints.
 -- @arg status        Stored status of the deliveries, or '' for all.
 -- @arg missed        'yes' for missed deliveries, 'no' for the others, or '' for both.
+-- @arg since         Time in ms since which a delivery was finished, or created if it is pending; or ''.
 -- @arg before        Number before which the page begins, or ''.
 -- @arg max_count     Maximum number of deliveries.
--- @arg max_examined  Maximum number of deliveries to examine if `missed` is given.
+-- @arg max_examined  Maximum number of deliveries to examine if `missed` or `since` is given.
+-- @constant BATCH    Number of deliveries that are read at once of each endpoint, if there are several.
 -- @reply             An array.
 -- @field next        Number before which the next page begins, or ''.
 -- @fields ids        Ids of the deliveries.
---- @include "includes/deliveries.lua"
+--- @include "includes/delivery-keys.lua"
 
 local limit = tonumber(max_count)
-local set = listed(endpoint, status ~= '' and status or nil)
-local max = missed == '' and limit or tonumber(max_examined)
-local entries = redis.call('ZRANGE', set, before == '' and '+inf' or '(' .. before, '-inf', 'BYSCORE', 'REV',
-  'LIMIT', 0, max + 1, 'WITHSCORES')
-local reply, last = {''}, math.min(#entries, 2 * max)
-for i = 1, last, 2 do
-  if missed == '' or (redis.call('HGET', delivery(entries[i]), 'lost') == '1') == (missed == 'yes') then
-    reply[#reply + 1] = entries[i]
+local filters = missed ~= '' or since ~= ''
+local max = filters and tonumber(max_examined) or limit
+local endpoints = endpoint ~= '' and {endpoint} or redis.call('HKEYS', webhooks)
+local batch = #endpoints == 1 and max + 1 or BATCH
+
+local function matches(id)
+  if not filters then return true end
+  local lost, finished, created = unpack(redis.call('HMGET', delivery(id), 'lost', 'finishedAt', 'createdAt'))
+  if missed ~= '' and (lost == '1') ~= (missed == 'yes') then return false end
+  return since == '' or tonumber(finished or created or 0) >= tonumber(since)
+end
+
+-- Each list is the deliveries of one endpoint, newest first. Deliveries are numbered over all endpoints of an account,
+-- so the lists are merged by number: `lists` is sorted by the number of each list's next delivery, newest last.
+local lists = {}
+
+local function put_in_order(list)
+  list.number = tonumber(list.entries[list.at + 1])
+  local low, high = 1, #lists + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if lists[middle].number < list.number then low = middle + 1 else high = middle end
   end
-  if #reply > limit or i + 1 == last then
-    if i + 2 <= #entries then reply[1] = entries[i + 1] end
+  table.insert(lists, low, list)
+end
+
+local function read_on(list)
+  list.entries = redis.call('ZRANGE', list.set, list.from, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, batch, 'WITHSCORES')
+  list.at = 1
+  if #list.entries == 0 then return end
+  list.from = '(' .. list.entries[#list.entries]
+  put_in_order(list)
+end
+
+for _, id in ipairs(endpoints) do
+  read_on({set = listed(id, status ~= '' and status or nil), from = before == '' and '+inf' or '(' .. before})
+end
+
+local reply, examined, last = {''}, 0, ''
+while #lists > 0 do
+  if #reply > limit or examined == max then
+    reply[1] = last
     break
   end
+  local list = table.remove(lists)
+  local id = list.entries[list.at]
+  last, examined = list.entries[list.at + 1], examined + 1
+  if matches(id) then reply[#reply + 1] = id end
+  list.at = list.at + 2
+  if list.at > #list.entries then read_on(list) else put_in_order(list) end
 end
 return reply

@@ -39,7 +39,7 @@ if record then
   if status == 'succeeded' then
     local recovers = is_recovering(endpoint)
     speed_up(endpoint, max)
-    redis.call('HSETNX', backlog(endpoint), 'works', 1)
+    redis.call('HSET', backlog(endpoint), 'works', 1, 'succeededAt', whole(NOW))
     if recovers then expedite_failed(endpoint) end
   else
     redis.call('HSETNX', pace(endpoint), 'failingSince', whole(NOW))

@@ -8,8 +8,8 @@
 -- limit. Later deliveries might still succeed, so one of them becomes pending from time to time as a probe. The first
 -- success restores the normal limit.
 --
--- Fields of the hash `backlog`: `works`: set once the endpoint has succeeded. `probedAt`: time in ms at which a
--- delivery last became pending as a probe.
+-- Fields of the hash `backlog`: `works`: set once the endpoint has succeeded. `succeededAt`: time in ms of the last
+-- success. `probedAt`: time in ms at which a delivery last became pending as a probe.
 -- @constant MAX_REFILL  Maximum number of deliveries that one refill makes pending.
 --- @include "delivery-keys.lua"
 --- @include "pace.lua"

@@ -1,0 +1,50 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { operationsOf } from './operations.js';
+
+type Schema = Exclude<
+  NonNullable<NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string]>,
+  { $ref: string }
+>;
+
+/** A request body of each model that works as it stands, apart from ids. */
+export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
+  NewSend: { phoneNumber: '+15551230001', message: 'Your parcel is here.', reference: 'order-1041' },
+  NewSendForm: { phoneNumber: '+15551230001', message: 'Your parcel is here.' },
+  SendResolution: { outcome: 'sent' },
+  SendsResolution: { ids: ['snd_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e'], outcome: 'resend' },
+  NewWebhook: { url: 'https://example.com/tidings', eventTypes: ['message.*'] },
+  WebhookChanges: { enabled: true },
+  SecretRotation: { overlapSeconds: 86_400 },
+  NewReplay: { since: '2026-01-31T09:00:00Z', only: 'failed' },
+  NewAccount: { id: 'sales', baseUrl: 'https://messages.example.com/v1', apiKey: 'the-key-of-the-account' },
+  AccountChanges: { requestsPerSecond: 5 },
+  NewApiKey: { account: 'default', scopes: ['messages:send'], name: 'Order service' },
+};
+
+/**
+ * Completes the request bodies of the document: adds an example of each, documents that unknown fields are rejected
+ * (except those of sends), and moves default values into the descriptions. Generators of clients take a field with a
+ * default for one that callers must give.
+ */
+export function describeRequestBodies(document: OpenAPIObject): void {
+  for (const { operation } of operationsOf(document)) {
+    if (operation.requestBody === undefined || '$ref' in operation.requestBody) continue;
+    for (const media of Object.values(operation.requestBody.content)) {
+      const { schema } = media;
+      const name = schema !== undefined && '$ref' in schema ? (schema.$ref.split('/').at(-1) ?? '') : '';
+      const body = document.components?.schemas?.[name];
+      if (body === undefined || '$ref' in body) continue;
+      media.example = REQUEST_EXAMPLES[name];
+      body.additionalProperties ??= false;
+      for (const field of Object.values(body.properties ?? {}))
+        if (!('$ref' in field)) describeDefault(field);
+    }
+  }
+}
+
+function describeDefault(field: Schema): void {
+  if (field.default === undefined) return;
+  const value = `Default: \`${String(field.default)}\`.`;
+  field.description = field.description === undefined ? value : `${field.description} ${value}`;
+  delete field.default;
+}

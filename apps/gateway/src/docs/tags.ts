@@ -1,0 +1,15 @@
+/** Groups of operations, in the order of the documentation page. */
+export const TAGS = [
+  { name: 'Messages', description: 'Send texts and files.' },
+  { name: 'Sends', description: 'Follow what became of a send, cancel it, or decide about an unknown one.' },
+  { name: 'Contacts', description: 'Read contacts and their messages from the messaging service.' },
+  { name: 'Events', description: 'Read events page by page, wait for them, or stream them.' },
+  {
+    name: 'Webhooks',
+    description: 'Get events delivered to a URL, and look at, retry or replay deliveries.',
+  },
+  { name: 'Accounts', description: 'Manage the accounts of the messaging service.' },
+  { name: 'API keys', description: 'Manage the keys with which callers authenticate.' },
+  { name: 'Status', description: 'See how the account and the installation are doing.' },
+  { name: 'Health', description: 'Checks for load balancers and orchestrators. They need no API key.' },
+] as const;

@@ -1,0 +1,67 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+type Schema = Schemas[string];
+
+/** The messaging service documents ids as text, but other types are passed on as well. */
+const ID = { type: ['string', 'number'], description: 'Id of the messaging service.' } as unknown as Schema;
+const TEXT: Schema = { type: 'string' };
+const FLAG: Schema = { type: 'boolean' };
+
+/**
+ * Objects of the messaging service: the fields that it documents, of which only the id is sure to be there, and any other
+ * field.
+ */
+export const UPSTREAM_SCHEMAS: Schemas = {
+  Message: {
+    type: 'object',
+    description:
+      'A message as the messaging service shows it. A deleted message has its last known fields, if Tidings still stores them.',
+    required: ['id'],
+    properties: {
+      id: ID,
+      from: { ...TEXT, description: 'Phone number of the sender in E.164 form.' },
+      to: { ...TEXT, description: 'Phone number of the recipient in E.164 form.' },
+      direction: { ...TEXT, description: '`inbound`, `outbound`, or another word of the messaging service.' },
+      message: { ...TEXT, description: 'Text of the message.' },
+      timestamp: { ...TEXT, description: 'When the message was sent, as an ISO 8601 time in UTC.' },
+      attachments: { type: 'array', items: { type: 'object', additionalProperties: true } },
+      service: { ...TEXT, description: 'Transport of the message, for example `iMessage`.' },
+      status: {
+        type: 'object',
+        properties: { read: FLAG, delivered: FLAG },
+        additionalProperties: true,
+      },
+    },
+    additionalProperties: true,
+    example: {
+      id: 'msg_1',
+      direction: 'outbound',
+      message: 'Hello',
+      status: { read: false, delivered: true },
+    },
+  },
+  Contact: {
+    type: 'object',
+    description:
+      'A contact as the messaging service shows it. The messaging service documents no field but the id.',
+    required: ['id'],
+    properties: { id: ID },
+    additionalProperties: true,
+    example: { id: 'con_1', name: 'Ada' },
+  },
+  ContactList: {
+    type: 'object',
+    description: 'An object with `contacts` and any other field of the messaging service.',
+    required: ['contacts'],
+    properties: { contacts: { type: 'array', items: { $ref: '#/components/schemas/Contact' } } },
+    additionalProperties: true,
+  },
+  MessageList: {
+    type: 'object',
+    description: 'An object with `messages` and any other field of the messaging service.',
+    required: ['messages'],
+    properties: { messages: { type: 'array', items: { $ref: '#/components/schemas/Message' } } },
+    additionalProperties: true,
+  },
+};

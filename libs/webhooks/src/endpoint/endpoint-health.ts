@@ -1,0 +1,18 @@
+/** How deliveries to an endpoint go. */
+export interface EndpointHealth {
+  /**
+   * When the first attempt failed after the last success, by Redis' clock, as an ISO 8601 time. Null if the last attempt
+   * succeeded, or if there was none since the endpoint was enabled.
+   */
+  failingSince: string | null;
+  /** When an attempt last succeeded, by Redis' clock, as an ISO 8601 time. Null if none has, or if it is not known. */
+  lastSuccessAt: string | null;
+  /** Number of pending deliveries. */
+  pending: number;
+}
+
+/** Reads how deliveries go. */
+export interface EndpointHealthReader {
+  /** Returns the health of each endpoint, in the order of the ids. */
+  read(account: string, endpointIds: readonly string[]): Promise<EndpointHealth[]>;
+}

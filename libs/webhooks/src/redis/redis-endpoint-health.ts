@@ -1,0 +1,34 @@
+import { accountKeys, LuaScript, type RedisClient } from '#platform';
+import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
+import type { EndpointHealth, EndpointHealthReader } from '../endpoint/endpoint-health.js';
+
+const HEALTH = LuaScript.from(import.meta.url, 'lua/endpoint-health.lua', {
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
+});
+
+/** Reads what the delivery scripts record with each attempt. */
+export class RedisEndpointHealth implements EndpointHealthReader {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+  ) {}
+
+  async read(account: string, endpointIds: readonly string[]): Promise<EndpointHealth[]> {
+    if (endpointIds.length === 0) return [];
+    const keys = accountKeys(this.prefix, account);
+    const reply = (await HEALTH.run(
+      this.redis,
+      { webhooks: keys('webhooks') },
+      { base: keys(''), endpoints: endpointIds },
+    )) as (string | number)[];
+    return endpointIds.map((_, i) => ({
+      failingSince: instantOf(reply[3 * i]),
+      lastSuccessAt: instantOf(reply[3 * i + 1]),
+      pending: Number(reply[3 * i + 2]),
+    }));
+  }
+}
+
+function instantOf(ms: string | number | undefined): string | null {
+  return ms === undefined || ms === '' ? null : new Date(Number(ms)).toISOString();
+}
