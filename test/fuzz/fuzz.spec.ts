@@ -71,7 +71,7 @@ function expectSane({ method, target }: RawRequest, reply: RawReply): void {
     if (!type.startsWith('application/problem+json'))
       throw new Error(`answered ${status} as ${type}: ${body ?? ''}`);
     const fault = product.api.validationError(
-      ['components', 'schemas', 'ProblemDto'],
+      ['components', 'schemas', 'Problem'],
       JSON.parse(body ?? ''),
     );
     if (fault !== undefined) throw new Error(`invalid problem document: ${fault}`);
