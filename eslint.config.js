@@ -33,6 +33,7 @@ const DIRECTION = [
   ...CAPABILITIES.flatMap((lib) => mayImport(`libs/${lib}`, [lib, ...FOUNDATIONS, 'platform'])),
   ...FOUNDATIONS.flatMap((lib) => mayImport(`libs/${lib}`, [lib, 'platform'])),
   ...mayImport('libs/platform', ['platform']),
+  ...mayImport('libs/client', ['client']),
   ...mayImport('libs/embedded-redis', ['embedded-redis', 'platform']),
   ...mayImport('apps/simulator', []),
   {
@@ -66,7 +67,16 @@ const DIRECTION = [
 ];
 
 export default defineConfig(
-  { ignores: ['dist/', 'node_modules/', '.data/', 'apps/*/public/'] },
+  {
+    ignores: [
+      'dist/',
+      'node_modules/',
+      '.data/',
+      'apps/*/public/',
+      'libs/client/dist/',
+      'libs/client/src/api-types.ts',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

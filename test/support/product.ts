@@ -84,8 +84,14 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     this.simulatorPort = this.simulator.port;
   }
 
-  async startGateway(): Promise<void> {
-    this.gateway = await startProcess('gateway', { ...this.environment(), PORT: '0', API_KEY: this.apiKey });
+  /** @param changes environment variables of this process only */
+  async startGateway(changes: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.gateway = await startProcess('gateway', {
+      ...this.environment(),
+      PORT: '0',
+      API_KEY: this.apiKey,
+      ...changes,
+    });
     this.logs.push({ name: 'the gateway', output: this.gateway.output });
     const shape = this.extra['CONTACTS_SHAPE'];
     this.api = apis.get(shape) ?? (await this.readApi());

@@ -1,0 +1,1707 @@
+// Generated from the OpenAPI document by `npm run generate:client`.
+
+export type ClientOptions = {
+    baseUrl: string;
+};
+
+export type QueuedSend = {
+    status: 'queued';
+    message: string;
+    id: string;
+};
+
+export type SendFile = {
+    name: string;
+    contentType: string;
+    size: number;
+    sha256: string;
+};
+
+export type SendAttempt = {
+    at: string;
+    outcome: 'accepted' | 'not_taken' | 'refused' | 'ambiguous';
+    httpStatus?: number;
+    error?: string;
+};
+
+export type Send = {
+    id: string;
+    status: 'scheduled' | 'queued' | 'relaying' | 'accepted' | 'sent' | 'delivered' | 'read' | 'unknown' | 'failed' | 'cancelled' | 'expired';
+    phoneNumber: string;
+    type: string;
+    message: string | null;
+    fileUrl: string | null;
+    file: SendFile | null;
+    reference: string | null;
+    metadata: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * Undocumented fields of the send request, which are passed on to the messaging service.
+     */
+    extraFields: {
+        [key: string]: string;
+    };
+    createdAt: string;
+    updatedAt: string;
+    sendAt: string | null;
+    expiresAt: string | null;
+    attempts: Array<SendAttempt>;
+    contactId: string | null;
+    messageId: string | null;
+    /**
+     * Reason why the send failed, expired or is unknown.
+     */
+    reason: string | null;
+};
+
+export type SendList = {
+    /**
+     * The sends of the page, newest first. A page may have fewer sends than `limit`, or none, even if more pages follow.
+     */
+    sends: Array<Send>;
+    /**
+     * Cursor of the next page, or null on the last page.
+     */
+    next: string | null;
+    /**
+     * True if another page follows.
+     */
+    hasMore: boolean;
+};
+
+export type SendsResolution = {
+    /**
+     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Tidings searches for the message at the messaging service before a resend. After a resend, the recipient may get the message twice.
+     */
+    outcome: 'resend' | 'sent' | 'failed';
+    ids: Array<string>;
+};
+
+export type ResolutionResult = {
+    id: string;
+    resolved: boolean;
+    /**
+     * The send after the operation, or null if the send was not resolved.
+     */
+    send: Send | null;
+    code: 'not_found' | 'conflict' | null;
+    /**
+     * Reason why the send was not resolved.
+     */
+    detail: string | null;
+};
+
+export type ResolutionResults = {
+    /**
+     * One result per send id, in the order of the request. A repeated send id has only one result.
+     */
+    results: Array<ResolutionResult>;
+};
+
+export type SendResolution = {
+    /**
+     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Tidings searches for the message at the messaging service before a resend. After a resend, the recipient may get the message twice.
+     */
+    outcome: 'resend' | 'sent' | 'failed';
+};
+
+export type Event = ({
+    type: 'message.received';
+} & MessageReceivedEvent) | ({
+    type: 'message.sent';
+} & MessageSentEvent) | ({
+    type: 'message.created';
+} & MessageCreatedEvent) | ({
+    type: 'message.delivered';
+} & MessageDeliveredEvent) | ({
+    type: 'message.read';
+} & MessageReadEvent) | ({
+    type: 'message.updated';
+} & MessageUpdatedEvent) | ({
+    type: 'message.deleted';
+} & MessageDeletedEvent) | ({
+    type: 'contact.created';
+} & ContactCreatedEvent) | ({
+    type: 'contact.updated';
+} & ContactUpdatedEvent) | ({
+    type: 'contact.deleted';
+} & ContactDeletedEvent) | ({
+    type: 'contact.resynced';
+} & ContactResyncedEvent) | ({
+    type: 'send.accepted';
+} & SendAcceptedEvent) | ({
+    type: 'send.unconfirmed';
+} & SendUnconfirmedEvent) | ({
+    type: 'send.sent';
+} & SendSentEvent) | ({
+    type: 'send.failed';
+} & SendFailedEvent) | ({
+    type: 'send.unknown';
+} & SendUnknownEvent) | ({
+    type: 'send.cancelled';
+} & SendCancelledEvent) | ({
+    type: 'send.expired';
+} & SendExpiredEvent) | ({
+    type: 'upstream.unavailable';
+} & UpstreamUnavailableEvent) | ({
+    type: 'upstream.recovered';
+} & UpstreamRecoveredEvent) | ({
+    type: 'account.suspect';
+} & AccountSuspectEvent) | ({
+    type: 'webhook.disabled';
+} & WebhookDisabledEvent) | ({
+    type: 'webhook.test';
+} & WebhookTestEvent);
+
+export type EventList = {
+    events: Array<Event>;
+    /**
+     * Cursor to pass as `after` in the next request.
+     */
+    next: string;
+    /**
+     * True if more events can be read now.
+     */
+    hasMore: boolean;
+};
+
+export type NewWebhook = {
+    /**
+     * URL to which Tidings sends events with POST.
+     */
+    url: string;
+    /**
+     * Event types to deliver. By default, all event types are delivered.
+     */
+    eventTypes?: Array<string>;
+    /**
+     * Contacts whose events are delivered. By default, the events of all contacts are delivered.
+     */
+    contactIds?: Array<string>;
+    description?: string;
+    /**
+     * HTTP headers to add to every request to the webhook. These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, and connection headers such as `keep-alive`.
+     */
+    headers?: {
+        [key: string]: string;
+    };
+    /**
+     * Maximum number of simultaneous requests to the webhook, over all workers. The default is `WEBHOOK_MAX_CONCURRENCY`.
+     */
+    maxConcurrency?: number;
+    /**
+     * Maximum number of requests per second to the webhook, over all workers. By default, there is no limit.
+     */
+    rateLimitPerSecond?: number;
+    /**
+     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact after the previous delivery has succeeded or finally failed. Default: `false`.
+     */
+    ordered?: boolean;
+    /**
+     * True if events are delivered to the webhook. Default: `true`.
+     */
+    enabled?: boolean;
+};
+
+export type CreatedWebhook = {
+    id: string;
+    url: string;
+    eventTypes: Array<string> | null;
+    contactIds: Array<string> | null;
+    description: string | null;
+    headers: {
+        [key: string]: string;
+    };
+    maxConcurrency: number | null;
+    rateLimitPerSecond: number | null;
+    ordered: boolean;
+    enabled: boolean;
+    /**
+     * Reason why Tidings disabled the webhook.
+     */
+    disabledReason: string | null;
+    createdAt: string;
+    updatedAt: string;
+    /**
+     * When the first attempt failed after the last success. Null if the last attempt did not fail.
+     */
+    failingSince: string | null;
+    /**
+     * When a delivery last succeeded. Null if none has succeeded, or if the time is not known.
+     */
+    lastSuccessAt: string | null;
+    /**
+     * Number of pending deliveries.
+     */
+    pending: number;
+    /**
+     * Signing secret, with which you verify the signature of each delivery.
+     */
+    secret: string;
+};
+
+export type Webhook = {
+    id: string;
+    url: string;
+    eventTypes: Array<string> | null;
+    contactIds: Array<string> | null;
+    description: string | null;
+    headers: {
+        [key: string]: string;
+    };
+    maxConcurrency: number | null;
+    rateLimitPerSecond: number | null;
+    ordered: boolean;
+    enabled: boolean;
+    /**
+     * Reason why Tidings disabled the webhook.
+     */
+    disabledReason: string | null;
+    createdAt: string;
+    updatedAt: string;
+    /**
+     * When the first attempt failed after the last success. Null if the last attempt did not fail.
+     */
+    failingSince: string | null;
+    /**
+     * When a delivery last succeeded. Null if none has succeeded, or if the time is not known.
+     */
+    lastSuccessAt: string | null;
+    /**
+     * Number of pending deliveries.
+     */
+    pending: number;
+};
+
+export type WebhookList = {
+    webhooks: Array<Webhook>;
+};
+
+export type WebhookChanges = {
+    /**
+     * URL to which Tidings sends events with POST.
+     */
+    url?: string;
+    /**
+     * Event types to deliver, or null for all event types.
+     */
+    eventTypes?: Array<string> | null;
+    /**
+     * Contacts whose events are delivered, or null for all contacts.
+     */
+    contactIds?: Array<string> | null;
+    description?: string | null;
+    /**
+     * HTTP headers to add to every request to the webhook. These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, and connection headers such as `keep-alive`. The given headers replace all existing headers. Null removes all headers.
+     */
+    headers?: {
+        [key: string]: string;
+    } | null;
+    /**
+     * Maximum number of simultaneous requests to the webhook, over all workers. Null sets the limit to `WEBHOOK_MAX_CONCURRENCY`.
+     */
+    maxConcurrency?: number | null;
+    /**
+     * Maximum number of requests per second to the webhook, over all workers. Null removes the limit.
+     */
+    rateLimitPerSecond?: number | null;
+    /**
+     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact after the previous delivery has succeeded or finally failed.
+     */
+    ordered?: boolean;
+    /**
+     * If set to true, new events are delivered again, and missed events can be replayed. If set to false, pending deliveries are ended with the status `missed`.
+     */
+    enabled?: boolean;
+};
+
+export type SigningSecret = {
+    secret: string;
+};
+
+export type SecretRotation = {
+    /**
+     * Time for which the previous signing secrets stay valid, in seconds. With 0, the previous signing secrets become invalid immediately. Default: `86400`.
+     */
+    overlapSeconds?: number;
+};
+
+export type RotatedSecret = {
+    secret: string;
+    /**
+     * Time after which no previous signing secret is valid.
+     */
+    previousExpireAt: string;
+};
+
+export type StartedTest = {
+    /**
+     * Id of the `webhook.test` event.
+     */
+    eventId: string;
+    /**
+     * Id of the delivery, which is created a moment later.
+     */
+    deliveryId: string;
+};
+
+export type DeliveryAttempt = {
+    at: string;
+    durationMs: number;
+    /**
+     * HTTP status of the response, or null if there was no response.
+     */
+    statusCode: number | null;
+    /**
+     * First KB of the response body.
+     */
+    reply: string;
+    /**
+     * Reason why the attempt failed.
+     */
+    error: string | null;
+};
+
+export type Delivery = {
+    id: string;
+    webhookId: string;
+    eventId: string;
+    eventType: 'message.received' | 'message.sent' | 'message.created' | 'message.delivered' | 'message.read' | 'message.updated' | 'message.deleted' | 'contact.created' | 'contact.updated' | 'contact.deleted' | 'contact.resynced' | 'send.accepted' | 'send.unconfirmed' | 'send.sent' | 'send.failed' | 'send.unknown' | 'send.cancelled' | 'send.expired' | 'upstream.unavailable' | 'upstream.recovered' | 'account.suspect' | 'webhook.disabled' | 'webhook.test';
+    contactId: string | null;
+    /**
+     * `missed` means that the event was deleted from the event log before it could be delivered.
+     */
+    status: 'pending' | 'succeeded' | 'failed' | 'missed';
+    /**
+     * Reason why the delivery failed or was missed.
+     */
+    reason: string | null;
+    /**
+     * The latest 100 attempts, oldest first.
+     */
+    attempts: Array<DeliveryAttempt>;
+    createdAt: string;
+    /**
+     * Time of the next attempt, or null during an attempt and after the last attempt.
+     */
+    nextAttemptAt: string | null;
+    /**
+     * Id of the delivery that must finish before this one is attempted, because the webhook is `ordered`. Null if there is none.
+     */
+    blockedBy: string | null;
+    finishedAt: string | null;
+};
+
+export type DeliveryList = {
+    /**
+     * The deliveries of the page, newest first.
+     */
+    deliveries: Array<Delivery>;
+    /**
+     * Cursor of the next page, or null on the last page.
+     */
+    next: string | null;
+    /**
+     * True if another page follows.
+     */
+    hasMore: boolean;
+};
+
+export type NewReplay = {
+    /**
+     * Replays events from this time on.
+     */
+    since: string;
+    /**
+     * Replays events before this time. By default, events up to now are replayed.
+     */
+    until?: string;
+    /**
+     * Event types to replay. By default, all event types of the webhook are replayed.
+     */
+    eventTypes?: Array<string>;
+    /**
+     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery waits for a retry, which is made now. `all`: all events except those with a pending delivery. Default: `failed`.
+     */
+    only?: 'failed' | 'missed' | 'pending' | 'all';
+};
+
+export type StartedReplay = {
+    /**
+     * Number of deliveries that will be attempted.
+     */
+    count: number;
+};
+
+export type NewAccount = {
+    id: string;
+    /**
+     * Base address of the messaging service, including `/v1`.
+     */
+    baseUrl: string;
+    /**
+     * API key of the account at the messaging service. The key is stored encrypted and never shown.
+     */
+    apiKey: string;
+    /**
+     * Maximum number of requests per second to the messaging service, over all processes. The default is the value of `UPSTREAM_REQUESTS_PER_SECOND` at the gateway.
+     */
+    requestsPerSecond?: number;
+    /**
+     * True if Tidings polls the contacts and messages of the account and emits events. Default: `true`.
+     */
+    polling?: boolean;
+};
+
+export type Account = {
+    id: string;
+    baseUrl: string;
+    requestsPerSecond: number;
+    polling: boolean;
+    /**
+     * Origin of the account settings: environment variables or this API.
+     */
+    source: 'environment' | 'api';
+    /**
+     * Null if the account settings come from environment variables.
+     */
+    createdAt: string | null;
+    /**
+     * Null if the account settings come from environment variables.
+     */
+    updatedAt: string | null;
+};
+
+export type AccountList = {
+    accounts: Array<Account>;
+};
+
+export type AccountChanges = {
+    /**
+     * Base address of the messaging service, including `/v1`.
+     */
+    baseUrl?: string;
+    /**
+     * API key of the account at the messaging service. The key is stored encrypted and never shown.
+     */
+    apiKey?: string;
+    /**
+     * Maximum number of requests per second to the messaging service, over all processes.
+     */
+    requestsPerSecond?: number;
+    /**
+     * True if Tidings polls the contacts and messages of the account and emits events.
+     */
+    polling?: boolean;
+};
+
+export type NewApiKey = {
+    account: string;
+    name: string;
+    scopes: Array<'messages:send' | 'messages:read' | 'webhooks:manage' | 'events:read' | 'admin'>;
+    /**
+     * Time when the API key expires. By default, the API key does not expire.
+     */
+    expiresAt?: string;
+};
+
+export type CreatedApiKey = {
+    /**
+     * Id of the API key. The id is `environment` for the API key in the environment variable `API_KEY`.
+     */
+    id: string;
+    account: string;
+    name: string;
+    scopes: Array<'messages:send' | 'messages:read' | 'webhooks:manage' | 'events:read' | 'admin'>;
+    /**
+     * Creation time, or null for the API key in the environment variable `API_KEY`.
+     */
+    createdAt: string | null;
+    /**
+     * Time when the API key expires, or null if the API key does not expire.
+     */
+    expiresAt: string | null;
+    /**
+     * The secret value of the API key. Only this response shows the value; Tidings stores only a hash of the value.
+     */
+    key: string;
+};
+
+export type ApiKey = {
+    /**
+     * Id of the API key. The id is `environment` for the API key in the environment variable `API_KEY`.
+     */
+    id: string;
+    account: string;
+    name: string;
+    scopes: Array<'messages:send' | 'messages:read' | 'webhooks:manage' | 'events:read' | 'admin'>;
+    /**
+     * Creation time, or null for the API key in the environment variable `API_KEY`.
+     */
+    createdAt: string | null;
+    /**
+     * Time when the API key expires, or null if the API key does not expire.
+     */
+    expiresAt: string | null;
+};
+
+export type ApiKeyList = {
+    apiKeys: Array<ApiKey>;
+};
+
+export type ReadinessReason = {
+    code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'blob_store_not_shared' | 'clock_off';
+    /**
+     * Number of affected objects, such as accounts or workers.
+     */
+    count: number;
+    remedy: string;
+};
+
+export type AccountReason = {
+    account: string;
+    code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'blob_store_not_shared' | 'clock_off';
+    since: string;
+    reason: string;
+};
+
+export type FullReadiness = {
+    status: 'ok' | 'degraded' | 'unavailable';
+    /**
+     * One text per problem: its description and its remedy. The texts name no account.
+     */
+    reasons: Array<string>;
+    /**
+     * The problems in machine-readable form, in the order of `reasons`.
+     */
+    details: Array<ReadinessReason>;
+    /**
+     * Problems of individual accounts, at most 100. Only admins of the account `default` see other accounts than their own.
+     */
+    accounts: Array<AccountReason>;
+};
+
+export type UpstreamStatus = {
+    state: 'up' | 'down';
+    since: string | null;
+    reason: string | null;
+};
+
+export type LaneCounts = {
+    /**
+     * Number of recipients with queued or relaying sends.
+     */
+    count: number;
+    /**
+     * Number of recipients with relay work that is due now.
+     */
+    due: number;
+    /**
+     * Number of waiting sends of the recipient with the most waiting sends.
+     */
+    deepest: number;
+};
+
+export type SendsStatus = {
+    /**
+     * Number of stored sends by status.
+     */
+    counts: {
+        scheduled?: number;
+        queued?: number;
+        relaying?: number;
+        accepted?: number;
+        sent?: number;
+        delivered?: number;
+        read?: number;
+        unknown?: number;
+        failed?: number;
+        cancelled?: number;
+        expired?: number;
+    };
+    lanes: LaneCounts;
+    /**
+     * Age of the oldest send with status `queued` or `relaying`, in milliseconds.
+     */
+    oldestQueuedMs: number;
+};
+
+export type ContactListFault = {
+    reason: string;
+    since: string;
+};
+
+export type VolatileField = {
+    /**
+     * Type of the object that has the field: message or contact.
+     */
+    of: 'message' | 'contact';
+    field: string;
+    /**
+     * Number of contacts for which changes of the field emit no events.
+     */
+    contacts: number;
+};
+
+export type OlderMessageReads = {
+    /**
+     * Number of contacts whose older messages are due to be read.
+     */
+    waiting: number;
+    /**
+     * Longest time for which a read of older messages has been due, in milliseconds.
+     */
+    lagMs: number;
+};
+
+export type DetectionDelay = {
+    /**
+     * Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if no message was measured.
+     */
+    p50Ms: number | null;
+    /**
+     * 95th percentile of the time from a message’s timestamp to its event, in milliseconds. The error of `p50Ms` and `p95Ms` is at most 7.3 %.
+     */
+    p95Ms: number | null;
+    /**
+     * Number of messages from which the detection delay was computed.
+     */
+    count: number;
+    /**
+     * Number of the messages in `count` that have no usable timestamp. The detection delay of such a message is estimated from the time between two reads of its contact.
+     */
+    estimated: number;
+    /**
+     * Number of messages that were more than 24 hours old when Tidings found them, such as imported messages. The percentiles do not include such old messages.
+     */
+    late: number;
+    /**
+     * Length of the period that the detection delay covers, in seconds.
+     */
+    ofLastSeconds: number;
+};
+
+export type BudgetStatus = {
+    /**
+     * Maximum request rate of the account at the messaging service, as configured. Requests per second.
+     */
+    requestsPerSecond: number;
+    /**
+     * Current limit of requests to the messaging service. After a 429 response, the limit is lower than the configured maximum for some time. Requests per second.
+     */
+    allowedPerSecond: number;
+    /**
+     * Recent average rate of requests to the messaging service. Requests per second.
+     */
+    usedPerSecond: number;
+    /**
+     * Request rate available for polling: what sends and API callers leave unused, but at least a fifth of the limit. Requests per second.
+     */
+    forPollsPerSecond: number;
+};
+
+export type DelayForecast = {
+    /**
+     * Maximum request rate that this forecast assumes. Requests per second.
+     */
+    requestsPerSecond: number;
+    /**
+     * Expected median detection delay with this request rate, in milliseconds. Null if there are no contacts.
+     */
+    p50Ms: number | null;
+    /**
+     * Expected 95th percentile of the detection delay with this request rate, in milliseconds. Null if there are no contacts.
+     */
+    p95Ms: number | null;
+};
+
+export type PollerStatus = {
+    /**
+     * `suspect`: the messaging service shows far fewer contacts or messages than before. While the state is `suspect`, no deletions are reported.
+     */
+    state: 'ok' | 'suspect';
+    suspectSince: string | null;
+    /**
+     * Number of polled contacts.
+     */
+    contacts: number;
+    /**
+     * Number of contacts that are due to be polled now.
+     */
+    due: number;
+    /**
+     * Time for which the longest overdue contact has been due, in milliseconds.
+     */
+    lagMs: number;
+    /**
+     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A complete read can only keep to `POLL_SWEEP_INTERVAL_MS` if that interval is much longer.
+     */
+    sweepMs: number;
+    /**
+     * Time of the last complete read of the contact list, according to the clock of the messaging service.
+     */
+    listedAt: string | null;
+    /**
+     * Reason and start of the problem if the contact list cannot be read, else null.
+     */
+    listFault: ContactListFault | null;
+    /**
+     * Number of messages that could not be parsed. Each message counts once.
+     */
+    unreadable: number;
+    /**
+     * Number of messages that were skipped, because the messaging service returns an error for every page that contains them.
+     */
+    skipped: number;
+    /**
+     * Fields that change at nearly every read, at most 20. Tidings emits no events for changes of these fields until the fields become stable.
+     */
+    volatileFields: Array<VolatileField>;
+    deep: OlderMessageReads;
+    /**
+     * Delay between new messages and their events.
+     */
+    detectionDelay: DetectionDelay;
+    /**
+     * Limit and use of requests to the messaging service.
+     */
+    budget: BudgetStatus;
+    /**
+     * Expected detection delay with half, once and twice the current maximum request rate. The forecast assumes that contacts stay as active as now. The forecast does not include the response time of the messaging service.
+     */
+    forecast: Array<DelayForecast>;
+    /**
+     * Value of `POLL_MIN_INTERVAL_MS` at the workers. Null if no worker has polled yet.
+     */
+    minIntervalMs: number | null;
+    /**
+     * Value of `POLL_MAX_INTERVAL_MS` at the workers. Null if no worker has polled yet.
+     */
+    maxIntervalMs: number | null;
+    /**
+     * Longest interval between two reads of a contact with the current maximum request rate, in milliseconds. If `longestIntervalMs` is longer than `maxIntervalMs`, the request rate is too low for `POLL_MAX_INTERVAL_MS`.
+     */
+    longestIntervalMs: number | null;
+};
+
+export type DeliveryCounts = {
+    pending: number;
+    succeeded: number;
+    failed: number;
+};
+
+export type WebhookCounts = {
+    count: number;
+    disabled: number;
+    /**
+     * Number of webhooks with a delivery that is due.
+     */
+    due: number;
+};
+
+export type FailingWebhook = {
+    webhookId: string;
+    /**
+     * When the first attempt failed after the last success.
+     */
+    since: string;
+};
+
+export type DeliveriesStatus = {
+    /**
+     * Number of stored deliveries by status. `failed` includes missed deliveries.
+     */
+    counts: DeliveryCounts;
+    /**
+     * Number of webhooks: all, disabled, and with a delivery that is due.
+     */
+    endpoints: WebhookCounts;
+    /**
+     * The enabled webhooks whose last attempt failed, longest failing first, at most 20.
+     */
+    failing: Array<FailingWebhook>;
+    /**
+     * Time for which the oldest due delivery has been due, in milliseconds.
+     */
+    oldestDueMs: number;
+    /**
+     * Age of the oldest event for which no deliveries have been created yet, in milliseconds.
+     */
+    dispatchLagMs: number;
+};
+
+export type Status = {
+    account: string;
+    /**
+     * Time when Tidings was first started with this Redis, that is, when its first event log was created.
+     */
+    installedAt: string | null;
+    /**
+     * Readiness as in `GET /health/ready`, with the problems of the accounts that the API key may see.
+     */
+    readiness: FullReadiness;
+    upstream: UpstreamStatus;
+    sends: SendsStatus;
+    poller: PollerStatus;
+    deliveries: DeliveriesStatus;
+};
+
+export type Liveness = {
+    status: 'ok';
+};
+
+export type Readiness = {
+    status: 'ok' | 'degraded' | 'unavailable';
+    /**
+     * One text per problem: its description and its remedy. The texts name no account.
+     */
+    reasons: Array<string>;
+    /**
+     * The problems in machine-readable form, in the order of `reasons`.
+     */
+    details: Array<ReadinessReason>;
+};
+
+export type FieldError = {
+    field: string;
+    message: string;
+};
+
+export type Problem = {
+    type: string;
+    title: string;
+    status: number;
+    detail: string;
+    instance: string;
+    code: 'unauthenticated' | 'forbidden' | 'validation_failed' | 'malformed_body' | 'not_found' | 'method_not_allowed' | 'conflict' | 'cursor_expired' | 'idempotency_in_progress' | 'payload_too_large' | 'unsupported_media_type' | 'expectation_failed' | 'idempotency_key_reused' | 'rate_limited' | 'internal' | 'upstream_error' | 'upstream_unavailable' | 'unavailable' | 'loop_detected' | 'upstream_timeout';
+    requestId: string;
+    errors?: Array<FieldError>;
+};
+
+/**
+ * A text or a file to send. Any undocumented field with a text, number, boolean or null is passed on to the messaging service as a form field.
+ */
+export type NewSend = {
+    /**
+     * Phone number of the recipient in E.164 form.
+     */
+    phoneNumber: string;
+    /**
+     * Type of the message: text, audio, or any other type of the messaging service. Default: `text`.
+     */
+    type?: string;
+    /**
+     * Text of the message. The text is required unless the request has a file or a fileUrl.
+     */
+    message?: string;
+    /**
+     * URL of a file to send.
+     */
+    fileUrl?: string;
+    /**
+     * Your own id for the send. `GET /v1/sends?reference=` finds sends by this id.
+     */
+    reference?: string;
+    /**
+     * Your own data, stored with the send: an object of at most 2 KB of JSON. A form must contain `metadata` as JSON text.
+     */
+    metadata?: {
+        [key: string]: unknown;
+    };
+    /**
+     * Earliest time to send the message.
+     */
+    sendAt?: string;
+    /**
+     * Latest time to send the message. A send that is not relayed by that time expires.
+     */
+    expiresAt?: string;
+    [key: string]: unknown;
+};
+
+/**
+ * A text or a file to send. Any undocumented field with a text, number, boolean or null is passed on to the messaging service as a form field.
+ */
+export type NewSendForm = {
+    /**
+     * Phone number of the recipient in E.164 form.
+     */
+    phoneNumber: string;
+    /**
+     * Type of the message: text, audio, or any other type of the messaging service. Default: `text`.
+     */
+    type?: string;
+    /**
+     * Text of the message. The text is required unless the request has a file or a fileUrl.
+     */
+    message?: string;
+    /**
+     * URL of a file to send.
+     */
+    fileUrl?: string;
+    /**
+     * Your own id for the send. `GET /v1/sends?reference=` finds sends by this id.
+     */
+    reference?: string;
+    /**
+     * Your own data, stored with the send: an object of at most 2 KB of JSON. A form must contain `metadata` as JSON text.
+     */
+    metadata?: {
+        [key: string]: unknown;
+    };
+    /**
+     * Earliest time to send the message.
+     */
+    sendAt?: string;
+    /**
+     * Latest time to send the message. A send that is not relayed by that time expires.
+     */
+    expiresAt?: string;
+    /**
+     * File to send with the message.
+     */
+    file?: Blob | File;
+    [key: string]: unknown;
+};
+
+/**
+ * A message as the messaging service shows it. A deleted message has its last known fields, if Tidings still stores them.
+ */
+export type Message = {
+    /**
+     * Id of the messaging service.
+     */
+    id: string | number;
+    /**
+     * Phone number of the sender in E.164 form.
+     */
+    from?: string;
+    /**
+     * Phone number of the recipient in E.164 form.
+     */
+    to?: string;
+    /**
+     * `inbound`, `outbound`, or another word of the messaging service.
+     */
+    direction?: string;
+    /**
+     * Text of the message.
+     */
+    message?: string;
+    /**
+     * When the message was sent, as an ISO 8601 time in UTC.
+     */
+    timestamp?: string;
+    attachments?: Array<{
+        [key: string]: unknown;
+    }>;
+    /**
+     * Transport of the message, for example `iMessage`.
+     */
+    service?: string;
+    status?: {
+        read?: boolean;
+        delivered?: boolean;
+        [key: string]: unknown;
+    };
+    [key: string]: unknown;
+};
+
+/**
+ * A contact as the messaging service shows it. The messaging service documents no field but the id.
+ */
+export type Contact = {
+    /**
+     * Id of the messaging service.
+     */
+    id: string | number;
+    [key: string]: unknown;
+};
+
+/**
+ * An object with `contacts` and any other field of the messaging service.
+ */
+export type ContactList = {
+    contacts: Array<Contact>;
+    [key: string]: unknown;
+};
+
+/**
+ * An object with `messages` and any other field of the messaging service.
+ */
+export type MessageList = {
+    messages: Array<Message>;
+    [key: string]: unknown;
+};
+
+/**
+ * The changed fields, each with its old value `from` and its new value `to`. `from` is absent if the old value is no longer stored, or if the contact did not have the field. For a removed field, `to` is null in a message and absent in a contact.
+ */
+export type Changes = {
+    [key: string]: {
+        from?: unknown;
+        to?: unknown;
+    };
+};
+
+export type WebhookWithoutHeaders = {
+    id: string;
+    url: string;
+    eventTypes: Array<string> | null;
+    contactIds: Array<string> | null;
+    description: string | null;
+    maxConcurrency: number | null;
+    rateLimitPerSecond: number | null;
+    ordered: boolean;
+    enabled: boolean;
+    /**
+     * Reason why Tidings disabled the webhook.
+     */
+    disabledReason: string | null;
+    createdAt: string;
+    updatedAt: string;
+};
+
+/**
+ * A contact sent a message.
+ */
+export type MessageReceivedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A contact sent a message.
+     */
+    type: 'message.received';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contactId: string;
+        message: Message;
+        sendId?: string;
+        duplicate?: true;
+    };
+};
+
+/**
+ * An outbound message appeared. If it belongs to a send of Tidings, `sendId` names the send.
+ */
+export type MessageSentEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * An outbound message appeared. If it belongs to a send of Tidings, `sendId` names the send.
+     */
+    type: 'message.sent';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contactId: string;
+        message: Message;
+        sendId?: string;
+        duplicate?: true;
+    };
+};
+
+/**
+ * A message with an undocumented direction appeared.
+ */
+export type MessageCreatedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A message with an undocumented direction appeared.
+     */
+    type: 'message.created';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contactId: string;
+        message: Message;
+        sendId?: string;
+        duplicate?: true;
+    };
+};
+
+/**
+ * A message was delivered. Emitted at most once per message.
+ */
+export type MessageDeliveredEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A message was delivered. Emitted at most once per message.
+     */
+    type: 'message.delivered';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contactId: string;
+        message: Message;
+        changes: Changes;
+        sendId?: string;
+        duplicate?: true;
+    };
+};
+
+/**
+ * A message was read. Emitted at most once per message.
+ */
+export type MessageReadEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A message was read. Emitted at most once per message.
+     */
+    type: 'message.read';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contactId: string;
+        message: Message;
+        changes: Changes;
+        sendId?: string;
+        duplicate?: true;
+    };
+};
+
+/**
+ * A field of a message changed, or a deleted message returned. `changes` names the fields.
+ */
+export type MessageUpdatedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A field of a message changed, or a deleted message returned. `changes` names the fields.
+     */
+    type: 'message.updated';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contactId: string;
+        message: Message;
+        changes: Changes;
+        sendId?: string;
+        duplicate?: true;
+    };
+};
+
+/**
+ * A message disappeared from the messaging service. Remove your copy.
+ */
+export type MessageDeletedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A message disappeared from the messaging service. Remove your copy.
+     */
+    type: 'message.deleted';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contactId: string;
+        message: Message;
+        changes: Changes;
+        sendId?: string;
+        duplicate?: true;
+    };
+};
+
+/**
+ * A contact appeared, or a deleted contact returned.
+ */
+export type ContactCreatedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A contact appeared, or a deleted contact returned.
+     */
+    type: 'contact.created';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contact: Contact;
+        changes: Changes;
+    };
+};
+
+/**
+ * A field of a contact changed. `changes` names the fields.
+ */
+export type ContactUpdatedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A field of a contact changed. `changes` names the fields.
+     */
+    type: 'contact.updated';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contact: Contact;
+        changes: Changes;
+    };
+};
+
+/**
+ * A contact disappeared from the messaging service. Remove your copy.
+ */
+export type ContactDeletedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A contact disappeared from the messaging service. Remove your copy.
+     */
+    type: 'contact.deleted';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contact: Contact;
+        changes: Changes;
+    };
+};
+
+/**
+ * What Tidings knew of a contact was lost, and is known anew. Events may be missing: read the messages of the contact.
+ */
+export type ContactResyncedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * What Tidings knew of a contact was lost, and is known anew. Events may be missing: read the messages of the contact.
+     */
+    type: 'contact.resynced';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    contactId: string;
+    /**
+     * Consecutive number of the event among the events of its contact, starting at 1.
+     */
+    sequence: number;
+    data: {
+        contactId: string;
+        reason: string;
+    };
+};
+
+/**
+ * The messaging service accepted the send.
+ */
+export type SendAcceptedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * The messaging service accepted the send.
+     */
+    type: 'send.accepted';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        send: Send;
+    };
+};
+
+/**
+ * The accepted send was not found among the messages in time. It may still be found later.
+ */
+export type SendUnconfirmedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * The accepted send was not found among the messages in time. It may still be found later.
+     */
+    type: 'send.unconfirmed';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        send: Send;
+    };
+};
+
+/**
+ * The message of the send was found. Delivery and reading follow as events of the message.
+ */
+export type SendSentEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * The message of the send was found. Delivery and reading follow as events of the message.
+     */
+    type: 'send.sent';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        send: Send;
+    };
+};
+
+/**
+ * The send failed finally. `send.reason` says why.
+ */
+export type SendFailedEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * The send failed finally. `send.reason` says why.
+     */
+    type: 'send.failed';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        send: Send;
+    };
+};
+
+/**
+ * Nobody knows whether the message was sent, and Tidings does not send it again. Resolve the send if you know, or resend it.
+ */
+export type SendUnknownEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * Nobody knows whether the message was sent, and Tidings does not send it again. Resolve the send if you know, or resend it.
+     */
+    type: 'send.unknown';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        send: Send;
+    };
+};
+
+/**
+ * The send was cancelled before it was relayed.
+ */
+export type SendCancelledEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * The send was cancelled before it was relayed.
+     */
+    type: 'send.cancelled';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        send: Send;
+    };
+};
+
+/**
+ * The send was not relayed before `expiresAt` or its maximum age.
+ */
+export type SendExpiredEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * The send was not relayed before `expiresAt` or its maximum age.
+     */
+    type: 'send.expired';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        send: Send;
+    };
+};
+
+/**
+ * The messaging service is unavailable or rejects the account. Sends wait until `upstream.recovered`.
+ */
+export type UpstreamUnavailableEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * The messaging service is unavailable or rejects the account. Sends wait until `upstream.recovered`.
+     */
+    type: 'upstream.unavailable';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        since: string;
+        reason: string;
+    };
+};
+
+/**
+ * The messaging service is available again. Waiting sends are relayed.
+ */
+export type UpstreamRecoveredEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * The messaging service is available again. Waiting sends are relayed.
+     */
+    type: 'upstream.recovered';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        since: string;
+        reason: string;
+    };
+};
+
+/**
+ * Many contacts or messages disappeared at once, so no deletion is reported. Confirm the deletions if they are real.
+ */
+export type AccountSuspectEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * Many contacts or messages disappeared at once, so no deletion is reported. Confirm the deletions if they are real.
+     */
+    type: 'account.suspect';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        reason: string;
+        count: number;
+        contactId?: string;
+    };
+};
+
+/**
+ * Tidings disabled a webhook. Repair the receiver, enable the webhook, and replay missed events.
+ */
+export type WebhookDisabledEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * Tidings disabled a webhook. Repair the receiver, enable the webhook, and replay missed events.
+     */
+    type: 'webhook.disabled';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        webhook: WebhookWithoutHeaders;
+        reason: string;
+    };
+};
+
+/**
+ * A test that a caller started. Only the named webhook gets it.
+ */
+export type WebhookTestEvent = {
+    /**
+     * Unique id of the event. Subscribers use this id to ignore duplicates.
+     */
+    id: string;
+    /**
+     * A test that a caller started. Only the named webhook gets it.
+     */
+    type: 'webhook.test';
+    /**
+     * Time when the event was recorded.
+     */
+    timestamp: string;
+    account: string;
+    /**
+     * Consecutive number of the event among the events of its account, starting at 1.
+     */
+    sequence: number;
+    data: {
+        webhookId: string;
+    };
+};

@@ -1,0 +1,36 @@
+import type { FieldError, Problem } from './api-types.js';
+
+/** Codes of the gateway's errors, for example `validation_failed`. */
+export type ProblemCode = Problem['code'];
+
+/** The gateway answered a request with an error. */
+export class TidingsError extends Error {
+  /** What is wrong, as a code for programs. `unexpected` if the answer did not come from a Tidings gateway. */
+  readonly code: ProblemCode | 'unexpected';
+  /** HTTP status of the answer. */
+  readonly status: number;
+  /** Id of the request in the logs of the gateway, if the gateway sent one. */
+  readonly requestId: string | undefined;
+  /** The fields of the request that are at fault. */
+  readonly fields: readonly FieldError[];
+  /** Time after which the gateway asks for a retry, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(status: number, problem: Partial<Problem>, retryAfterMs: number | undefined) {
+    super(problem.detail ?? problem.title ?? `The gateway answered with status ${status}.`);
+    this.name = 'TidingsError';
+    this.status = status;
+    this.code = problem.code ?? 'unexpected';
+    this.requestId = problem.requestId;
+    this.fields = problem.errors ?? [];
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** A request got no answer: the gateway could not be reached, or did not answer in time. The cause says why. */
+export class TidingsConnectionError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'TidingsConnectionError';
+  }
+}

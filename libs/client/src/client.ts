@@ -1,0 +1,250 @@
+import type {
+  Contact,
+  ContactList,
+  Delivery,
+  DeliveryList,
+  Message,
+  MessageList,
+  NewSend,
+  QueuedSend,
+  Send,
+  SendList,
+} from './api-types.js';
+import { EventStream, type EventOptions } from './event-stream.js';
+import { type ConnectionOptions, pause, Requests } from './requests.js';
+
+/** Options of one call. */
+export interface CallOptions {
+  /** Aborts the call and its retries. */
+  signal?: AbortSignal;
+}
+
+/** Options of {@link Tidings.send}. */
+export interface SendOptions extends CallOptions {
+  /**
+   * Makes the call safe to repeat, also by another process: the same key and the same send never send twice. By default,
+   * each call has a key of its own, which its retries share.
+   */
+  idempotencyKey?: string;
+  /**
+   * A file to send. In Node.js, `await fs.openAsBlob(path)` gives a file that is read while it is sent, so that it is never
+   * in memory as a whole.
+   */
+  file?: Blob;
+  /** Name of the file for the recipient. */
+  fileName?: string;
+}
+
+/** Selects sends. */
+export interface SendFilter extends CallOptions {
+  status?: Send['status'];
+  reference?: string;
+  phoneNumber?: string;
+}
+
+/** Selects deliveries. */
+export interface DeliveryFilter extends CallOptions {
+  status?: Delivery['status'];
+  /** Deliveries that finished at this time or later, and pending deliveries that were created then. */
+  since?: Date;
+  webhookId?: string;
+}
+
+/** Options of {@link Tidings.waitFor}. */
+export interface WaitOptions extends CallOptions {
+  /** Time after which the wait ends with an error, in milliseconds. Default: five minutes. */
+  timeoutMs?: number;
+}
+
+/** A status that {@link Tidings.waitFor} can wait for, in the order in which a send reaches them. */
+export type AwaitedStatus = (typeof PROGRESS)[number];
+
+const PROGRESS = ['accepted', 'sent', 'delivered', 'read'] as const;
+/** Statuses in which a send makes no further progress by itself. */
+const ENDED: ReadonlySet<string> = new Set(['failed', 'expired', 'cancelled', 'unknown']);
+const DEFAULT_WAIT_MS = 300_000;
+const FIRST_CHECK_MS = 250;
+const MAX_CHECK_MS = 3_000;
+const PAGE = 100;
+
+/** A send did not reach the awaited status. */
+export class SendNotReachedError extends Error {
+  constructor(
+    /** The send as it was read last. */
+    readonly send: Send,
+    status: AwaitedStatus,
+    why: string,
+  ) {
+    super(`The send ${send.id} is ${send.status}, not ${status}: ${why}`);
+    this.name = 'SendNotReachedError';
+  }
+}
+
+/**
+ * A client of the Tidings gateway. Calls are repeated where that is safe: reads, and sends, which have an idempotency key.
+ *
+ * @example
+ * ```ts
+ * const tidings = new Tidings({ baseUrl: 'http://127.0.0.1:3000', apiKey: process.env.TIDINGS_KEY ?? '' });
+ * const queued = await tidings.send({ phoneNumber: '+15551230001', message: 'Your parcel is here.' });
+ * const send = await tidings.waitFor(queued, 'delivered');
+ * ```
+ */
+export class Tidings {
+  private readonly requests: Requests;
+
+  constructor(options: ConnectionOptions) {
+    this.requests = new Requests(options);
+  }
+
+  /**
+   * Sends a text or a file. When the promise resolves, the gateway has stored the send, and relays it.
+   *
+   * @example
+   * ```ts
+   * await tidings.send({ phoneNumber, message: 'Your receipt' }, { file: await openAsBlob('receipt.pdf') });
+   * ```
+   * @throws {TidingsError | TidingsConnectionError}
+   */
+  async send(send: NewSend, options: SendOptions = {}): Promise<QueuedSend> {
+    const { idempotencyKey = crypto.randomUUID(), file, fileName = 'file', signal } = options;
+    return (await this.requests.json({
+      method: 'POST',
+      path: '/v1/messages/send',
+      body: file === undefined ? send : formOf(send, file, fileName),
+      headers: { 'Idempotency-Key': idempotencyKey },
+      isRepeatable: true,
+      signal,
+    })) as QueuedSend;
+  }
+
+  /** Returns a send with its status. @throws {TidingsError} with the code `not_found` if there is none */
+  async getSend(id: string, { signal }: CallOptions = {}): Promise<Send> {
+    return (await this.get(`/v1/sends/${encodeURIComponent(id)}`, {}, signal)) as Send;
+  }
+
+  /** Cancels a scheduled or queued send. @throws {TidingsError} with the code `conflict` if it is too late */
+  async cancelSend(id: string, { signal }: CallOptions = {}): Promise<Send> {
+    return (await this.requests.json({
+      method: 'POST',
+      path: `/v1/sends/${encodeURIComponent(id)}/cancel`,
+      isRepeatable: false,
+      signal,
+    })) as Send;
+  }
+
+  /**
+   * Iterates over the sends, newest first. Pages are read as they are needed.
+   *
+   * @example
+   * ```ts
+   * for await (const send of tidings.sends({ status: 'unknown' })) console.log(send.id, send.reason);
+   * ```
+   */
+  async *sends({ signal, ...filter }: SendFilter = {}): AsyncGenerator<Send, void, void> {
+    for (let cursor: string | undefined; ;) {
+      const page = (await this.get('/v1/sends', { ...filter, limit: PAGE, cursor }, signal)) as SendList;
+      yield* page.sends;
+      if (page.next === null) return;
+      cursor = page.next;
+    }
+  }
+
+  /**
+   * Waits until a send has reached a status or a later one: `accepted`, `sent`, `delivered`, `read`.
+   * @throws {SendNotReachedError} if the send ends in another status, or after `timeoutMs`
+   */
+  async waitFor(
+    { id }: Pick<Send, 'id'>,
+    status: AwaitedStatus,
+    { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {},
+  ): Promise<Send> {
+    const deadline = performance.now() + timeoutMs;
+    for (let waitMs = FIRST_CHECK_MS; ; waitMs = Math.min(waitMs * 1.5, MAX_CHECK_MS)) {
+      const send = await this.getSend(id, signal === undefined ? {} : { signal });
+      const reached = PROGRESS.findIndex((each) => each === send.status);
+      if (reached >= PROGRESS.indexOf(status)) return send;
+      if (ENDED.has(send.status)) throw new SendNotReachedError(send, status, send.reason ?? 'it has ended');
+      if (performance.now() + waitMs > deadline)
+        throw new SendNotReachedError(send, status, `${timeoutMs} ms have passed`);
+      await pause(waitMs, signal);
+    }
+  }
+
+  /** Iterates over the contacts of the messaging service. */
+  async *contacts({ signal }: CallOptions = {}): AsyncGenerator<Contact, void, void> {
+    const { contacts } = (await this.get('/v1/contacts', {}, signal)) as ContactList;
+    yield* contacts;
+  }
+
+  /** Iterates over the messages of a contact, in the order of the messaging service. Pages are read as they are needed. */
+  async *messages(contactId: string, { signal }: CallOptions = {}): AsyncGenerator<Message, void, void> {
+    const path = `/v1/contacts/${encodeURIComponent(contactId)}/messages`;
+    for (let page = 1; ; page += 1) {
+      const { messages } = (await this.get(path, { page, limit: PAGE }, signal)) as MessageList;
+      yield* messages;
+      // The messaging service may return fewer messages than asked for, so only an empty page is the end.
+      if (messages.length === 0) return;
+    }
+  }
+
+  /** Follows the events of the account; see {@link EventStream}. */
+  events(options: EventOptions = {}): EventStream {
+    return new EventStream(this.requests, options);
+  }
+
+  /**
+   * Iterates over the deliveries of all webhooks, newest first. Pages are read as they are needed.
+   *
+   * @example
+   * ```ts
+   * const since = new Date(Date.now() - 3_600_000);
+   * for await (const delivery of tidings.deliveries({ status: 'failed', since })) console.log(delivery.reason);
+   * ```
+   */
+  async *deliveries({ signal, since, ...filter }: DeliveryFilter = {}): AsyncGenerator<Delivery, void, void> {
+    for (let cursor: string | undefined; ;) {
+      const query = { ...filter, since: since?.toISOString(), limit: PAGE, cursor };
+      const page = (await this.get('/v1/deliveries', query, signal)) as DeliveryList;
+      yield* page.deliveries;
+      if (page.next === null) return;
+      cursor = page.next;
+    }
+  }
+
+  /**
+   * Calls any operation of the API and returns the JSON of its answer, or undefined if the answer is empty. A GET request is
+   * repeated where that is safe, any other only if the gateway did nothing.
+   *
+   * @example
+   * ```ts
+   * const webhook = (await tidings.call('POST', '/v1/webhooks', { url })) as CreatedWebhook;
+   * ```
+   */
+  async call(
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: object,
+    { signal }: CallOptions = {},
+  ): Promise<unknown> {
+    return await this.requests.json({ method, path, body, isRepeatable: method === 'GET', signal });
+  }
+
+  private async get(
+    path: string,
+    query: Readonly<Record<string, string | number | undefined>>,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    return await this.requests.json({ method: 'GET', path, query, isRepeatable: true, signal });
+  }
+}
+
+function formOf(send: NewSend, file: Blob, fileName: string): FormData {
+  const form = new FormData();
+  for (const [field, value] of Object.entries(send)) {
+    if (value === undefined || value === null) continue;
+    form.append(field, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  form.append('file', file, fileName);
+  return form;
+}

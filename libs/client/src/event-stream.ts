@@ -1,0 +1,157 @@
+import type { Event } from './api-types.js';
+import { TidingsConnectionError, TidingsError } from './client-error.js';
+import { backoffMs, pause, type Requests } from './requests.js';
+
+/** Selects events. */
+export interface EventOptions {
+  /**
+   * Cursor after which the events begin: {@link EventStream.cursor} of an earlier stream, or `now` for new events only.
+   * By default, they begin at the oldest event that is kept.
+   */
+  after?: string | undefined;
+  /** Event types or patterns, for example `['message.*']`. By default, all types. */
+  types?: readonly string[] | undefined;
+  /** Only events of this contact. */
+  contactId?: string | undefined;
+  /** Ends the iteration. */
+  signal?: AbortSignal | undefined;
+}
+
+/** The gateway sends a comment every 15 seconds, so a stream without a byte for this time is dead. In milliseconds. */
+const SILENCE_MS = 45_000;
+/** Statuses after which a stream is opened again. Any other error status ends the iteration. */
+const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+
+/**
+ * The events of the account, oldest first, as an endless iteration. An interrupted stream continues behind the last event
+ * that was passed on, so that no event is lost or repeated.
+ *
+ * @example
+ * ```ts
+ * const events = tidings.events({ types: ['message.received'], after: await loadCursor() });
+ * for await (const event of events) {
+ *   await handle(event);
+ *   await saveCursor(events.cursor);
+ * }
+ * ```
+ */
+export class EventStream implements AsyncIterable<Event> {
+  private last: string | undefined;
+
+  constructor(
+    private readonly requests: Requests,
+    private readonly options: EventOptions,
+  ) {
+    this.last = options.after;
+  }
+
+  /**
+   * Cursor behind the last event that was passed on; pass it as `after` to continue there later. Undefined before the first
+   * event if the stream began without a cursor.
+   */
+  get cursor(): string | undefined {
+    return this.last;
+  }
+
+  /**
+   * @throws {TidingsError} if the gateway rejects the request, for example with the code `cursor_expired`. Interruptions of
+   * the connection are not thrown: the stream is opened again, for as long as it takes.
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, void> {
+    const { signal } = this.options;
+    for (let failures = 0; !isAborted(signal); failures += 1) {
+      try {
+        for await (const { id, data } of this.connection()) {
+          failures = -1;
+          this.last = id;
+          if (data !== undefined) yield data;
+        }
+      } catch (error) {
+        if (isAborted(signal)) return;
+        if (!isPassing(error)) throw error;
+        const { retryAfterMs = backoffMs(failures) } = error instanceof TidingsError ? error : {};
+        await pause(retryAfterMs, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Yields what one connection brings, until it ends. */
+  private async *connection(): AsyncGenerator<StreamEntry, void, void> {
+    const { types, contactId, signal } = this.options;
+    const closing = new AbortController();
+    const response = await this.requests.open({
+      method: 'GET',
+      path: '/v1/events/stream',
+      query: { after: this.last, types: types?.join(','), contactId },
+      headers: { Accept: 'text/event-stream' },
+      isRepeatable: true,
+      signal: signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]),
+    });
+    const body: ReadableStream<Uint8Array> | null = response.body;
+    const reader = body?.getReader();
+    if (reader === undefined) throw new TidingsConnectionError('the event stream has no body');
+    try {
+      const decoder = new TextDecoder();
+      let text = '';
+      for (;;) {
+        const { done, value } = await withinSilence(reader.read());
+        if (done) return;
+        text += decoder.decode(value, { stream: true });
+        const blocks = text.split('\n\n');
+        text = blocks.pop() ?? '';
+        for (const block of blocks) {
+          const entry = parseBlock(block);
+          if (entry !== undefined) yield entry;
+        }
+      }
+    } catch (error) {
+      if (error instanceof TidingsConnectionError) throw error;
+      throw new TidingsConnectionError('the event stream was interrupted', { cause: error });
+    } finally {
+      // Closes the connection, also if the consumer leaves the loop.
+      closing.abort();
+    }
+  }
+}
+
+/** A cursor, and the event before it; no event where the stream only reports its position. */
+interface StreamEntry {
+  id: string;
+  data: Event | undefined;
+}
+
+/** Parses one block of server-sent events. Returns undefined for comments and for blocks without a cursor. */
+function parseBlock(block: string): StreamEntry | undefined {
+  let id: string | undefined;
+  let data = '';
+  for (const line of block.split('\n')) {
+    if (line.startsWith('id:')) id = line.slice('id:'.length).trim();
+    else if (line.startsWith('data:')) data += line.slice('data:'.length);
+  }
+  if (id === undefined || id === '') return undefined;
+  return { id, data: data.trim() === '' ? undefined : (JSON.parse(data) as Event) };
+}
+
+async function withinSilence<T>(reading: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new TidingsConnectionError(`the event stream was silent for ${SILENCE_MS} ms`));
+    }, SILENCE_MS);
+  });
+  try {
+    return await Promise.race([reading, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A function, because the compiler assumes that a property keeps the value that it was compared with. */
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+function isPassing(error: unknown): boolean {
+  if (error instanceof TidingsConnectionError) return true;
+  return error instanceof TidingsError && PASSING.has(error.status);
+}

@@ -1,0 +1,16 @@
+/** The client of the gateway's API, published as `@tidings/client`. It imports nothing of the gateway. */
+export type * from './api-types.js';
+export {
+  type AwaitedStatus,
+  type CallOptions,
+  type DeliveryFilter,
+  SendNotReachedError,
+  type SendFilter,
+  type SendOptions,
+  Tidings,
+  type WaitOptions,
+} from './client.js';
+export { type ProblemCode, TidingsConnectionError, TidingsError } from './client-error.js';
+export { type EventOptions, EventStream } from './event-stream.js';
+export type { ConnectionOptions } from './requests.js';
+export { type VerificationOptions, verifyWebhook, WebhookVerificationError } from './webhook.js';

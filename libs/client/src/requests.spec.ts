@@ -1,0 +1,121 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Tidings } from './client.js';
+import { TidingsConnectionError, TidingsError } from './client-error.js';
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server;
+let tidings: Tidings;
+/** The answers to the next requests; the last one repeats. */
+let answers: Answer[];
+let requests: IncomingMessage[];
+
+beforeEach(async () => {
+  requests = [];
+  answers = [];
+  server = createServer((request, response) => {
+    requests.push(request);
+    request.resume().once('end', () => {
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      answer?.(request, response);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  tidings = new Tidings({ baseUrl: `http://127.0.0.1:${port}/`, apiKey: 'key', timeoutMs: 400 });
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+const reset: Answer = (request) => request.socket.destroy();
+const silence: Answer = () => undefined;
+const status =
+  (code: number, headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    response.writeHead(code, headers).end();
+const ok: Answer = (_, response) => response.end('{"id":"snd_1","status":"queued"}');
+
+const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
+
+describe('a send', () => {
+  it.each<[string, Answer]>([
+    ['a broken connection', reset],
+    ['no answer', silence],
+    ['503', status(503)],
+    ['429', status(429, { 'Retry-After': '0' })],
+  ])('is repeated after %s, with the same idempotency key', async (_, fault) => {
+    answers = [fault, fault, ok];
+    expect(await tidings.send(SEND)).toEqual({ id: 'snd_1', status: 'queued' });
+    const keys = requests.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+    await tidings.send(SEND);
+    expect(requests.at(-1)?.headers['idempotency-key']).not.toBe(keys[0]);
+  });
+
+  it('has the key that the caller gives', async () => {
+    answers = [ok];
+    await tidings.send(SEND, { idempotencyKey: 'mine' });
+    expect(requests[0]?.headers).toMatchObject({ 'idempotency-key': 'mine', 'x-api-key': 'key' });
+  });
+
+  it('that is invalid is not repeated: the error names code, fields and request', async () => {
+    const problem = {
+      ...{ code: 'validation_failed', detail: 'phoneNumber must be a phone number', requestId: 'req_1' },
+      errors: [{ field: 'phoneNumber', message: 'must be a phone number' }],
+    };
+    answers = [(_, response) => response.writeHead(400).end(JSON.stringify(problem))];
+    const error = await tidings.send({ phoneNumber: 'x' }).catch((fault: unknown) => fault);
+    expect(error).toBeInstanceOf(TidingsError);
+    expect(error).toMatchObject({
+      ...{ status: 400, code: 'validation_failed', requestId: 'req_1', message: problem.detail },
+      fields: problem.errors,
+    });
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('any other request', () => {
+  it('that changes something is repeated only after 429, because otherwise its outcome is not known', async () => {
+    answers = [status(429, { 'Retry-After': '0' }), ok];
+    await tidings.cancelSend('snd_1');
+    expect(requests).toHaveLength(2);
+    answers = [reset];
+    await expect(tidings.cancelSend('snd_1')).rejects.toBeInstanceOf(TidingsConnectionError);
+    answers = [status(503)];
+    await expect(tidings.cancelSend('snd_1')).rejects.toMatchObject({ status: 503, code: 'unexpected' });
+    expect(requests).toHaveLength(4);
+  });
+
+  it('that reads is repeated at most maxRetries times, and then fails with the last error', async () => {
+    const { port } = server.address() as AddressInfo;
+    const impatient = new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 2 });
+    answers = [status(503)];
+    await expect(impatient.getSend('snd_1')).rejects.toMatchObject({ status: 503 });
+    expect(requests).toHaveLength(3);
+  });
+
+  it('leaves a long Retry-After to the caller', async () => {
+    answers = [status(503, { 'Retry-After': '3600' })];
+    await expect(tidings.getSend('snd_1')).rejects.toMatchObject({ retryAfterMs: 3_600_000 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('ends with the reason of an abort, also while it waits for a retry', async () => {
+    answers = [status(503, { 'Retry-After': '30' })];
+    const abort = new AbortController();
+    const reading = tidings.getSend('snd_1', { signal: abort.signal });
+    await once(server, 'request');
+    setTimeout(() => {
+      abort.abort(new Error('enough'));
+    }, 50);
+    await expect(reading).rejects.toThrow('enough');
+  });
+});

@@ -1,0 +1,180 @@
+import type { Problem } from './api-types.js';
+import { TidingsConnectionError, TidingsError } from './client-error.js';
+
+/** How a client reaches the gateway. */
+export interface ConnectionOptions {
+  /** Address of the gateway, for example `https://tidings.internal`. */
+  baseUrl: string;
+  /** Sent with each request in the header `X-API-Key`. */
+  apiKey: string;
+  /** Time after which an attempt without an answer is given up, in milliseconds. Default: 30,000. */
+  timeoutMs?: number;
+  /** Maximum number of retries of one request, in addition to its first attempt. Default: 4. */
+  maxRetries?: number;
+  /** Replaces the global `fetch`. */
+  fetch?: typeof fetch;
+}
+
+/** One request to the gateway. */
+export interface ClientRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Path with encoded parts, for example `/v1/sends/snd_1`. */
+  path: string;
+  query?: Readonly<Record<string, string | number | undefined>> | undefined;
+  /** An object is sent as JSON. */
+  body?: object | undefined;
+  headers?: Readonly<Record<string, string>>;
+  /** True if the request may be repeated after an attempt whose outcome is not known. */
+  isRepeatable: boolean;
+  /** Aborts the request and its retries. */
+  signal?: AbortSignal | undefined;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_MAX_RETRIES = 4;
+/** Wait before the first retry, in milliseconds. Doubles with each retry, and varies so that clients do not retry at once. */
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 10_000;
+/** A longer wait that the gateway asks for is left to the caller. */
+const MAX_RETRY_AFTER_MS = 60_000;
+
+/** Statuses that mean that the gateway did nothing. */
+const NOT_DONE: ReadonlySet<number> = new Set([429]);
+/** Statuses after which a repeatable request is worth another attempt. */
+const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+
+/** Makes requests, and repeats them where that is safe. */
+export class Requests {
+  private readonly timeoutMs: number;
+  private readonly maxRetries: number;
+
+  constructor(private readonly options: ConnectionOptions) {
+    this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.maxRetries = options.maxRetries ?? DEFAULT_MAX_RETRIES;
+  }
+
+  /**
+   * Returns the JSON of the answer, or undefined for an empty answer.
+   * @throws {TidingsError | TidingsConnectionError} after the last attempt; the reason of `signal` if it is aborted
+   */
+  async json(request: ClientRequest): Promise<unknown> {
+    const text = await this.run(request, (response) => response.text());
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  }
+
+  /**
+   * Makes a request until it succeeds, and returns what `read` makes of the answer.
+   * @throws as {@link json}
+   */
+  async run<T>(request: ClientRequest, read: (response: Response) => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.attempt(request, read);
+      } catch (error) {
+        request.signal?.throwIfAborted();
+        const waitMs = waitBefore(error, request.isRepeatable, attempt);
+        if (waitMs === undefined || attempt >= this.maxRetries) throw error;
+        await pause(waitMs, request.signal);
+      }
+    }
+  }
+
+  /**
+   * Makes one attempt without a deadline for the body, which may be endless.
+   * @throws as {@link json}
+   */
+  async open(request: ClientRequest): Promise<Response> {
+    const deadline = new AbortController();
+    const timer = setTimeout(() => {
+      deadline.abort(new Error(`no answer within ${this.timeoutMs} ms`));
+    }, this.timeoutMs);
+    try {
+      return await succeeded(await this.fetch(request, deadline.signal));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private async attempt<T>(request: ClientRequest, read: (response: Response) => Promise<T>): Promise<T> {
+    const response = await succeeded(await this.fetch(request, AbortSignal.timeout(this.timeoutMs)));
+    try {
+      return await read(response);
+    } catch (error) {
+      throw connectionError(request, error);
+    }
+  }
+
+  private async fetch(request: ClientRequest, deadline: AbortSignal): Promise<Response> {
+    const { method, path, query = {}, body, headers, signal } = request;
+    const url = new URL(this.options.baseUrl.replace(/\/+$/, '') + path);
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const isForm = body instanceof FormData;
+    try {
+      return await (this.options.fetch ?? fetch)(url, {
+        method,
+        headers: {
+          'X-API-Key': this.options.apiKey,
+          ...(body === undefined || isForm ? {} : { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+        redirect: 'error',
+        signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+      });
+    } catch (error) {
+      throw connectionError(request, error);
+    }
+  }
+}
+
+/** Waits, or rejects with the reason of the signal once it is aborted. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', aborted);
+      resolve();
+    }, ms);
+    if (signal?.aborted === true) aborted();
+    else signal?.addEventListener('abort', aborted, { once: true });
+  });
+}
+
+/** Returns the wait before retry number `attempt` (from 0), in milliseconds. */
+export function backoffMs(attempt: number): number {
+  return Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS) * (0.5 + Math.random() / 2);
+}
+
+/** Returns the wait before another attempt, in milliseconds, or undefined if the request must not be repeated. */
+function waitBefore(error: unknown, isRepeatable: boolean, attempt: number): number | undefined {
+  if (error instanceof TidingsConnectionError) return isRepeatable ? backoffMs(attempt) : undefined;
+  if (!(error instanceof TidingsError)) return undefined;
+  const { status, code, retryAfterMs } = error;
+  const isPassing =
+    NOT_DONE.has(status) || (isRepeatable && (PASSING.has(status) || code === 'idempotency_in_progress'));
+  if (!isPassing || (retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS) return undefined;
+  return retryAfterMs ?? backoffMs(attempt);
+}
+
+/** Returns the response if its status is 2xx. @throws {TidingsError} */
+async function succeeded(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  let problem: Partial<Problem> = {};
+  try {
+    const body: unknown = await response.json();
+    if (typeof body === 'object' && body !== null) problem = body;
+  } catch {
+    // The answer of a proxy, or an answer that broke off: the status says enough.
+  }
+  throw new TidingsError(response.status, problem, Number.isFinite(seconds) ? seconds * 1_000 : undefined);
+}
+
+function connectionError({ method, path }: ClientRequest, cause: unknown): TidingsConnectionError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new TidingsConnectionError(`${method} ${path} got no answer from the gateway: ${why}`, { cause });
+}

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { verifyWebhook, WebhookVerificationError } from './webhook.js';
+
+const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+const BODY = JSON.stringify({ id: 'evt_1', type: 'message.received', data: { message: { text: 'Grüße' } } });
+const NOW = 1_800_000_000_000;
+
+function signed(secret: string, body = BODY, at = NOW): Record<string, string> {
+  return {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': String(Math.floor(at / 1_000)),
+    'webhook-signature': new Webhook(secret).sign('evt_1', new Date(at), body),
+  };
+}
+
+describe('the verification of a webhook request', () => {
+  const secret = newSecret();
+
+  it('returns the event, from text and bytes, and from headers in any form', async () => {
+    const headers = signed(secret);
+    const inCapitals = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]),
+    );
+    const bytes = new TextEncoder().encode(BODY);
+    for (const [body, given] of [
+      [BODY, headers],
+      [bytes, new Headers(headers)],
+      [BODY, inCapitals],
+    ] as const)
+      expect(await verifyWebhook(body, given, secret, { nowMs: NOW })).toEqual(JSON.parse(BODY));
+  });
+
+  it('accepts the signature of any of several secrets, as during a rotation', async () => {
+    const [old, current] = [newSecret(), newSecret()];
+    const [one, other] = [signed(old), signed(current)];
+    const both = {
+      ...one,
+      'webhook-signature': `${String(one['webhook-signature'])} v1a,unknown ${String(other['webhook-signature'])}`,
+    };
+    for (const secrets of [[old, current], [current], old])
+      expect(await verifyWebhook(BODY, both, secrets, { nowMs: NOW })).toMatchObject({ id: 'evt_1' });
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['another body', () => verifyWebhook(`${BODY} `, signed(secret), secret, { nowMs: NOW })],
+    ['another secret', () => verifyWebhook(BODY, signed(secret), newSecret(), { nowMs: NOW })],
+    [
+      'another id',
+      () => verifyWebhook(BODY, { ...signed(secret), 'webhook-id': 'evt_2' }, secret, { nowMs: NOW }),
+    ],
+    ['an old timestamp', () => verifyWebhook(BODY, signed(secret), secret, { nowMs: NOW + 301_000 })],
+    ['a future timestamp', () => verifyWebhook(BODY, signed(secret), secret, { nowMs: NOW - 301_000 })],
+    [
+      'no signature',
+      () => verifyWebhook(BODY, { ...signed(secret), 'webhook-signature': '' }, secret, { nowMs: NOW }),
+    ],
+    [
+      'a signature that is not base64',
+      () => verifyWebhook(BODY, { ...signed(secret), 'webhook-signature': 'v1,***' }, secret, { nowMs: NOW }),
+    ],
+    [
+      'a timestamp that is not a number',
+      () => verifyWebhook(BODY, { ...signed(secret), 'webhook-timestamp': 'now' }, secret, { nowMs: NOW }),
+    ],
+  ])('rejects a request with %s', async (_, verify) => {
+    await expect(verify()).rejects.toBeInstanceOf(WebhookVerificationError);
+  });
+
+  it('says that a secret in another form is a mistake of the caller', async () => {
+    await expect(verifyWebhook(BODY, signed(secret), 'secret', { nowMs: NOW })).rejects.toBeInstanceOf(
+      TypeError,
+    );
+  });
+});

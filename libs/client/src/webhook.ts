@@ -1,0 +1,96 @@
+import type { Event } from './api-types.js';
+
+/** Maximum difference between the time of a delivery and now, in seconds, unless the caller sets another. */
+const DEFAULT_TOLERANCE_SECONDS = 300;
+const SECRET_PREFIX = 'whsec_';
+
+/** A request is not a delivery of Tidings, or is too old. Answer it with 401. */
+export class WebhookVerificationError extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'WebhookVerificationError';
+  }
+}
+
+/** Options of {@link verifyWebhook}. */
+export interface VerificationOptions {
+  /** Maximum difference between the time of the delivery and now, in seconds. Default: 300. */
+  toleranceSeconds?: number;
+  /** The time now, in milliseconds since 1970. Default: the clock of this machine. */
+  nowMs?: number;
+}
+
+/**
+ * Verifies the signature of a delivery and returns its event. Ignore an event whose `id` you have handled before:
+ * a delivery may arrive more than once.
+ *
+ * @example
+ * ```ts
+ * const event = await verifyWebhook(rawBody, request.headers, process.env.WEBHOOK_SECRET);
+ * if (event.type === 'message.received') await answer(event.data.message);
+ * ```
+ * @param body the body exactly as it was received, not parsed and serialized again
+ * @param headers headers of the request, in any letter case
+ * @param secrets the signing secret of the webhook (`whsec_…`), or several during a rotation
+ * @throws {WebhookVerificationError}
+ */
+export async function verifyWebhook(
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>,
+  secrets: string | readonly string[],
+  { toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, nowMs = Date.now() }: VerificationOptions = {},
+): Promise<Event> {
+  const [id, timestamp, signatures] = (['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const).map(
+    (name) => headerOf(headers, name),
+  ) as [string, string, string];
+  const seconds = Number(timestamp);
+  if (!Number.isInteger(seconds)) throw new WebhookVerificationError('webhook-timestamp is not a number');
+  if (Math.abs(nowMs / 1_000 - seconds) > toleranceSeconds)
+    throw new WebhookVerificationError(`webhook-timestamp is more than ${toleranceSeconds} s from now`);
+
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
+  const given = signatures
+    .split(' ')
+    .flatMap((each) => (each.startsWith('v1,') ? [bytesOf(each.slice('v1,'.length))] : []));
+  for (const secret of [secrets].flat()) {
+    const key = await keyOf(secret);
+    for (const signature of given)
+      if (signature !== undefined && (await crypto.subtle.verify('HMAC', key, signature, signed)))
+        return JSON.parse(text) as Event;
+  }
+  throw new WebhookVerificationError('no signature is valid for the given secrets');
+}
+
+function headerOf(
+  headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>,
+  name: string,
+): string {
+  const value =
+    headers instanceof Headers
+      ? headers.get(name)
+      : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  const first = typeof value === 'string' ? value : value?.[0];
+  if (first === undefined || first === '')
+    throw new WebhookVerificationError(`the header ${name} is missing`);
+  return first;
+}
+
+/** A key of Web Crypto, whose type has another name in each environment. */
+type VerificationKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+async function keyOf(secret: string): Promise<VerificationKey> {
+  const bytes = secret.startsWith(SECRET_PREFIX) ? bytesOf(secret.slice(SECRET_PREFIX.length)) : undefined;
+  if (bytes === undefined || bytes.length === 0)
+    throw new TypeError('a webhook secret must be `whsec_` and base64, as the gateway returns it');
+  return await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  } catch {
+    // Not base64.
+    return undefined;
+  }
+}
