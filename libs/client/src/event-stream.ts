@@ -62,6 +62,8 @@ export class EventStream implements AsyncIterable<Event> {
     for (let failures = 0; !isAborted(signal); failures += 1) {
       try {
         for await (const { id, data } of this.connection()) {
+          // What arrived in one piece with the last event is not passed on after an abort.
+          if (isAborted(signal)) return;
           failures = -1;
           this.last = id;
           if (data !== undefined) yield data;
