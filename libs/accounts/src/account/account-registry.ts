@@ -11,7 +11,7 @@ export interface AccountDescription {
   baseUrl: string;
   requestsPerSecond: number;
   polling: boolean;
-  /** Origin of the account: variables of the environment, or the API. */
+  /** Where the account is defined: by environment variables, or through the API. */
   source: 'environment' | 'api';
   /**
    * When the account was created, as an ISO 8601 time. Null for the account that the environment variables
@@ -24,7 +24,7 @@ export interface AccountDescription {
   updatedAt: string | null;
 }
 
-/** Fields of an account that may change. */
+/** The fields of an account to change, with their new values. The id of an account cannot change. */
 export type AccountChanges = Partial<Omit<Account, 'id'>>;
 
 /**
@@ -59,8 +59,9 @@ export class AccountRegistry {
   }
 
   /**
-   * @throws {AccountConflictError} if the id is in use or still being removed, or if the max number of accounts
-   * is reached
+   * Creates an account.
+   * @throws {AccountConflictError} if the id is in use or still being removed, or if the maximum number of
+   * accounts is reached
    */
   async create({ apiKey, ...account }: Account): Promise<AccountDescription> {
     if ((await this.fixed.find(account.id)) !== undefined) throw fixedConflict(account.id);
@@ -76,8 +77,11 @@ export class AccountRegistry {
   }
 
   /**
+   * Changes fields of an account. Resolves to the changed account, or to undefined if the account is not
+   * found.
    * @throws {AccountConflictError} if the account is defined by environment variables
-   * @throws {ApiKeyRequiredError} if the stored API key would be sent to another server
+   * @throws {ApiKeyRequiredError} if the base URL changes to another server and the request contains no new
+   * API key
    */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);
@@ -92,7 +96,7 @@ export class AccountRegistry {
   }
 
   /**
-   * Removes an account with its API keys. Resolves to false if the account is not found.
+   * Removes an account and its API keys. Resolves to false if the account is not found.
    * @throws {AccountConflictError} if the account is defined by environment variables
    */
   async remove(id: string): Promise<boolean> {
