@@ -57,7 +57,8 @@ export interface BlobStore {
 
   /**
    * Returns the content of a blob.
-   * @throws {BlobMissingError | BlobStoreUnavailableError} if the blob does not exist, or the store cannot be used
+   * @throws {BlobMissingError} if the blob does not exist
+   * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   open(id: string): Promise<Readable>;
 

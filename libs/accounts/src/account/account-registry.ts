@@ -19,7 +19,8 @@ export interface AccountDescription {
    */
   createdAt: string | null;
   /**
-   * When the account was last changed, as an ISO 8601 time. Null for the account of the environment variables.
+   * When the account was last changed, as an ISO 8601 time. Null for the account that the environment
+   * variables define.
    */
   updatedAt: string | null;
 }
@@ -28,7 +29,8 @@ export interface AccountDescription {
 export type AccountChanges = Partial<Omit<Account, 'id'>>;
 
 /**
- * Manages the accounts. The account that the environment variables define is listed but cannot be changed here.
+ * Creates, lists, changes and removes accounts. The account that the environment variables define is listed
+ * but cannot be changed here.
  */
 export class AccountRegistry {
   constructor(
@@ -39,7 +41,8 @@ export class AccountRegistry {
   ) {}
 
   /**
-   * Lists all accounts: first the account that the environment variables define, then the others, oldest first.
+   * Lists all accounts: first the account that the environment variables define, then the others, oldest
+   * first.
    */
   async list(): Promise<AccountDescription[]> {
     const stored = await this.store.list();
