@@ -1,7 +1,7 @@
 /**
- * Accounts and API keys: who may use the gateway.
+ * Manages accounts and API keys, which decide who may use the gateway.
  *
- * | | |
+ * | folder | contents |
  * |---|---|
  * | `account/` | accounts: create, change, remove |
  * | `api-key/` | API keys: create, authenticate, revoke; their scopes |

@@ -2,31 +2,38 @@ import { type Logger, logMessageOf, withDeadline } from '#platform';
 import { type BlobStore, MAX_PROCESS_MARKS } from './blob-store.js';
 
 /**
- * Age after which a mark counts as expired, in milliseconds. Living processes renew their marks every minute.
+ * Age after which a process's marker in the blob store counts as expired, in milliseconds. Each running
+ * process renews its marker every minute.
  */
 const MARK_TTL_MS = 600_000;
-/** Maximum number of expired marks that one check removes. */
+/** Maximum number of expired markers that one check removes from the blob store. */
 const MAX_REMOVED = 100;
-/** Maximum time that a stopping process waits for the removal of its mark, in milliseconds. */
+/**
+ * Maximum time that a stopping process waits until its marker is removed from the blob store, in
+ * milliseconds.
+ */
 const LEAVE_TIMEOUT_MS = 2_000;
-/** Timeout for the list of other processes, in milliseconds. */
+/** Timeout for listing the other running processes, in milliseconds. */
 const PEERS_TIMEOUT_MS = 2_000;
 
-/** The other processes that must use the same blob store: workers for a gateway, gateways for a worker. */
+/**
+ * Lists the other processes that must use the same blob store as this process. For a gateway these are the
+ * workers, for a worker the gateways.
+ */
 export interface BlobPeers {
-  /** Name of this process: letters, digits, dots, dashes, underscores. */
+  /** Name of this process. It consists of letters, digits, dots, dashes and underscores. */
   readonly name: string;
   /**
-   * Returns the names of the other living processes. Each process writes its mark before it appears in this
-   * list.
+   * Returns the names of the other running processes. A process appears in this list only after it has
+   * written its marker to its blob store.
    */
   others(): Promise<readonly string[]>;
 }
 
 /**
- * Detects whether gateways and workers share one blob store. Each process writes a mark to its store, and looks
- * there for the marks of the others. With separate stores, a worker does not find the files that a gateway
- * stored.
+ * Detects whether gateways and workers share one blob store. Each process writes a marker with its name to
+ * its blob store, and looks there for the markers of the other processes. If the stores are separate, a
+ * worker cannot find the files that a gateway stored.
  */
 export class BlobSharing {
   private missing = 0;
@@ -37,14 +44,15 @@ export class BlobSharing {
     private readonly logger: Logger,
   ) {}
 
-  /** Number of other processes whose marks are not in this store. */
+  /** Number of other running processes that have no marker in this blob store. */
   get unseenPeers(): number {
     return this.missing;
   }
 
   /**
-   * Renews the mark of this process, and looks for the marks of the others.
-   * @throws {BlobStoreUnavailableError}
+   * Renews the marker of this process in the blob store, and looks there for the markers of the other
+   * processes.
+   * @throws {BlobStoreUnavailableError} if the blob store cannot be used
    */
   async check(): Promise<void> {
     const { name } = this.peers;
@@ -52,17 +60,20 @@ export class BlobSharing {
     const before = await this.others();
     const marks = await this.blobs.marks();
     await this.removeExpired(marks);
-    // The listing is incomplete: it may be full of marks of killed processes.
+    // The listing may be incomplete: killed processes may have left so many markers that one listing is full.
     if (marks.length >= MAX_PROCESS_MARKS) return;
     const seen = new Set(marks.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];
-    // A process that ended in the meantime has removed its mark.
+    // Processes are listed again, because a process without a marker may have stopped in the meantime.
     const after = unseen.length === 0 ? [] : await this.others();
     if (before === undefined || after === undefined) return;
     this.report(unseen.filter((other) => after.includes(other)).length);
   }
 
-  /** Removes the mark of this process before it stops. Gives up after {@link LEAVE_TIMEOUT_MS}. */
+  /**
+   * Removes the marker of this process from the blob store before the process stops. Gives up after {@link
+   * LEAVE_TIMEOUT_MS}.
+   */
   async removeMark(): Promise<void> {
     try {
       await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a mark');
@@ -85,7 +96,7 @@ export class BlobSharing {
     this.missing = missing;
   }
 
-  /** Returns the names of the other living processes, or undefined if the list is not available. */
+  /** Returns the names of the other running processes, or undefined if the list is not available. */
   private async others(): Promise<readonly string[] | undefined> {
     try {
       return await withDeadline(this.peers.others(), PEERS_TIMEOUT_MS, 'listing the other processes');
@@ -98,7 +109,10 @@ export class BlobSharing {
     }
   }
 
-  /** Removes expired marks. Ages are measured by the store's clock, read from this process's own new mark. */
+  /**
+   * Removes expired markers from the blob store. The current time by the store's clock is taken from the
+   * marker that this process has just renewed.
+   */
   private async removeExpired(marks: readonly { id: string; storedAt: number }[]): Promise<void> {
     const now = marks.find(({ id }) => id === this.peers.name)?.storedAt;
     if (now === undefined) return;

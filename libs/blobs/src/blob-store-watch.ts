@@ -4,14 +4,18 @@ import type { BlobStore } from './blob-store.js';
 
 const CHECK_INTERVAL_MS = 60_000;
 
-/** Checks at the start, and then every minute, whether the blob store is usable and shared. */
+/**
+ * Checks at the start, and then every minute, whether the blob store is usable and whether gateways and
+ * workers share it.
+ */
 export class BlobStoreWatch {
   private timer: NodeJS.Timeout | undefined;
   private reason: string | undefined;
 
   /**
    * @param everyMs interval between two checks, in milliseconds
-   * @param sharing left out for a process that neither stores nor relays files
+   * @param sharing checks whether processes share the blob store; absent in a process that neither stores nor
+   * relays files
    */
   constructor(
     private readonly blobs: Pick<BlobStore, 'check'>,
@@ -20,23 +24,26 @@ export class BlobStoreWatch {
     private readonly sharing?: Pick<BlobSharing, 'check' | 'removeMark' | 'unseenPeers'>,
   ) {}
 
-  /** Reason why the last check failed, in words; undefined if the check succeeded. */
+  /** Reason why the last check of the blob store failed; undefined if the check succeeded. */
   get fault(): string | undefined {
     return this.reason;
   }
 
-  /** Number of gateways or workers that use another blob store than this process. */
+  /** Number of gateways or workers that use a different blob store than this process. */
   get unseenPeers(): number {
     return this.sharing?.unseenPeers ?? 0;
   }
 
-  /** Starts the checks. Resolves after the first check, even if that check fails. */
+  /** Starts the checks of the blob store. Resolves after the first check, even if that check fails. */
   async start(): Promise<void> {
     await this.check();
     this.timer = setInterval(() => void this.check(), this.everyMs).unref();
   }
 
-  /** Stops the checks. Call this method after other processes know that this process stops. */
+  /**
+   * Stops the checks, and removes the marker of this process from the blob store. Call this method only after
+   * other processes know that this process stops.
+   */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.sharing?.removeMark();

@@ -1,23 +1,23 @@
 import type { Readable } from 'node:stream';
 
-/** A stored upload. */
+/** An uploaded file that is stored completely. */
 export interface StoredBlob {
-  /** Id of the blob; starts with the account and a slash. */
+  /** Id of the blob: the id of the account, a slash, and a unique name. */
   id: string;
-  /** Size in bytes. */
+  /** Size of the file, in bytes. */
   size: number;
-  /** Hexadecimal SHA-256 of the content. */
+  /** SHA-256 hash of the file, in hexadecimal. */
   sha256: string;
 }
 
-/** A blob in the store: complete, or the rest of an interrupted upload. */
+/** A blob as the store lists it: a complete file, or the rest of an interrupted upload. */
 export interface BlobEntry {
   id: string;
-  /** Time of storage, in milliseconds since 1970 by the store's clock. */
+  /** When the blob was stored, in milliseconds since 1970 by the store's clock. */
   storedAt: number;
 }
 
-/** The content was larger than the limit; nothing of it is stored. */
+/** Thrown when a file is larger than the limit. No part of the file stays in the store. */
 export class BlobTooLargeError extends Error {
   constructor(readonly limit: number) {
     super(`The file is larger than ${limit} bytes.`);
@@ -25,7 +25,7 @@ export class BlobTooLargeError extends Error {
   }
 }
 
-/** The blob was not found in the store. */
+/** Thrown when a blob is not found in the store. */
 export class BlobMissingError extends Error {
   constructor(id: string) {
     super(`The file ${id} was not found in the blob store.`);
@@ -33,7 +33,7 @@ export class BlobMissingError extends Error {
   }
 }
 
-/** The store is unavailable or misconfigured. Whether the blob exists is not known. */
+/** Thrown when the blob store is unavailable or misconfigured. It is then unknown whether a blob exists. */
 export class BlobStoreUnavailableError extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(`The blob store cannot be used: ${reason}`, options);
@@ -42,71 +42,86 @@ export class BlobStoreUnavailableError extends Error {
 }
 
 /**
- * Stores uploads until their relay. Contents are streamed and never loaded into memory as a whole. Every call
- * ends within a bounded time, except for the time that a given content needs to arrive.
+ * Stores uploaded files until they are relayed. Files are streamed and never loaded into memory as a whole.
+ * Every call ends within a limited time, except that {@link put} waits for the content as long as it arrives.
  */
 export interface BlobStore {
   /**
-   * Stores a content. When the promise resolves, the content is durable. An interrupted content leaves nothing
-   * behind.
+   * Stores a file. When the promise resolves, the file is stored permanently. If the content is interrupted,
+   * no part of the file stays in the store.
    * @param limit maximum size in bytes
-   * @throws {BlobTooLargeError | BlobStoreUnavailableError} and the content's own error if the content is
+   * @throws {BlobTooLargeError | BlobStoreUnavailableError} and the error of `content` if the content is
    * interrupted
    */
   put(account: string, content: Readable, limit: number): Promise<StoredBlob>;
 
-  /** @throws {BlobMissingError | BlobStoreUnavailableError} */
+  /**
+   * Returns the content of a blob.
+   * @throws {BlobMissingError} if the blob does not exist
+   * @throws {BlobStoreUnavailableError} if the store cannot be used
+   */
   open(id: string): Promise<Readable>;
 
   /**
-   * Removes a blob. A missing blob is no error.
-   * @throws {BlobStoreUnavailableError}
+   * Removes a blob. Succeeds even if the blob does not exist.
+   * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   remove(id: string): Promise<void>;
 
   /**
-   * Returns the first `count` blobs of an account with ids above `after`, ordered by id. At most 1,000.
-   * @throws {BlobStoreUnavailableError}
+   * Lists blobs of an account, ordered by id: the first `count` blobs whose id is greater than `after`.
+   * Returns at most 1,000 blobs.
+   * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   list(account: string, after: string, count: number): Promise<BlobEntry[]>;
 
   /**
-   * Writes or renews a mark, which shows other processes that this process uses the store. Marks are not blobs.
-   * @param name letters, digits, dots, dashes and underscores
-   * @throws {BlobStoreUnavailableError}
+   * Writes or renews the marker of a process, which shows other processes that this process uses the store.
+   * Markers are not listed as blobs.
+   * @param name name of the process; consists of letters, digits, dots, dashes and underscores
+   * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   mark(name: string): Promise<void>;
 
   /**
-   * Returns at most 1,000 marks, with their names as ids.
-   * @throws {BlobStoreUnavailableError}
+   * Returns the markers of processes, at most 1,000. The `id` of an entry is the name of the process.
+   * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   marks(): Promise<BlobEntry[]>;
 
-  /** @throws {BlobStoreUnavailableError} */
+  /**
+   * Removes the marker of a process.
+   * @throws {BlobStoreUnavailableError} if the store cannot be used
+   */
   unmark(name: string): Promise<void>;
 
   /**
-   * Checks with a real write that the store is usable.
-   * @throws {BlobStoreUnavailableError}
+   * Checks that the store is usable by writing a test file.
+   * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   check(): Promise<void>;
 }
 
-/** Prefix of the ids of marks. No account's name starts with a dot. */
+/**
+ * Prefix of the ids under which the markers of processes are stored. No account's id starts with a dot, so no
+ * blob has this prefix.
+ */
 export const MARK_PREFIX = '.marks/';
 export const MAX_PROCESS_MARKS = 1_000;
 
-/** Returns the id of a mark. */
+/**
+ * Returns the id under which the marker of a process is stored.
+ * @param name name of the process
+ */
 export function processMarkId(name: string): string {
-  // The name becomes a file name, so it must not contain a path.
+  // The name of the process becomes a file name, so it must not contain a path.
   if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`invalid name of a mark: ${name}`);
   return MARK_PREFIX + name;
 }
 
-/** Returns the prefix of the ids of an account's blobs. */
+/** Returns the text with which the ids of all blobs of an account start. */
 export function blobPrefix(account: string): string {
-  // The account becomes a directory name, so it must not contain a path.
+  // The id of the account becomes a directory name, so it must not contain a path.
   if (!/^[\w-][\w.-]*$/.test(account)) throw new Error(`invalid name of a directory: ${account}`);
   return `${account}/`;
 }

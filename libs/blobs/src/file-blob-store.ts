@@ -16,8 +16,9 @@ import {
 import { MeasuredContent } from './measured-content.js';
 
 /**
- * {@link BlobStore} in a directory that gateways and workers share, with a subdirectory per account. A content
- * is written under a temporary name, flushed to the disk, and renamed: a file with its final name is complete.
+ * Stores blobs as files in a directory that gateways and workers share, with one subdirectory per account.
+ * Each file is written under a temporary name, flushed to disk, and then renamed. So a file with its final
+ * name is complete.
  */
 export class FileBlobStore implements BlobStore {
   constructor(private readonly directory: string) {}
@@ -38,7 +39,7 @@ export class FileBlobStore implements BlobStore {
     } catch (error) {
       await file.close();
       await rm(partial, { force: true });
-      // The file was removed during the upload, because its account was removed.
+      // If the file is missing, it was removed during the upload, because its account was removed.
       throw isNotFound(error) ? unavailable(error) : error;
     }
     return { id, ...measured.measure() };
@@ -134,7 +135,10 @@ export class FileBlobStore implements BlobStore {
   }
 }
 
-/** Flushes a directory. Without the flush, a rename or a new directory is lost in a power failure. */
+/**
+ * Flushes a directory to disk. Without the flush, a power failure may undo a rename or the creation of a
+ * directory.
+ */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {
@@ -145,8 +149,9 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * True for a "not found" error of the file system. The check avoids `instanceof`: in a separate context (as in
- * Jest), Node's errors have another realm's class.
+ * Returns true if an error of the file system means that a file or directory was not found. The check does
+ * not use `instanceof`, because Jest runs tests in a separate context, whose `Error` class differs from that
+ * of Node's errors.
  */
 function isNotFound(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';

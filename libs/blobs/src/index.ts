@@ -1,4 +1,7 @@
-/** Stores the files of sends from their upload until their relay, in a directory that all processes share or in S3. */
+/**
+ * Stores the files of sends from their upload until they are relayed, in S3 or in a directory that all
+ * processes share.
+ */
 export {
   BlobMissingError,
   type BlobStore,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { BlobTooLargeError } from './blob-store.js';
 
-/** Content that is being written to a blob store. Counts and hashes the bytes while they are written. */
+/** Passes on the content of a file that is being stored, and counts and hashes its bytes. */
 export class MeasuredContent implements AsyncIterable<Buffer> {
   private bytes = 0;
   private readonly digest = createHash('sha256');
@@ -12,11 +12,16 @@ export class MeasuredContent implements AsyncIterable<Buffer> {
     private readonly content: Readable,
     private readonly limit: number,
   ) {
-    // An unhandled error of the content would end the process. Reading the content later throws the same error.
+    // Without this listener, an error of the content would end the process. Reading the content later throws
+    // the same error.
     content.on('error', () => undefined);
   }
 
-  /** @throws {BlobTooLargeError} and the content's own error if the content is interrupted */
+  /**
+   * Yields the content in chunks.
+   * @throws {BlobTooLargeError} if the content exceeds the limit; and the content's own error if it is
+   * interrupted
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
     for await (const chunk of this.content as AsyncIterable<Buffer>) {
       this.bytes += chunk.length;
@@ -26,7 +31,10 @@ export class MeasuredContent implements AsyncIterable<Buffer> {
     }
   }
 
-  /** Returns the size in bytes and the digest of the whole content. Call once, after the content was read. */
+  /**
+   * Returns the size in bytes and the SHA-256 hash (in hexadecimal) of the whole content. Call this method
+   * once, after all content was read.
+   */
   measure(): { size: number; sha256: string } {
     return { size: this.bytes, sha256: this.digest.digest('hex') };
   }

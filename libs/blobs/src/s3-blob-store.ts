@@ -22,39 +22,44 @@ import { MeasuredContent } from './measured-content.js';
 import { withTimeout } from './s3-call.js';
 import { S3Upload } from './s3-upload.js';
 
-/** Timeout for opening a connection, in milliseconds. */
+/** Timeout for opening a connection to the S3 server, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 3_000;
-/** Idle timeout of a connection, in milliseconds. */
+/** Timeout for a connection to the S3 server on which no data is sent or received, in milliseconds. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** Timeout of one call, in milliseconds: long enough for five megabytes over a slow line. */
+/**
+ * Timeout of one call to the S3 server, in milliseconds. It is long enough to send five megabytes over a slow
+ * line.
+ */
 const CALL_TIMEOUT_MS = 20_000;
 
-/** The bucket, and the prefix of every key in the bucket. */
+/** Where blobs are stored in S3: the bucket, and the prefix of the keys of all objects. */
 export interface S3Location {
   bucket: string;
   prefix: string;
   /**
-   * True if the bucket's name is part of the path instead of the host name, as most S3 servers besides Amazon's
-   * require.
+   * True if the URL of a request contains the bucket's name in its path instead of its host name. Most S3
+   * servers other than Amazon's require this.
    */
   pathStyle: boolean;
 }
 
 /**
- * {@link BlobStore} in a bucket of S3 or of a compatible server. The SDK reads region, credentials and endpoint from
- * its own environment variables. An object appears under its key only when it is complete.
+ * Stores blobs as objects in a bucket of Amazon S3 or of a compatible server. The AWS SDK reads the region,
+ * credentials and endpoint from its own environment variables. An object becomes visible only when it is
+ * complete.
  */
 export class S3BlobStore implements BlobStore {
   private readonly client: S3Client;
 
-  /** @param callMs timeout of one call, in milliseconds; an upload takes several calls */
+  /** @param callMs timeout of one call to the S3 server, in milliseconds; an upload makes several calls */
   constructor(
     private readonly location: S3Location,
     private readonly callMs = CALL_TIMEOUT_MS,
   ) {
     this.client = new S3Client({
       forcePathStyle: location.pathStyle,
-      // Other servers do not support the newer checksums. TLS and the signature protect the content.
+      // S3 servers other than Amazon's do not support the newer checksums. TLS and the signature protect the
+      // content.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
@@ -90,7 +95,8 @@ export class S3BlobStore implements BlobStore {
       }
     });
     if (Body === undefined) throw new BlobMissingError(id);
-    // In Node.js the body is always a Readable. The type also covers browsers.
+    // In Node.js the body is always a `Readable`. The declared type is wider, because it also covers
+    // browsers.
     return Body as Readable;
   }
 
@@ -129,7 +135,7 @@ export class S3BlobStore implements BlobStore {
     });
   }
 
-  /** Closes the kept-alive connections. */
+  /** Closes the connections to the S3 server that are kept open between calls. */
   close(): void {
     this.client.destroy();
   }
@@ -145,7 +151,8 @@ export class S3BlobStore implements BlobStore {
         { abortSignal: signal },
       ),
     );
-    // One page holds up to 1,000 objects, at the same cost for any number.
+    // One reply of S3 lists up to 1,000 objects and costs the same for any number, so the request sets no
+    // limit.
     return (page.Contents ?? [])
       .slice(0, count)
       .flatMap(({ Key, LastModified }) =>

@@ -1,12 +1,13 @@
 import { BlobMissingError, BlobStoreUnavailableError } from './blob-store.js';
 
 /**
- * Makes one call to an S3 server, and aborts the call, including the SDK's retries, after `ms` milliseconds.
- * @throws {BlobStoreUnavailableError} for every error except a missing blob
+ * Makes one call to an S3 server. After `ms` milliseconds, the call is aborted, including the SDK's retries.
+ * @throws {BlobStoreUnavailableError} for every error except `BlobMissingError`, which is thrown unchanged
  */
 export async function withTimeout<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = new AbortController();
-  // AbortSignal.timeout would also interrupt the content that follows the answer.
+  // `AbortSignal.timeout` is not used, because it would also interrupt content that is still read after the
+  // call returned.
   const timer = setTimeout(() => {
     deadline.abort();
   }, ms);
@@ -21,7 +22,10 @@ export async function withTimeout<T>(ms: number, call: (signal: AbortSignal) => 
   }
 }
 
-/** Returns the error's name and message. The name often says more than the message, for example NoSuchBucket. */
+/**
+ * Returns the name and the message of an error. The name, for example `NoSuchBucket`, often says more than
+ * the message.
+ */
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const message = error.message === '' ? 'no reason given' : error.message;

@@ -9,12 +9,15 @@ import {
 } from '@aws-sdk/client-s3';
 import { withTimeout } from './s3-call.js';
 
-/** Size of every part except the last, in bytes. S3 requires this minimum, and an upload holds no more in memory. */
+/**
+ * Size in bytes of every part of an upload except the last. S3 accepts no smaller parts, and an upload holds
+ * only one part in memory.
+ */
 const PART_BYTES = 5 * 1024 * 1024;
 
 /**
- * An upload of unknown length. S3 requires the length of each request beforehand, so the content is sent in parts of
- * five megabytes. A content of up to five megabytes is sent as one object.
+ * Uploads content of unknown length to S3. S3 requires the length of each request in advance, so the content
+ * is sent in parts of five megabytes. Content of up to five megabytes is sent in one request.
  */
 export class S3Upload {
   private readonly buffer = Buffer.allocUnsafe(PART_BYTES);
@@ -30,7 +33,7 @@ export class S3Upload {
 
   async write(chunk: Buffer): Promise<void> {
     for (let at = 0; at < chunk.length;) {
-      // A full buffer is sent only when more content follows: the last part belongs to end().
+      // A full buffer is sent only when more content follows, because `end` must send the last part.
       if (this.filled === PART_BYTES) await this.sendPart();
       const copied = chunk.copy(this.buffer, this.filled, at);
       this.filled += copied;
@@ -38,13 +41,16 @@ export class S3Upload {
     }
   }
 
-  /** Completes the upload. When the promise resolves, the object is complete and stored. */
+  /**
+   * Sends the rest of the content and completes the upload. When the promise resolves, the object is stored
+   * completely.
+   */
   async end(): Promise<void> {
     if (this.uploadId === undefined) {
       const whole = new PutObjectCommand({
         ...this.object,
         Body: this.content(),
-        // The length is given, because the SDK treats an empty body as a body of unknown length.
+        // Without this length, the SDK would treat an empty body as a body of unknown length.
         ContentLength: this.filled,
       });
       await withTimeout(this.callMs, (signal) => this.client.send(whole, { abortSignal: signal }));
@@ -59,12 +65,14 @@ export class S3Upload {
     await withTimeout(this.callMs, (signal) => this.client.send(completion, { abortSignal: signal }));
   }
 
-  /** Aborts the upload. Parts that remain on the server are removed by the bucket's lifecycle rule. */
+  /**
+   * Aborts the upload. If the S3 server keeps parts of it, the bucket's lifecycle rule removes them later.
+   */
   async abort(): Promise<void> {
     if (this.uploadId === undefined) return;
     const abortion = new AbortMultipartUploadCommand({ ...this.object, UploadId: this.uploadId });
     await withTimeout(this.callMs, (signal) => this.client.send(abortion, { abortSignal: signal })).catch(
-      // The caller reports the error that caused the abort.
+      // Errors of the abort are ignored, because the caller reports the error that caused the abort.
       () => undefined,
     );
   }

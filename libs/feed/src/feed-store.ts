@@ -10,256 +10,358 @@ import type { UnreadableElements } from './snapshot/unreadable-elements.js';
 
 /** Snapshot of one contact in the contact list. */
 export interface ListedContact {
-  /** Fingerprint of the contact's fields, in hexadecimal. */
+  /** Hash of the contact's fields, in hexadecimal. A different hash shows that a field has changed. */
   fingerprint: string;
-  /** Time since which the contact is missing from the list, in milliseconds since 1970 by Redis' clock. */
+  /**
+   * When the contact list was first read without this contact, in milliseconds since 1970 by Redis' clock.
+   * Absent if the last list contained the contact.
+   */
   missingSince?: number;
   /**
-   * True if `contact.deleted` was emitted. The snapshot is kept so that a return of the contact is recognized.
+   * True if the event `contact.deleted` was emitted for this contact. The snapshot is kept, so that the
+   * contact is recognized if it appears in the list again.
    */
   deleted: boolean;
 }
 
 /** Snapshot of an account's contact list. */
 export interface KnownContacts {
-  /** Changes with every commit. A commit that started from an older version is refused. */
+  /**
+   * Number that increases with every commit that changes the contact list. A commit is refused if the version
+   * changed since its read started.
+   */
   version: number;
-  /** Current time by Redis' clock, in milliseconds since 1970. */
+  /** When this snapshot was read, in milliseconds since 1970 by Redis' clock. */
   now: number;
-  /** Time of the last complete read of the list, by upstream's clock; absent before the first read. */
+  /**
+   * When the contact list was last read completely and no outage was suspected, in milliseconds since 1970 by
+   * upstream's clock. Absent before the first read.
+   */
   listedAt?: number;
-  /** Time since which so many contacts are missing that an outage is likely, by Redis' clock. */
+  /**
+   * Since when so many contacts have been missing that an outage of upstream is likely, in milliseconds since
+   * 1970 by Redis' clock. Absent if no outage is likely.
+   */
   suspectSince?: number;
-  /** Time at which an administrator last confirmed deletions, by Redis' clock. */
+  /**
+   * When an administrator last confirmed deletions that looked like an outage, in milliseconds since 1970 by
+   * Redis' clock.
+   */
   deletionsConfirmedAt?: number;
-  /** Time at which a read last found too much of the account missing, by Redis' clock. */
+  /**
+   * When a read last found so many contacts or messages of the account missing that an outage is likely, in
+   * milliseconds since 1970 by Redis' clock.
+   */
   suspectAt?: number;
-  /** Lower bound of new event revisions: lower ones may have been used before Redis lost its last seconds. */
+  /**
+   * New events of contacts get revisions above this number. Lower revisions may have been used by events that
+   * Redis lost in a restart or failover.
+   */
   revisionFloor: number;
-  /** Identifies the Redis run, which ends with a restart or failover. A commit in another run is refused. */
+  /**
+   * Id of the current run of Redis, which ends with a restart or failover. A commit is refused if the run
+   * changed since its read started.
+   */
   redisRun: string;
   /**
-   * Number of unreadable elements in the last list without missing contacts. Only older builds read this
-   * number.
+   * Number of unreadable elements in the last contact list in which no known contact was missing. Only
+   * earlier builds of Tidings use this number.
    */
   skipped: number;
-  /** History of unreadable elements in the list; absent before the first list. */
+  /**
+   * How the number of unreadable elements in the contact list has changed. Absent before the first read of
+   * the list.
+   */
   unreadable?: UnreadableElements;
-  /** Number of contacts that are scheduled for polling. */
+  /** Number of contacts of the account that are scheduled for polling. */
   scheduled: number;
-  /** Hash of the upstream address that served the last contact list; absent before the first list. */
+  /**
+   * Hash of the upstream address from which the last contact list was read. Absent before the first read of
+   * the list.
+   */
   upstream?: string;
   /**
-   * For the hash of each upstream address that served a contact list: the hash of the first address of the same
-   * service.
+   * Maps the hash of each upstream address from which a contact list was read to the hash of the first
+   * address of the same messaging service.
    */
   services: ReadonlyMap<string, string>;
   contacts: ListedContacts;
 }
 
-/** Change of one contact in the list: new, changed or missing. */
+/** A contact whose snapshot must be stored, because it is new, changed or missing in the contact list. */
 export interface ContactUpdate {
   id: string;
   listed: ListedContact;
-  /** Contact as upstream sent it, as JSON; absent if the contact is missing. */
+  /** The contact as upstream sent it, in JSON. Absent if the contact is missing in the list. */
   raw?: string;
-  /** E.164 phone numbers found in the contact's fields. */
+  /** Phone numbers in the contact's fields, in E.164 format. */
   numbers: readonly string[];
-  /** For a new contact: the first read emits messages stamped later; see `FirstRead`. */
+  /**
+   * Only for a new contact: its first read emits messages whose timestamp is later than this time
+   * (milliseconds since 1970 by upstream's clock); see `FirstRead`.
+   */
   emitAfter?: number;
-  /** Event of the change, if the change is emitted; at most one per contact. */
+  /** The event that reports the change. Absent if no event is emitted for the change. */
   event?: NewEvent;
 }
 
-/** Owners of a phone number. */
+/** The contacts that own a phone number. */
 export interface Recipient {
   /**
-   * Contacts that own the number, most recently used first, at most 20. Deleted contacts are left out.
-   * `isMissing`: the last list does not contain the contact.
+   * Contacts that own the phone number: at most 20, most recently used first. Deleted contacts are left out.
+   * `isMissing` is true if the last contact list did not contain the contact.
    */
   contacts: readonly { id: string; isMissing: boolean }[];
-  /** Start of the last read of the contact list, by Redis' clock; absent before the first read. */
+  /**
+   * When the last read of the contact list started, in milliseconds since 1970 by Redis' clock. Absent before
+   * the first read.
+   */
   listReadAt?: number;
-  /** True if so many contacts are missing from that list that an outage is likely. */
+  /** True if so many contacts are missing from the last contact list that an outage of upstream is likely. */
   isListSuspect: boolean;
 }
 
-/** Result of one read of the contact list, to be committed. */
+/** The result of one read of the contact list, as it is passed to {@link FeedStore.commitContacts}. */
 export interface ListCommit {
-  /** Version and Redis run at the start of the read. */
+  /** Values of {@link KnownContacts.version} and {@link KnownContacts.redisRun} when the read started. */
   version: number;
   redisRun: string;
-  /** Start of the read, by Redis' clock. */
+  /** When the read of the contact list started, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
-  /** Time of the list by upstream's clock, in milliseconds since 1970. */
+  /** New value of {@link KnownContacts.listedAt}, in milliseconds since 1970 by upstream's clock. */
   listedAt: number;
   /** New values of {@link KnownContacts.skipped} and {@link KnownContacts.unreadable}. */
   skipped: number;
   unreadable: UnreadableElements;
-  /** Hash of the upstream address, and hash of the first address that led to the same service. */
+  /**
+   * `upstream` is the hash of the upstream address from which the list was read. `service` is the hash of the
+   * first address that led to the same messaging service.
+   */
   upstream: string;
   service: string;
   /**
-   * Changes, consumed in batches. If the iteration throws, earlier batches may be committed, but the list is
-   * not.
+   * The contacts to store. They are read and committed in batches. If the iteration throws, earlier batches
+   * may already be committed, but the contact list does not count as read.
    */
   updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
-  /** Time since which too many contacts are missing, by Redis' clock; absent if not too many are missing. */
+  /**
+   * Since when so many contacts have been missing that an outage is likely, in milliseconds since 1970 by
+   * Redis' clock. Absent if no outage is likely.
+   */
   suspectSince?: number;
-  /** Events of the account, not of a contact. */
+  /** Events that concern the account as a whole instead of one contact. */
   events: readonly NewEvent[];
 }
 
-/** Polling state of one contact. */
+/** The stored polling state of one contact. */
 export interface ContactState {
-  /** Changes with every commit. A commit that started from an older version is refused. */
+  /**
+   * Number that increases with every commit that changes the polling state of the contact. A commit is
+   * refused if the version changed since its read started.
+   */
   version: number;
-  /** Current time by Redis' clock, in milliseconds since 1970. */
+  /** When this state was read, in milliseconds since 1970 by Redis' clock. */
   now: number;
   memory: PollMemory;
   extension: ContactExtension;
-  /** Number of consecutive failed polls of the contact. */
+  /** Number of polls of the contact that failed since the last successful poll. */
   failures: number;
-  /** Number of elements on the longest page of any contact of the account; 0 before the first page. */
+  /**
+   * Number of messages on the longest page of messages of any contact of the account; 0 before the first page
+   * was read.
+   */
   longestPage: number;
   /**
-   * The first read emits messages stamped later, see `FirstRead`; present until a read of all pages has ended.
+   * The first read of the contact emits messages whose timestamp is later than this time (milliseconds since
+   * 1970 by upstream's clock); see `FirstRead`. Absent once all pages of the contact have been read.
    */
   emitAfter?: number;
-  /** Counts the requests to poll the contact sooner. A request during a poll takes effect after the poll. */
+  /**
+   * Number of open requests to poll the contact sooner. A request that is made during a poll takes effect
+   * after that poll.
+   */
   expediteRequests: number;
-  /** Number of stored message snapshots. */
+  /** Number of messages of the contact whose snapshot is stored. */
   storedMessages: number;
-  /** Epoch of the account's event log; absent if the account has no event log. */
+  /**
+   * Id of the account's current event log. It changes if the log is lost and created again. Absent if the
+   * account has no event log.
+   */
   epoch?: string;
-  /** Time at which an administrator last confirmed deletions, by Redis' clock. */
+  /**
+   * When an administrator last confirmed deletions that looked like an outage, in milliseconds since 1970 by
+   * Redis' clock.
+   */
   deletionsConfirmedAt?: number;
-  /** Time since which too many contacts are missing from the list, by Redis' clock. */
+  /**
+   * Since when so many contacts have been missing from the contact list that an outage is likely, in
+   * milliseconds since 1970 by Redis' clock. Absent if no outage is likely.
+   */
   listSuspectSince?: number;
-  /** Time at which a read last found too much of the account missing, by Redis' clock. */
+  /**
+   * When a read last found so many contacts or messages of the account missing that an outage is likely, in
+   * milliseconds since 1970 by Redis' clock.
+   */
   suspectAt?: number;
-  /** Time at which a poll of any contact last returned a message, by Redis' clock. */
+  /**
+   * When a poll of any contact of the account last returned a message, in milliseconds since 1970 by Redis'
+   * clock.
+   */
   messagesShownAt?: number;
-  /** Number of known contacts of the account, deleted contacts included. */
+  /** Number of known contacts of the account, including deleted contacts. */
   contacts: number;
-  /** True if the contact's record was lost and created again. */
+  /** True if Redis lost the contact's stored state, so that a new, empty state was created. */
   lost: boolean;
   /**
-   * Lower bound of new event revisions. A subscriber may have read an event that Redis lost, and a later event
-   * must not get the same id. 0 if Redis never lost data.
+   * New events of messages get revisions above this number, so that no event gets the id of an event that
+   * Redis lost and that a subscriber may have received. 0 if Redis never lost data.
    */
   revisionFloor: number;
-  /** Identifies the Redis run, which ends with a restart or failover. A commit in another run is refused. */
+  /**
+   * Id of the current run of Redis, which ends with a restart or failover. A commit is refused if the run
+   * changed since its read started.
+   */
   redisRun: string;
 }
 
-/** Result of one poll of a contact, to be committed. */
+/** The result of one poll of a contact, as it is passed to {@link FeedStore.commitPoll}. */
 export interface PollCommit {
-  /** Version and Redis run at the start of the poll. */
+  /** Values of {@link ContactState.version} and {@link ContactState.redisRun} when the poll started. */
   version: number;
   redisRun: string;
-  /** Value of {@link ContactState.expediteRequests} at the start of the poll. */
+  /** Value of {@link ContactState.expediteRequests} when the poll started. */
   expediteRequests: number;
-  /** True if the commit deletes all message snapshots of the contact before it stores new ones. */
+  /** True if the commit deletes all stored message snapshots of the contact before it stores new ones. */
   deletesSnapshots: boolean;
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
   /**
-   * Memory to store. Absent if the poll changed nothing and no request to poll the contact sooner is open: then
-   * the version stays the same, and concurrent reads of the contact can still commit.
+   * New polling state of the contact, from which its next poll is planned. Absent if the poll changed nothing
+   * and there is no open request to poll the contact sooner. The version of the contact then stays the same,
+   * so that other reads of the contact under way can still be committed.
    */
   memory?: PollMemory;
-  /** Contact extension to store; absent if the stored extension stays. */
+  /** New value of {@link ContactState.extension}. Absent if the stored value stays. */
   extension?: ContactExtension;
   /**
-   * Bucket of the contact's rate of change in the account's histogram; present together with {@link dueInMs}.
+   * Index of the histogram bucket in which the account counts this contact, by how often the contact changes.
+   * Present if {@link dueInMs} is present.
    */
   bucket?: number;
   /**
-   * Time until the next read of the newest messages, in milliseconds; absent if the due time stays the same.
+   * Time until the newest messages of the contact are read again, in milliseconds. Absent if the scheduled
+   * time stays the same.
    */
   dueInMs?: number;
   /**
-   * First read of the contact: starts (and emits messages stamped after `emitAfter`), goes on, or ends
-   * (`over`).
+   * What happens to the first read of the contact. An object starts it again after a loss; it then emits
+   * messages whose timestamp is later than `emitAfter` (milliseconds since 1970). `unchanged` leaves it as it
+   * is, and `over` ends it.
    */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
   /**
-   * Time until the next read of older messages, in milliseconds. With `overwrites: false` an existing due time
-   * stays.
+   * When older messages of the contact are read next: in `inMs` milliseconds. If `overwrites` is false, a
+   * time that is already scheduled stays. `unchanged` leaves the schedule as it is, and `over` means that no
+   * such read is needed.
    */
   deep: { inMs: number; overwrites: boolean } | 'unchanged' | 'over';
-  /** Start of the poll by Redis' clock, if the poll found too much missing. */
+  /**
+   * When the poll started, in milliseconds since 1970 by Redis' clock. Present only if the poll found so many
+   * messages missing that an outage is likely.
+   */
   suspectAt?: number;
   /**
-   * Time since which too many messages of this contact are missing, by Redis' clock; `over` if the suspicion
-   * ends.
+   * Since when so many messages of this contact have been missing that an outage is likely, in milliseconds
+   * since 1970 by Redis' clock. `over` if an outage is no longer likely, undefined if nothing changed.
    */
   suspicion?: number | 'over' | undefined;
-  /** Start of the poll by Redis' clock, if upstream returned a message. */
+  /**
+   * When the poll started, in milliseconds since 1970 by Redis' clock. Present only if upstream returned at
+   * least one message.
+   */
   messagesShownAt?: number;
-  /** New value of {@link ContactState.longestPage}, if the poll returned a longer page. */
+  /** New value of {@link ContactState.longestPage}. Present only if the poll returned a longer page. */
   longestPage?: number;
-  /** Number of unreadable elements that were not known before. */
+  /** Number of unreadable elements that this poll found for the first time. */
   unreadable: number;
-  /** Phone numbers of the contact in its messages. */
+  /** The contact's own phone numbers, as its messages show them. */
   numbers: readonly string[];
-  /** Measurements of the poll for the account's statistics. */
+  /** Measurements of the poll, which are added to the account's statistics. */
   report: PollReport;
 }
 
-/** Stores snapshots, due times and measurements of the feed. Each commit is atomic together with its events. */
+/**
+ * Stores snapshots of contacts and messages, the times of their next polls, and measurements of polls. Each
+ * snapshot is stored in one atomic step together with its events.
+ */
 export interface FeedStore {
   knownContacts(account: string): Promise<KnownContacts>;
 
-  /** Returns a contact's JSON and revision as of the last commit; undefined for an unknown contact. */
+  /**
+   * Returns a contact as JSON and the contact's revision, both as last committed. Undefined if the contact is
+   * unknown.
+   */
   contactRecord(account: string, contactId: string): Promise<{ raw: string; revision: number } | undefined>;
 
   /**
-   * Commits a read of the contact list. New and changed contacts become due at once.
-   * @returns false if another list was committed since the read started
+   * Stores the result of a read of the contact list. New and changed contacts become due for polling at once.
+   * @returns false if another change of the list was committed, or Redis restarted or failed over, since the
+   * read started
    */
   commitContacts(account: string, commit: ListCommit): Promise<boolean>;
 
-  /** Stores why the contact list cannot be read. The next successful read clears the reason. */
+  /**
+   * Stores the reason why the contact list cannot be read. The next successful read of the list removes the
+   * reason.
+   */
   recordContactListFailure(account: string, reason: string): Promise<void>;
 
-  /** Returns a contact's polling state; undefined if no list has contained the contact. */
+  /** Returns the polling state of a contact. Undefined if no contact list has ever contained the contact. */
   contactState(account: string, contactId: string): Promise<ContactState | undefined>;
 
-  /** Returns the snapshots of these messages; unknown messages are left out. */
+  /** Returns the snapshots of these messages by message id. Messages without a snapshot are left out. */
   knownMessages(
     account: string,
     contactId: string,
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>>;
 
-  /** Returns the number of contacts in each bucket of the rate of change. */
+  /** Returns how many contacts of the account change how often, as a histogram. */
   contactRates(account: string): Promise<ContactRates>;
 
-  /** Returns the snapshots of all known messages of a contact. */
+  /** Returns the snapshots of all known messages of a contact, by message id. */
   allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>>;
 
   /**
-   * Commits a poll of a contact.
-   * @returns false if another poll of the contact was committed since `version`
+   * Stores the result of a poll of a contact.
+   * @returns false if another poll of the contact was committed, or Redis restarted or failed over, since the
+   * poll started
    */
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean>;
 
-  /** Makes a contact due within `ms` milliseconds. An earlier due time stays. */
+  /**
+   * Requests that a contact is polled within `ms` milliseconds. If the contact is due earlier, its due time
+   * stays.
+   */
   expeditePoll(account: string, contactId: string, ms: number): Promise<void>;
 
-  /** Requests a read of the contact list. Concurrent requests lead to one read. */
+  /** Requests that the contact list is read soon. Several requests before the read lead to one read. */
   requestListPoll(account: string): Promise<void>;
 
-  /** Returns whether a read of the list was requested since the last call, and clears the request. */
+  /**
+   * Returns true if a read of the contact list was requested since the last call of this method, and clears
+   * the request.
+   */
   takeListPollRequest(account: string): Promise<boolean>;
 
-  /** Returns the known owners of a phone number. */
+  /** Returns the known contacts that own a phone number. */
   recipientOf(account: string, phoneNumber: string): Promise<Recipient>;
 
   overview(account: string): Promise<FeedOverview>;
 
-  /** Confirms deletions that look like an outage, so that they are emitted. */
+  /**
+   * Records that an administrator confirmed deletions that looked like an outage. The deletions are then
+   * emitted as events.
+   */
   confirmDeletions(account: string): Promise<void>;
 }

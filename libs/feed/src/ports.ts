@@ -2,32 +2,40 @@ import type { ContactList, ContactReader, MessagePage, UpstreamMessage } from '#
 import type { PollKind } from './poll/poll-queue.js';
 
 /**
- * Context of a claimed poll. The poll passes the same object to each of its requests: the first request consumes
- * {@link tokenRequestedAt}, each later request waits for a token of its own.
+ * A claimed poll, as it is passed to each of its upstream requests. The first request uses the budget token
+ * that was requested at {@link tokenRequestedAt}. Each later request waits for a token of its own.
  */
 export interface ClaimedRead {
   readonly kind: PollKind;
-  /** Number of consecutive failed reads of this kind before this read. */
+  /** Number of consecutive failed reads of this kind (`head` or `deep`) of the contact before this read. */
   readonly consecutiveFailures: number;
-  /** Time that the contact has been overdue, in milliseconds. */
+  /** How long the contact had been overdue when it was claimed, in milliseconds. */
   readonly overdueMs: number;
-  /** Share of the request budget that polls can rely on, in requests per second. */
+  /** The part of the account's request budget that polls can rely on, in requests per second. */
   readonly availableForPolls: number;
-  /** Time at which the claim asked for its token, by `performance.now()`; absent once the token is consumed. */
+  /**
+   * When the claim requested its budget token, by `performance.now()`. Absent once a request has used the
+   * token.
+   */
   tokenRequestedAt?: number;
-  /** Aborts when the read must end: then the read waits for no further request. */
+  /** Aborted when the read must end. The read then waits for no further request. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Budget class of a read, from the highest priority to the lowest: `lookup` (of a send that upstream may not have taken),
- * `confirmation` (of a send that upstream took), then polls, whether claimed or not.
+ * Purpose of a read, from the highest priority in the request budget to the lowest. `lookup`: look-up of a
+ * send that upstream may not have taken. `confirmation`: look-up of a send that upstream has taken. `poll`
+ * and {@link ClaimedRead}: a poll, unclaimed or claimed.
  */
 export type ReadPurpose = 'poll' | 'lookup' | 'confirmation' | ClaimedRead;
 
-/** Reads upstream on behalf of one account, within the account's request budget. */
+/** Reads contacts and messages of an account from upstream, within the account's request budget. */
 export interface FeedSource {
-  /** Passes each contact of the list to a reader while the list arrives. The caller closes the result. */
+  /**
+   * Reads the contact list, and passes each contact to a reader while the list arrives. `newReader` may be
+   * called several times; the result names the reader that received the whole list. The caller must close the
+   * result.
+   */
   listContacts<R extends ContactReader>(
     account: string,
     purpose: ReadPurpose,
@@ -42,34 +50,41 @@ export interface FeedSource {
   ): Promise<MessagePage>;
 }
 
-/** Outbound messages of one contact that a poll found new or changed. */
+/** Outbound messages of one contact that are new or changed, as found by a poll. */
 export interface Sightings {
   account: string;
   contactId: string;
-  /** Messages that were not known before, oldest first. */
+  /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Known messages whose flags or fingerprint changed. */
+  /** Known messages whose flags (`delivered`, `read`) or whose hash of the other fields changed. */
   changedMessages: readonly UpstreamMessage[];
-  /** Upstream's time at the poll, in milliseconds since 1970; absent if upstream did not send a `Date`. */
+  /**
+   * Time in the `Date` header of upstream's response to the poll, in milliseconds since 1970. Absent if
+   * upstream sent no `Date` header.
+   */
   upstreamNow?: number;
 }
 
 /** The send that a message belongs to. */
 export interface BoundSend {
   sendId: string;
-  /** True if another message was bound to the same send before. */
+  /** True if another message was already bound to the same send. */
   duplicate?: true;
 }
 
-/** Knows which message belongs to which send. */
+/** Records and finds out which message belongs to which send. */
 export interface SendBinder {
   /**
-   * Binds outbound messages to the sends they belong to and copies the messages' flags to the sends. Idempotent.
-   * @returns the bound sends by message id; messages of other origin are left out
+   * Binds outbound messages to the sends that they belong to, and copies the flags of the messages to the
+   * sends. Repeated calls have no further effect.
+   * @returns the send of each message, by message id; messages that belong to no send are left out
    */
   bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>>;
 
-  /** Returns the sends that these messages are bound to, by message id; messages of other origin are left out. */
+  /**
+   * Returns the send that each of these messages is bound to, by message id. Messages that belong to no send
+   * are left out.
+   */
   sendsOf(
     account: string,
     contactId: string,
@@ -77,10 +92,11 @@ export interface SendBinder {
   ): Promise<ReadonlyMap<string, BoundSend>>;
 }
 
-/** Reads the last recorded form of a message from the event log, while the log still keeps it. */
+/** Reads from the event log the form in which a message was last recorded, as long as the log keeps it. */
 export interface RecordedMessages {
   /**
-   * Returns the message as its last event contains it; undefined if the event log no longer keeps that event.
+   * Returns a message as its last event contains it. Undefined if the event log no longer contains that
+   * event.
    * @param revision revision of the message's last event
    */
   lastRecordedForm(
@@ -90,11 +106,12 @@ export interface RecordedMessages {
   ): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** Schedules the next time at which a worker looks for due contacts of an account. */
+/** Schedules when a worker next looks for due contacts of an account. */
 export interface PollAgenda {
   /**
-   * Announces that a contact of the account is due at `dueAtMs` (milliseconds since 1970 by Redis' clock). Call right after
-   * the due time is stored. A lost announcement delays the poll by at most a minute.
+   * Announces that a contact of the account is due at `dueAtMs` (milliseconds since 1970 by Redis' clock).
+   * Call this method right after the due time is stored. If an announcement is lost, the poll is delayed by
+   * at most a minute.
    */
   announceDue(account: string, dueAtMs: number): void;
 }

@@ -11,7 +11,7 @@ export interface AccountDescription {
   baseUrl: string;
   requestsPerSecond: number;
   polling: boolean;
-  /** Origin of the account: variables of the environment, or the API. */
+  /** Where the account is defined: by environment variables, or through the API. */
   source: 'environment' | 'api';
   /**
    * When the account was created, as an ISO 8601 time. Null for the account that the environment variables
@@ -19,16 +19,18 @@ export interface AccountDescription {
    */
   createdAt: string | null;
   /**
-   * When the account was last changed, as an ISO 8601 time. Null for the account of the environment variables.
+   * When the account was last changed, as an ISO 8601 time. Null for the account that the environment
+   * variables define.
    */
   updatedAt: string | null;
 }
 
-/** Fields of an account that may change. */
+/** The fields of an account to change, with their new values. The id of an account cannot change. */
 export type AccountChanges = Partial<Omit<Account, 'id'>>;
 
 /**
- * Manages the accounts. The account that the environment variables define is listed but cannot be changed here.
+ * Creates, lists, changes and removes accounts. The account that the environment variables define is listed
+ * but cannot be changed here.
  */
 export class AccountRegistry {
   constructor(
@@ -39,7 +41,8 @@ export class AccountRegistry {
   ) {}
 
   /**
-   * Lists all accounts: first the account that the environment variables define, then the others, oldest first.
+   * Lists all accounts: first the account that the environment variables define, then the others, oldest
+   * first.
    */
   async list(): Promise<AccountDescription[]> {
     const stored = await this.store.list();
@@ -59,8 +62,9 @@ export class AccountRegistry {
   }
 
   /**
-   * @throws {AccountConflictError} if the id is in use or still being removed, or if the max number of accounts
-   * is reached
+   * Creates an account.
+   * @throws {AccountConflictError} if the id is in use or still being removed, or if the maximum number of
+   * accounts is reached
    */
   async create({ apiKey, ...account }: Account): Promise<AccountDescription> {
     if ((await this.fixed.find(account.id)) !== undefined) throw fixedConflict(account.id);
@@ -76,8 +80,11 @@ export class AccountRegistry {
   }
 
   /**
+   * Changes fields of an account. Resolves to the changed account, or to undefined if the account is not
+   * found.
    * @throws {AccountConflictError} if the account is defined by environment variables
-   * @throws {ApiKeyRequiredError} if the stored API key would be sent to another server
+   * @throws {ApiKeyRequiredError} if the base URL changes to another server and the request contains no new
+   * API key
    */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);
@@ -92,7 +99,7 @@ export class AccountRegistry {
   }
 
   /**
-   * Removes an account with its API keys. Resolves to false if the account is not found.
+   * Removes an account and its API keys. Resolves to false if the account is not found.
    * @throws {AccountConflictError} if the account is defined by environment variables
    */
   async remove(id: string): Promise<boolean> {

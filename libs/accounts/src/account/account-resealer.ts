@@ -2,7 +2,7 @@ import { accountEncryptionContext, type AccountStore, type StoredAccount } from 
 import { ResealCounts } from '../secret/reseal-counts.js';
 import type { SecretBox } from '../secret/secret-box.js';
 
-/** Re-encrypts the secrets of stored accounts. */
+/** Re-encrypts the upstream API keys of all stored accounts with the current encryption key. */
 export class AccountResealer {
   constructor(
     private readonly store: Pick<AccountStore, 'list' | 'change'>,
@@ -10,8 +10,8 @@ export class AccountResealer {
   ) {}
 
   /**
-   * Encrypts every account's upstream key with the current encryption key, one account after another. Each step
-   * works on the account's current state. So the work may stop at any point, and accounts may change meanwhile.
+   * Encrypts the upstream API key of each account with the current encryption key, one account after another.
+   * This work may be interrupted at any point, and accounts may be changed while it runs.
    */
   async reseal(): Promise<ResealCounts> {
     const all = new ResealCounts();

@@ -1,9 +1,9 @@
-/** An account as it is stored. */
+/** An account that was created through the API, as it is stored. */
 export interface StoredAccount {
   id: string;
-  /** Base address of upstream, without a trailing slash. */
+  /** Base URL of upstream, without a trailing slash. */
   baseUrl: string;
-  /** Upstream's API key, encrypted by a SecretBox; see {@link accountEncryptionContext}. */
+  /** The account's API key for upstream, encrypted by a `SecretBox`; see {@link accountEncryptionContext}. */
   sealedApiKey: string;
   requestsPerSecond: number;
   polling: boolean;
@@ -28,37 +28,41 @@ export interface AccountStore {
   /** Lists all stored accounts, in no particular order. */
   list(): Promise<StoredAccount[]>;
   /**
-   * Returns a text that differs after each change of an account, so that callers need not read the list to see that
-   * nothing changed. Earlier builds change the text only when they add or remove an account.
+   * Returns a text that changes whenever an account is created, changed or removed. Callers compare it with
+   * the previous text, and read the accounts again only if it differs. Earlier builds of Tidings change the
+   * text only when they create or remove an account.
    */
   revision(): Promise<string>;
   find(id: string): Promise<StoredAccount | undefined>;
   /**
-   * @throws {AccountConflictError} if the id is in use or still being removed, or if the max number of accounts is
-   * reached
+   * Stores a new account.
+   * @throws {AccountConflictError} if the id is in use or still being removed, or if the maximum number of
+   * accounts is reached
    */
   add(account: StoredAccount): Promise<void>;
   /**
-   * Replaces an account by the result of `change`, even if others change it at the same time. Resolves to undefined
-   * if the account is not found.
+   * Replaces an account by the result of `change`. If another process changes the account at the same time,
+   * `change` is called again with the newer account. Resolves to undefined if the account is not found.
    */
   change(id: string, change: (before: StoredAccount) => StoredAccount): Promise<StoredAccount | undefined>;
   /**
-   * Removes an account and its API keys in one step, and records that its data must be erased. From then on its API
-   * keys are invalid, and its id stays reserved. Resolves to false if the account is not found.
+   * Removes an account and its API keys in one step, and records that the account's data must be erased. The
+   * API keys are invalid from then on. The account's id cannot be used again until the data is erased.
+   * Resolves to false if the account is not found.
    */
   remove(id: string): Promise<boolean>;
   /** Lists the removed accounts whose data is not erased yet. */
   listRemoved(): Promise<RemovedAccount[]>;
   /**
-   * Records that the data of this removed account is erased, and frees its id. A later removal of the same id stays.
+   * Deletes the record of this removal, because the account's data is now erased. The account's id can then
+   * be used again. If an account with the same id was removed later, the record of the later removal stays.
    */
   forgetRemoval(account: RemovedAccount): Promise<void>;
 }
 
 /**
- * Returns the context that an account's upstream key is encrypted with. The key cannot be decrypted in another
- * context.
+ * Returns the encryption context for an account's upstream API key. A key that was encrypted with this
+ * context cannot be decrypted with another context.
  */
 export function accountEncryptionContext(id: string): string {
   return `account:${id}`;

@@ -1,19 +1,19 @@
-/** Id of the account that the environment configures. */
+/** Id of the account that the environment variables define. */
 export const DEFAULT_ACCOUNT = 'default';
 
 /**
- * Pattern of an account's id. It excludes dots, because Redis keys that belong to no account have a tag with a
- * dot.
+ * Pattern that every account id matches. An account id contains no dot, because Redis keys that belong to no
+ * account have a hash tag with a dot.
  */
 export const ACCOUNT_ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 /** One account at upstream. */
 export interface Account {
   id: string;
-  /** Upstream's base address with `/v1`, without a trailing slash. */
+  /** Base URL of upstream. It ends with `/v1`, without a trailing slash. */
   baseUrl: string;
   apiKey: string;
-  /** Budget of upstream requests per second, over all processes. */
+  /** Maximum number of upstream requests per second, over all processes. */
   requestsPerSecond: number;
   /** True if the account's contacts and messages are polled. */
   polling: boolean;
@@ -24,7 +24,7 @@ export interface Account {
   addedAt?: number;
 }
 
-/** The account does not exist, or was removed. */
+/** Thrown when an account does not exist or was removed. */
 export class AccountNotFoundError extends Error {
   constructor(readonly account: string) {
     super(`The account ${account} was not found.`);
@@ -32,15 +32,15 @@ export class AccountNotFoundError extends Error {
   }
 }
 
-/** Finds accounts. */
+/** Lists accounts, and finds an account by its id. */
 export interface AccountDirectory {
   list(): Promise<Account[]>;
   find(id: string): Promise<Account | undefined>;
 }
 
-/** Shows whether accounts have changed, at little cost. */
+/** Lets callers find out whether an account has changed, without reading all accounts. */
 export interface AccountRevision {
-  /** Returns a text that differs after each change; see `AccountStore.revision`. */
+  /** Returns a text that changes whenever an account changes; see `AccountStore.revision`. */
   revision(): Promise<string>;
 }
 

@@ -12,7 +12,10 @@ export class Accounts implements AccountDirectory, AccountRevision {
     private readonly fixed: AccountDirectory,
     private readonly store: Pick<AccountStore, 'list' | 'find' | 'revision'>,
     private readonly box: SecretBox,
-    /** Called for a stored account whose API key cannot be decrypted. The list leaves this account out. */
+    /**
+     * Called for each stored account whose upstream API key cannot be decrypted. `list` leaves this account
+     * out.
+     */
     private readonly unreadable: (id: string, error: unknown) => void,
   ) {}
 
@@ -29,7 +32,10 @@ export class Accounts implements AccountDirectory, AccountRevision {
     return this.store.revision();
   }
 
-  /** @throws {SecretDecryptionError} if the account's API key cannot be decrypted */
+  /**
+   * Resolves to the account with this id, or to undefined if the account is not found.
+   * @throws {SecretDecryptionError} if the account's upstream API key cannot be decrypted
+   */
   async find(id: string): Promise<Account | undefined> {
     const fixed = await this.fixed.find(id);
     if (fixed !== undefined) return fixed;

@@ -1,4 +1,7 @@
-/** A change of an account's base URL to another origin lacks an API key. The stored key must not be sent to another server. */
+/**
+ * Thrown when an account's base URL would change to another origin without a new upstream API key. The stored
+ * API key must not be sent to another server.
+ */
 export class ApiKeyRequiredError extends Error {
   constructor() {
     super(

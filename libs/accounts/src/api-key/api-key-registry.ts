@@ -10,16 +10,16 @@ import {
   type StoredApiKey,
 } from './stored-api-key.js';
 
-/** Fields of a new API key. */
+/** The fields that a caller chooses for a new API key. */
 export interface NewApiKey {
   account: string;
   name: string;
   scopes: readonly Scope[];
-  /** Milliseconds since 1970. Absent for a key that does not expire. */
+  /** When the API key expires, in milliseconds since 1970. Absent for an API key that does not expire. */
   expiresAt?: number;
 }
 
-/** The API key of the variable API_KEY, as the API shows it. */
+/** The API key that the environment variable `API_KEY` defines, as the API shows it. */
 const ENVIRONMENT_API_KEY: ApiKey = {
   id: ENVIRONMENT_KEY_ID,
   account: DEFAULT_ACCOUNT,
@@ -29,7 +29,10 @@ const ENVIRONMENT_API_KEY: ApiKey = {
   expiresAt: null,
 };
 
-/** Manages the API keys. The environment's key is shown but cannot be changed here. */
+/**
+ * Creates, lists and revokes API keys. The API key that the environment variable `API_KEY` defines is listed
+ * but cannot be changed here.
+ */
 export class ApiKeyRegistry {
   constructor(
     private readonly fixed: Pick<AccountDirectory, 'find'>,
@@ -38,8 +41,9 @@ export class ApiKeyRegistry {
   ) {}
 
   /**
-   * Lists the keys of one account, or of all accounts, by age; the environment's key comes first. Includes expired
-   * keys.
+   * Lists the API keys of one account, or of all accounts if `account` is left out. The API key of the
+   * environment variable `API_KEY` comes first, if included; the others follow, oldest first. Expired API
+   * keys are included.
    */
   async list(account?: string): Promise<ApiKey[]> {
     const stored = await this.store.list(account);
@@ -55,8 +59,9 @@ export class ApiKeyRegistry {
   }
 
   /**
-   * Creates an API key. Only this result shows the key's text. Resolves to undefined if the account is not found.
-   * @throws {AccountConflictError} if the max number of keys is reached
+   * Creates an API key. The text of the key is returned only here and cannot be read later. Resolves to
+   * undefined if the account is not found.
+   * @throws {AccountConflictError} if the maximum number of API keys is reached
    */
   async create(request: NewApiKey): Promise<{ apiKey: ApiKey; key: string } | undefined> {
     const { account, name, scopes, expiresAt } = request;
@@ -72,8 +77,8 @@ export class ApiKeyRegistry {
   }
 
   /**
-   * Revokes an API key. Resolves to false if the key is not found.
-   * @throws {AccountConflictError} if the key is the environment's
+   * Revokes an API key. Resolves to false if the API key is not found.
+   * @throws {AccountConflictError} if the API key is defined by the environment variable `API_KEY`
    */
   async remove(id: string): Promise<boolean> {
     if (id !== ENVIRONMENT_KEY_ID) return await this.store.remove(id);

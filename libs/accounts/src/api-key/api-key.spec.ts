@@ -4,7 +4,7 @@ import { FixedAccounts } from '../account/account.js';
 import { FixedApiKeys } from './api-key.js';
 
 describe('an API key', () => {
-  it('authenticates as one account with its scopes, and any other text as no account', async () => {
+  it('authenticates a caller as one account with its scopes, and any other text is invalid', async () => {
     const keys = new FixedApiKeys([
       { id: 'one', key: 'first', account: 'default', scopes: ['admin', 'events:read'] },
       { id: 'two', key: 'second', account: 'other', scopes: [] },
@@ -17,7 +17,7 @@ describe('an API key', () => {
       expect(await keys.authenticate(key)).toBeUndefined();
   });
 
-  it('is stored only as its hash', () => {
+  it('is kept in memory only as a hash', () => {
     const keys = new FixedApiKeys([{ id: 'one', key: 'first', account: 'a', scopes: [] }]);
     const inside = inspect(keys, { depth: null, showHidden: true });
     expect(inside).toContain('account');
@@ -25,7 +25,7 @@ describe('an API key', () => {
   });
 });
 
-describe('the fixed accounts', () => {
+describe('the accounts that do not change while the process runs', () => {
   it('are found by id, and an unknown id is not found', async () => {
     const account = { id: 'a', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
     const accounts = new FixedAccounts([account]);

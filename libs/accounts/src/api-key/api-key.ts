@@ -5,10 +5,10 @@ export const SCOPES = ['messages:send', 'messages:read', 'webhooks:manage', 'eve
 
 export type Scope = (typeof SCOPES)[number];
 
-/** Id of the environment's API key. */
+/** Id of the API key that the environment variable `API_KEY` defines. */
 export const ENVIRONMENT_KEY_ID = 'environment';
 
-/** The caller of a request. */
+/** The authenticated caller of a request. */
 export interface Principal {
   /** Id of the caller's API key; the id is not secret. */
   keyId: string;
@@ -23,8 +23,8 @@ export interface ApiKeys {
 }
 
 /**
- * API keys that do not change while the process runs. The look-up by digest takes the same time however much of a key
- * is right.
+ * API keys that do not change while the process runs. A key is found by its hash, so that the time of the
+ * look-up does not reveal how much of a guessed key is correct.
  */
 export class FixedApiKeys implements ApiKeys {
   private readonly principals: ReadonlyMap<string, Principal>;

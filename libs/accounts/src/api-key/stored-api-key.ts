@@ -3,7 +3,7 @@ import type { Scope } from './api-key.js';
 
 /** An API key as the API shows it: all fields except the key's text. */
 export interface ApiKey {
-  /** Id of the form `key_…`. The id does not reveal the key. */
+  /** Id of the API key, in the form `key_…`. The id does not reveal the key. */
   id: string;
   account: string;
   name: string;
@@ -17,7 +17,10 @@ export interface ApiKey {
   expiresAt: string | null;
 }
 
-/** An API key as it is stored: only its hash. A key has 256 random bits, so it needs no slower hash. */
+/**
+ * An API key as it is stored: with a hash of its text instead of the text. A fast hash is safe here, because
+ * an API key has 256 random bits and cannot be guessed.
+ */
 export interface StoredApiKey extends ApiKey {
   createdAt: string;
   /** SHA-256 hash of the key, in hexadecimal. */
@@ -26,25 +29,35 @@ export interface StoredApiKey extends ApiKey {
 
 /** Maximum number of API keys of one account. */
 export const MAX_KEYS_PER_ACCOUNT = 1_000;
-/** Maximum number of API keys of all accounts. The API lists all keys in one reply. */
+/**
+ * Maximum number of API keys of all accounts together. The number is limited, because the API lists all API
+ * keys in one reply.
+ */
 export const MAX_KEYS = 10_000;
 
 /** Stores the API keys that were created through the API. */
 export interface ApiKeyStore {
-  /** Lists the keys of one account, or of all accounts, in no particular order. */
+  /**
+   * Lists the API keys of one account, or of all accounts if `account` is left out, in no particular order.
+   */
   list(account?: string): Promise<StoredApiKey[]>;
   find(id: string): Promise<StoredApiKey | undefined>;
   /**
-   * Reads a key and the current time in one step. The time is by the store's clock, in milliseconds since 1970.
+   * Reads an API key and the current time in one step. `now` is the time by the store's clock, in
+   * milliseconds since 1970. Resolves to undefined if the API key is not found.
    */
   findWithTime(id: string): Promise<{ key: StoredApiKey; now: number } | undefined>;
   /**
-   * Stores a key. Resolves to false if the account is not found.
-   * @param isFixed true if the account is the environment's, which the store does not contain
-   * @throws {AccountConflictError} if the max number of keys is reached
+   * Stores an API key. Resolves to false if the API key's account is not found.
+   * @param isFixed true if the environment variables define the account; the store does not contain that
+   * account
+   * @throws {AccountConflictError} if the maximum number of API keys is reached
    */
   add(key: StoredApiKey, isFixed: boolean): Promise<boolean>;
-  /** Removes a key. It is invalid from then on, at every gateway. Resolves to false if the key is not found. */
+  /**
+   * Removes an API key. From then on, every gateway rejects the API key. Resolves to false if the API key is
+   * not found.
+   */
   remove(id: string): Promise<boolean>;
 }
 
@@ -55,18 +68,27 @@ export function newApiKeyText(): string {
   return `tidings_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Returns true if a text has the form of a stored key. Texts of another form need no look-up. */
+/**
+ * Returns true if a text has the format of a stored API key. A text in another format need not be looked up
+ * in the store.
+ */
 export function hasStoredApiKeyFormat(text: string): boolean {
   return KEY_PATTERN.test(text);
 }
 
-/** Returns the hash of a key, and the id that is derived from the hash. */
+/**
+ * Returns the SHA-256 hash of an API key in hexadecimal, and the id of the API key, which is derived from the
+ * hash.
+ */
 export function identifyApiKey(text: string): { id: string; sha256: string } {
   const sha256 = createHash('sha256').update(text).digest('hex');
   return { id: `key_${sha256.slice(0, 32)}`, sha256 };
 }
 
-/** Compares two hashes in constant time. */
+/**
+ * Returns true if two hexadecimal hashes are equal. The comparison takes the same time wherever the hashes
+ * differ.
+ */
 export function isSameHash(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -2,8 +2,9 @@ import type { ApiKeys, Principal } from './api-key.js';
 import { type ApiKeyStore, identifyApiKey, isSameHash, hasStoredApiKeyFormat } from './stored-api-key.js';
 
 /**
- * The environment's API key and the stored keys. Nothing is cached between requests: a key that is revoked, expired,
- * or without an account is rejected at once, at every gateway. The environment's key needs no store.
+ * Authenticates callers by the API key of the environment variable `API_KEY` and by the stored API keys.
+ * Nothing is cached between requests: as soon as an API key expires or is revoked, or its account is removed,
+ * every gateway rejects the API key. The API key of `API_KEY` is valid even while the store is unavailable.
  */
 export class StoredApiKeys implements ApiKeys {
   constructor(

@@ -3,10 +3,13 @@ import { Cluster, type Redis } from 'ioredis';
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import { ACCOUNT_ID_PATTERN, DEFAULT_ACCOUNT } from '../account/account.js';
 
-/** Number of keys that one SCAN command examines. */
+/** Number of Redis keys that one SCAN command examines. */
 const SCAN_COUNT = 1_000;
 const MAX_REMOVED = 500;
-/** Time after which another process may take over an erasure that was killed or paused, in milliseconds. */
+/**
+ * Duration of the lease for the erasure of an account, in milliseconds. If the erasing process is killed or
+ * paused, another process may take over after this time.
+ */
 const LEASE_MS = 30_000;
 
 const eraseKeys = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
@@ -17,15 +20,17 @@ export interface ErasurePass {
   /** Stops the erasure. A later call of `pass` erases the remaining keys. */
   signal?: AbortSignal;
   /**
-   * Called after the pass with the number of removed keys, while this process still holds the lease.
-   * @param isOurs resolves to true if this process still holds the lease, and renews the lease
+   * Called after all Redis keys were examined, while this process still holds the lease. `removed` is the
+   * number of removed keys.
+   * @param isOurs renews the lease of this process and resolves to true; resolves to false if the lease is
+   * lost
    */
   afterPass?: (removed: number, isOurs: () => Promise<boolean>) => Promise<void>;
 }
 
 /**
- * Erases all data of an account in Redis: every key with the account's hash tag, on all masters. It works in
- * small steps that do not block Redis. At most one process erases an account at a time.
+ * Erases all data of an account in Redis: on all Redis masters, every key with the account's hash tag. The
+ * keys are removed in small batches that do not block Redis. At most one process erases an account at a time.
  */
 export class RedisAccountErasure {
   constructor(
@@ -35,10 +40,11 @@ export class RedisAccountErasure {
   ) {}
 
   /**
-   * Makes one pass over all keys. Resolves to the number of removed keys. Resolves to undefined if another pass
-   * is under way, if another process took over, or if the pass was stopped.
-   * @param isRemoved resolves to true if the account is still to be erased; called while this process holds the
-   * lease
+   * Examines all Redis keys once and removes those of the account. Resolves to the number of removed keys.
+   * Resolves to undefined if another process erases the account or took over, if the account is not to be
+   * erased any more, or if `signal` stopped the erasure.
+   * @param isRemoved resolves to true if the account is still to be erased; called while this process holds
+   * the lease
    */
   async pass(
     account: string,
@@ -85,7 +91,10 @@ export class RedisAccountErasure {
     return removed;
   }
 
-  /** Removes keys. Resolves to the number of removed keys; less than 0 if another process holds the lease. */
+  /**
+   * Removes keys and renews the lease. Resolves to the number of removed keys, or to a negative number if
+   * another process holds the lease.
+   */
   private async eraseKeys(lease: string, token: string, keys: readonly string[]): Promise<number> {
     const args = { token, leaseMs: this.leaseMs };
     return Number(await eraseKeys.run(this.redis, { lease, data: keys }, args));
@@ -96,7 +105,7 @@ function mastersOf(redis: RedisClient): Redis[] {
   return redis instanceof Cluster ? redis.nodes('master') : [redis];
 }
 
-/** Returns a glob pattern that matches only this text. */
+/** Escapes a text for use in a Redis glob pattern, so that the pattern matches exactly this text. */
 function escaped(text: string): string {
   return text.replace(/[\\*?[\]^]/g, '\\$&');
 }

@@ -1,23 +1,26 @@
 import { accountKeys } from '#platform';
 
 /**
- * Hash tag of all keys that belong to no single account. One script can change them together. The tag has a dot,
- * which no account's id has.
+ * Hash tag of the Redis keys that belong to no single account. Because these keys have the same hash tag, one
+ * script can change all of them. The hash tag contains a dot, so it differs from every account id.
  */
 const TAG = '.accounts';
 
 export interface RegistryKeys {
-  /** Hash: account id → StoredAccount. */
+  /** Redis key of a hash that maps an account's id to the account (a `StoredAccount` as JSON). */
   accounts: string;
-  /** Counter of the changes of accounts. */
+  /** Redis key of a counter that increases with every change of an account. */
   version: string;
-  /** Hash: account id → time of the removal, for accounts whose data is not erased yet. */
+  /**
+   * Redis key of a hash that maps the id of a removed account to the record of the removal, until the
+   * account's data is erased.
+   */
   removed: string;
-  /** Hash: key id → StoredApiKey. */
+  /** Redis key of a hash that maps an API key's id to the API key (a `StoredApiKey` as JSON). */
   apiKeys: string;
-  /** Set: the ids of the encryption keys that stored secrets may be encrypted with. */
+  /** Redis key of the set of ids of the encryption keys that stored secrets may be encrypted with. */
   encryptionKeys: string;
-  /** Set: the ids of an account's API keys. */
+  /** Returns the Redis key of the set of ids of an account's API keys. */
   apiKeysOf: (account: string) => string;
 }
 

@@ -18,7 +18,10 @@ const stamp = LuaScript.from(import.meta.url, 'lua/account-revision.lua');
 
 const forget = LuaScript.from(import.meta.url, 'lua/forget-removal.lua');
 
-/** Returns the record of a removal in the form that the removal script writes. */
+/**
+ * Returns the record of an account's removal, exactly as `remove-account.lua` writes it.
+ * @param removedAt time of the removal, in milliseconds since 1970
+ */
 function removalRecord(removedAt: number): string {
   return JSON.stringify({ removedAt });
 }
@@ -30,7 +33,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   full: `The installation has reached its limit of ${MAX_ACCOUNTS} accounts. Delete one first.`,
 };
 
-/** {@link AccountStore} in one Redis hash. */
+/** Stores accounts in one Redis hash; implements {@link AccountStore}. */
 export class RedisAccountStore implements AccountStore {
   private readonly keys: RegistryKeys;
 
@@ -70,7 +73,8 @@ export class RedisAccountStore implements AccountStore {
     change: (before: StoredAccount) => StoredAccount,
   ): Promise<StoredAccount | undefined> {
     const { accounts, version } = this.keys;
-    // The replacement fails only if another process has just changed the account. This is rare, so the loop ends.
+    // The replacement fails only if another process has just changed the account. This is rare, so the loop
+    // ends soon.
     for (;;) {
       const expected = await this.redis.hget(accounts, id);
       if (expected === null) return undefined;
@@ -97,7 +101,10 @@ export class RedisAccountStore implements AccountStore {
     await forget.run(this.redis, { removed: this.keys.removed }, { id, note: removalRecord(removedAt) });
   }
 
-  /** Returns the current time by the clock that dates removals, in milliseconds since 1970. */
+  /**
+   * Returns the current time by Redis' clock, in milliseconds since 1970. The times of removals are by the
+   * same clock.
+   */
   now(): Promise<number> {
     return redisTime(this.redis, this.keys.removed);
   }

@@ -29,7 +29,7 @@ export function openAccounts(
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
-      // The list is read several times a second, so each account is logged once.
+      // The list of accounts is read several times a second, so the error is logged only once per account.
       if (logged.has(account)) return;
       logged.add(account);
       logger.error(
@@ -40,7 +40,7 @@ export function openAccounts(
   );
 }
 
-/** Opens the management of accounts. */
+/** Returns the registry through which accounts are created, changed and removed. */
 export function openAccountRegistry(
   environment: CommonEnvironment,
   redis: RedisClient,
@@ -54,7 +54,10 @@ export function openAccountRegistry(
   );
 }
 
-/** Opens the API keys of all gateways: the environment's key, and those in Redis. */
+/**
+ * Returns an object that authenticates callers by the API key of the environment variable `API_KEY` and by
+ * the API keys in Redis, which all gateways share.
+ */
 export function openApiKeys(
   environment: CommonEnvironment & { API_KEY: string },
   redis: RedisClient,
@@ -69,7 +72,7 @@ export function openApiKeys(
   return new StoredApiKeys(new FixedApiKeys([fixed]), store);
 }
 
-/** Opens the management of API keys. */
+/** Returns the registry through which API keys are created, listed and revoked. */
 export function openApiKeyRegistry(
   environment: CommonEnvironment,
   redis: RedisClient,
@@ -79,7 +82,7 @@ export function openApiKeyRegistry(
   return new ApiKeyRegistry(environmentAccounts(environment), store, clock);
 }
 
-/** Returns the account `default`, which the environment configures. */
+/** Returns the account `default`, which the environment variables define. */
 export function environmentAccounts(environment: CommonEnvironment): FixedAccounts {
   return new FixedAccounts([
     {

@@ -21,7 +21,10 @@ const REFUSALS: Readonly<Record<string, string>> = {
   'all-full': `The installation has reached its limit of ${MAX_KEYS} API keys. Delete one first.`,
 };
 
-/** {@link ApiKeyStore} in one Redis hash, and one set of key ids for each account. */
+/**
+ * Stores all API keys in one Redis hash, and the ids of each account's API keys in a set; implements {@link
+ * ApiKeyStore}.
+ */
 export class RedisApiKeyStore implements ApiKeyStore {
   private readonly keys: RegistryKeys;
 
@@ -72,7 +75,7 @@ export class RedisApiKeyStore implements ApiKeyStore {
   }
 
   async remove(id: string): Promise<boolean> {
-    // A key never moves to another account, so this read and the removal need not be one step.
+    // An API key never moves to another account, so this read and the removal need not be one atomic step.
     const key = await this.find(id);
     if (key === undefined) return false;
     const { apiKeys, apiKeysOf } = this.keys;

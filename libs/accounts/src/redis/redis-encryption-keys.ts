@@ -10,7 +10,7 @@ import { SecretBox } from '../secret/secret-box.js';
 
 const note = LuaScript.from(import.meta.url, 'lua/register-encryption-key.lua');
 
-/** The ids of the encryption keys that secrets in Redis may be encrypted with. */
+/** Stores in Redis the ids of the encryption keys that secrets in Redis may be encrypted with. */
 export class RedisEncryptionKeys {
   private readonly key: string;
 
@@ -22,8 +22,8 @@ export class RedisEncryptionKeys {
   }
 
   /**
-   * Records the id of the box's encryption key. If the box lacks keys whose ids are recorded, records nothing and
-   * returns those ids.
+   * Records the id of the current encryption key of a `SecretBox`, and returns an empty list. If the
+   * `SecretBox` lacks encryption keys whose ids are already recorded, records nothing and returns those ids.
    */
   async register({ keyId, keyIds }: SecretBox): Promise<string[]> {
     return (await note.run(
@@ -33,7 +33,10 @@ export class RedisEncryptionKeys {
     )) as string[];
   }
 
-  /** Records an id, whether or not others are missing. */
+  /**
+   * Records the id of an encryption key. Unlike {@link register}, does not check whether recorded keys are
+   * missing.
+   */
   async add(id: string): Promise<void> {
     await this.redis.sadd(this.key, id);
   }
@@ -42,17 +45,20 @@ export class RedisEncryptionKeys {
     return this.redis.smembers(this.key);
   }
 
-  /** Removes ids of keys that no longer encrypt any stored secret. */
+  /** Removes the ids of encryption keys that no longer encrypt any stored secret. */
   async remove(ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.redis.srem(this.key, ...ids);
   }
 }
 
 /**
- * Records the encryption key of this process, now if Redis is connected, otherwise when it connects.
+ * Records the id of this process's encryption key in Redis: now if Redis is connected, otherwise when Redis
+ * connects.
  *
- * @param onMissingKeys called with the error of a later attempt
- * @throws {ConfigurationError} if secrets may be encrypted with a key that the environment lacks
+ * @param onMissingKeys called with the error if an attempt after this function returned finds missing
+ * encryption keys
+ * @throws {ConfigurationError} if stored secrets may be encrypted with a key that the environment variables
+ * lack
  */
 export async function registerEncryptionKey(
   environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,

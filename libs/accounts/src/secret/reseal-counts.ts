@@ -2,27 +2,32 @@ import { SecretDecryptionError, type SecretBox } from './secret-box.js';
 
 /** A stored secret that could not be decrypted. */
 export interface ResealFailure {
-  /** Owner of the secret; never the secret itself. */
+  /**
+   * Text that names the owner of the secret, for example `account a1`. It never contains the secret itself.
+   */
   subject: string;
-  /** Id of the encryption key that the secret names. */
+  /** Id of the key that the secret was encrypted with, or `?` if the stored text contains no valid id. */
   keyId: string;
 }
 
-/** Counts of a rotation of the encryption key, for secrets of one kind. */
+/** Counts what happened to the secrets of one kind when the encryption key was replaced by a new one. */
 export class ResealCounts {
   rotated = 0;
-  /** Number of secrets that already were encrypted with the current key. */
+  /** Number of secrets that were already encrypted with the current key. */
   unchanged = 0;
   readonly failures: ResealFailure[] = [];
 
-  /** Adds the counts of a record, once the record is stored. */
+  /** Adds the counts of one record, such as an account. Called after the re-encrypted record is stored. */
   add({ rotated, unchanged, failures }: ResealCounts): void {
     this.rotated += rotated;
     this.unchanged += unchanged;
     this.failures.push(...failures);
   }
 
-  /** Encrypts a secret with the current key and counts it. A secret that cannot be decrypted stays unchanged. */
+  /**
+   * Re-encrypts an encrypted secret with the current key, and counts the result. Returns the secret unchanged
+   * if it cannot be decrypted.
+   */
   reseal(box: SecretBox, sealed: string, context: string, subject: string): string {
     try {
       const after = box.reseal(sealed, context);

@@ -3,7 +3,7 @@ import { SecretDecryptionError, SecretBox } from './secret-box.js';
 
 const box = new SecretBox(Buffer.alloc(32, 1));
 
-describe('a sealed secret', () => {
+describe('an encrypted secret', () => {
   it.each(['', 'whsec_x', 'Grüße \u{1F44B} \u2028 \u0000', 'x'.repeat(10_000)])(
     'decrypts to the same text: %#',
     (secret) => {
@@ -11,7 +11,7 @@ describe('a sealed secret', () => {
     },
   );
 
-  it('does not reveal the secret, and differs at each encryption', () => {
+  it('does not reveal its text, and differs each time the same text is encrypted', () => {
     const sealed = box.seal('hush-hush', 'a');
     expect(sealed).not.toContain('hush');
     expect(Buffer.from(sealed.split('.')[1] ?? '', 'base64url').toString('latin1')).not.toContain('hush');
@@ -39,7 +39,7 @@ describe('a sealed secret', () => {
       expect(() => box.open(other, 'a')).toThrow(SecretDecryptionError);
   });
 
-  it('can be decrypted with a previous key, which encrypts nothing any more', () => {
+  it('can be decrypted with a previous key, but new secrets are encrypted only with the current key', () => {
     const [old, next] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
     const sealed = new SecretBox(old).seal('secret', 'a');
     const ring = new SecretBox(next, [Buffer.alloc(32, 3), old]);

@@ -4,11 +4,14 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A stored secret cannot be decrypted: its key is unknown, its context differs, or its text is damaged. */
+/**
+ * Thrown when a stored secret cannot be decrypted: its key is unknown, its context differs, or its text is
+ * damaged.
+ */
 export class SecretDecryptionError extends Error {
   constructor(
     reason: string,
-    /** Id of the encryption key that the secret names; `?` if it names none. */
+    /** Id of the key that the secret was encrypted with, or `?` if the stored text contains no valid id. */
     readonly keyId: string,
   ) {
     super(
@@ -19,20 +22,21 @@ export class SecretDecryptionError extends Error {
 }
 
 /**
- * Encrypts stored secrets with AES-256-GCM. The result is `keyId.base64url(nonce, ciphertext, tag)`. It names the
- * key, so that keys can be rotated. It is bound to its `context`, the owner of the secret: it cannot be decrypted for
- * another owner.
+ * Encrypts secrets for storage with AES-256-GCM. The encrypted text is `keyId.base64url(nonce, ciphertext,
+ * tag)`. It contains the id of the encryption key, so that a new key can be introduced while older secrets
+ * stay readable. A secret is encrypted for a `context`, which names its owner, and cannot be decrypted with
+ * another context.
  */
 export class SecretBox {
-  /** Id of the key that encrypts. */
+  /** Id of the key that new secrets are encrypted with. */
   readonly keyId: string;
-  /** Ids of all keys that decrypt, including {@link keyId}. */
+  /** Ids of all keys that secrets can be decrypted with, including {@link keyId}. */
   readonly keyIds: readonly string[];
   private readonly keys: ReadonlyMap<string, Buffer>;
 
   /**
    * @param key current encryption key, 32 bytes
-   * @param previous earlier keys, which only decrypt
+   * @param previous earlier encryption keys, which are used only to decrypt
    */
   constructor(
     private readonly key: Buffer,
@@ -50,7 +54,10 @@ export class SecretBox {
     return `${this.keyId}.${sealed.toString('base64url')}`;
   }
 
-  /** @throws {SecretDecryptionError} */
+  /**
+   * Decrypts a secret that {@link seal} encrypted.
+   * @throws {SecretDecryptionError} if the key is unknown, the context differs, or the text is damaged
+   */
   open(sealed: string, context: string): string {
     const keyId = keyIdOf(sealed);
     const [, text] = sealed.split('.');
@@ -72,8 +79,9 @@ export class SecretBox {
   }
 
   /**
-   * Encrypts a sealed secret with the current key. Returns it unchanged if the current key sealed it.
-   * @throws {SecretDecryptionError}
+   * Re-encrypts an encrypted secret with the current key. Returns the text unchanged if it is already
+   * encrypted with the current key.
+   * @throws {SecretDecryptionError} if the secret cannot be decrypted
    */
   reseal(sealed: string, context: string): string {
     const secret = this.open(sealed, context);
@@ -81,7 +89,10 @@ export class SecretBox {
   }
 }
 
-/** Returns the key id of a sealed text, or `?`. An invalid text may itself be a secret, so only a valid id is shown. */
+/**
+ * Returns the id of the encryption key that an encrypted text names, or `?` if the text does not begin with a
+ * valid id. No other part of an invalid text is returned, because it may be an unencrypted secret.
+ */
 function keyIdOf(sealed: string): string {
   return /^([0-9a-f]{8})\./.exec(sealed)?.[1] ?? '?';
 }

@@ -12,7 +12,10 @@ import {
 } from './delay-histogram.js';
 
 const DAY_MS = 86_400_000;
-/** Maximum relative error: half a bucket. Tests add half a millisecond for rounding. */
+/**
+ * Maximum relative error of a percentile: the ratio of half a bucket's width. Tests add half a millisecond
+ * for rounding.
+ */
 const ERROR = Math.sqrt(BUCKET_STEP) - 1;
 
 const delays = fc.array(fc.double({ min: 11, max: DAY_MS, noNaN: true }), { minLength: 1, maxLength: 200 });

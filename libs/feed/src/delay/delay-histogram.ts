@@ -1,29 +1,36 @@
 /**
- * Number of delays per bucket. Each bucket is {@link BUCKET_STEP} times as wide as the previous one: 116 buckets cover
- * 10 ms to more than a day with an error of at most 7.3 %.
+ * Histogram of delays: maps the index of a bucket to the number of delays in that bucket. Each bucket is
+ * {@link BUCKET_STEP} times as wide as the previous one, so 116 buckets cover 10 ms to more than a day with
+ * an error of at most 7.3 %.
  */
 export type DelayHistogram = ReadonlyMap<number, number>;
 
-/** Upper bound of the first bucket, in milliseconds. */
+/** Upper bound of the first bucket of a delay histogram, in milliseconds. */
 export const FIRST_BUCKET_MS = 10;
-/** Ratio of a bucket's upper bound to its lower bound. */
+/** Ratio of the upper bound to the lower bound of each bucket of a delay histogram. */
 export const BUCKET_STEP = 1.15;
-/** Index of the last bucket, which has no upper bound. */
+/** Index of the last bucket of a delay histogram. This bucket has no upper bound. */
 export const LAST_BUCKET = 115;
 
-/** Returns the bucket of a delay in milliseconds. A negative delay belongs to the first bucket. */
+/**
+ * Returns the index of the histogram bucket that counts a delay given in milliseconds. A negative delay
+ * belongs to the first bucket.
+ */
 export function delayBucketOf(delayMs: number): number {
   if (delayMs <= FIRST_BUCKET_MS) return 0;
   return Math.min(Math.ceil(Math.log(delayMs / FIRST_BUCKET_MS) / Math.log(BUCKET_STEP)), LAST_BUCKET);
 }
 
-/** Returns the delay that stands for a bucket, in milliseconds: the geometric mean of the bucket's bounds. */
+/**
+ * Returns the delay that represents all delays of a histogram bucket, in milliseconds: the geometric mean of
+ * the bucket's bounds; for the first bucket, its upper bound.
+ */
 export function delayOfBucket(bucket: number): number {
   if (bucket <= 0) return FIRST_BUCKET_MS;
   return FIRST_BUCKET_MS * BUCKET_STEP ** (Math.min(bucket, LAST_BUCKET) - 0.5);
 }
 
-/** Adds up several histograms. */
+/** Returns one histogram that contains the delays of all given histograms. */
 export function mergeHistograms(histograms: Iterable<DelayHistogram>): DelayHistogram {
   const merged = new Map<number, number>();
   for (const histogram of histograms) {
@@ -32,14 +39,15 @@ export function mergeHistograms(histograms: Iterable<DelayHistogram>): DelayHist
   return merged;
 }
 
-/** Returns the number of delays. */
+/** Returns the total number of delays in a histogram. */
 export function countDelays(histogram: DelayHistogram): number {
   return [...histogram.values()].reduce((sum, count) => sum + count, 0);
 }
 
 /**
- * Returns percentiles by nearest rank, in whole milliseconds; undefined without delays.
- * @param quantiles numbers from 0 to 1
+ * Returns percentiles of the delays in a histogram, by the nearest-rank method, in whole milliseconds. If the
+ * histogram contains no delays, each percentile is undefined.
+ * @param quantiles which percentiles to return, as numbers from 0 to 1, for example 0.95
  */
 export function percentiles(histogram: DelayHistogram, quantiles: readonly number[]): (number | undefined)[] {
   const buckets = [...histogram].sort(([a], [b]) => a - b);

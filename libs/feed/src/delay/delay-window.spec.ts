@@ -21,7 +21,7 @@ describe('the stored delays of the last hour', () => {
     );
   });
 
-  it('contain no part whose stored data may have expired', () => {
+  it('do not include a time slot that Redis may already have deleted', () => {
     fc.assert(
       fc.property(moment, (writtenAt) => {
         expect(delaySlotsOfWindow(writtenAt + SLOT_TTL_MS)).not.toContain(delaySlotOf(writtenAt));

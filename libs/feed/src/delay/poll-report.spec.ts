@@ -97,7 +97,7 @@ describe('the estimated arrival of a message without a timestamp', () => {
     ).toEqual([{}]);
   });
 
-  it('is the time of the previous read if the clock went back since', () => {
+  it('is the time of the previous read if the clock was set back after that read', () => {
     const [observed] = undated as [UpstreamMessage];
     const { events } = read([observed]);
     expect(

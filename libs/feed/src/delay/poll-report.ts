@@ -3,49 +3,68 @@ import type { NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
 import { messageSubject } from '../diff/diff.js';
 
-/** A message whose arrival is emitted, with the data for its detection delay. */
+/**
+ * A new message for which an event is emitted, with the data from which its detection delay is calculated.
+ */
 export interface Arrival {
-  /** Timestamp of the message by upstream's clock, in milliseconds since 1970; absent if unreadable. */
+  /**
+   * Timestamp of the message by upstream's clock, in milliseconds since 1970. Absent if the message has no
+   * readable timestamp.
+   */
   timestamp?: number;
   /**
-   * Estimated time of arrival by Redis' clock: a time between the previous read and this read. Absent without a previous
-   * read.
+   * Estimated time at which the message arrived, in milliseconds since 1970 by Redis' clock. It lies between
+   * the previous read of the contact and this read. Absent if there was no previous read.
    */
   estimatedAt?: number;
 }
 
-/** Measurements of one poll for the account's statistics. */
+/** Measurements of one poll, from which the account's statistics are calculated. */
 export interface PollReport {
-  /** Start of the poll by Redis' clock, in milliseconds since 1970. No request of the poll left earlier. */
+  /**
+   * When the poll started, in milliseconds since 1970 by Redis' clock. All requests of the poll were sent
+   * after this time.
+   */
   startedAt: number;
-  /** `Date` of a response of the poll, in milliseconds since 1970; absent if unreadable. */
+  /**
+   * Time in the `Date` header of an upstream response to this poll, in milliseconds since 1970. Absent if the
+   * header is missing or unreadable.
+   */
   upstreamDate?: number;
   arrivals: readonly Arrival[];
-  /** Bounds of a contact's polling interval in this worker, in milliseconds. */
+  /** Shortest and longest time between two polls of a contact by this worker, in milliseconds. */
   interval: { min: number; max: number };
-  /** Number of elements skipped for good because no page that contains them can be read. */
+  /**
+   * Number of unreadable elements that this poll skipped and that no earlier poll has counted. Absent if
+   * there are none.
+   */
   skipped?: number;
 }
 
 const ARRIVALS: ReadonlySet<string> = new Set(['message.received', 'message.sent', 'message.created']);
 
-/** A read of a contact, with its messages and events. */
+/** One read of a contact's messages, with the events that result from the read. */
 export interface ContactRead {
   contactId: string;
-  /** Start of the read by Redis' clock, in milliseconds since 1970. */
+  /** When the read started, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
-  /** Start of the previous read, if any. */
+  /**
+   * When the previous read of the contact started, in milliseconds since 1970 by Redis' clock. Undefined if
+   * there was none.
+   */
   readAt?: number | undefined;
   observed: readonly UpstreamMessage[];
-  /** Events that are committed with the read. */
+  /** Events that are stored in the same commit as the read. */
   events: readonly NewEvent[];
 }
 
 /**
- * Returns the observed messages whose arrival is emitted. Messages of a baseline and returning messages are left out. Pure.
+ * Returns the messages of a read for which an event reports a new message. Messages of a baseline and
+ * messages that reappear are left out. This function has no side effects.
  *
- * A message without a timestamp may have arrived at any time since the previous read. The estimate is spread evenly by the
- * message id: with the middle of that time for all messages, the slowest percentile would equal the average.
+ * A message without a timestamp may have arrived at any time since the previous read. Its estimated arrival
+ * is a time in this period that depends on the message's id, so that the estimates are spread evenly over the
+ * period. If all estimates were in the middle of the period, the highest percentile would equal the average.
  */
 export function arrivalsOfEmittedMessages({
   contactId,
@@ -64,7 +83,9 @@ export function arrivalsOfEmittedMessages({
     }));
 }
 
-/** Returns a number from 0 to 1 that depends on the id only. */
+/**
+ * Returns a number from 0 to 1 that depends only on the id. The numbers of different ids are spread evenly.
+ */
 function spread(id: string): number {
   return createHash('sha1').update(id).digest().readUInt32BE() / 2 ** 32;
 }

@@ -3,10 +3,13 @@ import { BUCKET_STEP, FIRST_BUCKET_MS, LAST_BUCKET } from './delay-histogram.js'
 import { SLOT_TTL_MS, delaySlotOf } from './delay-window.js';
 import type { PollReport } from './poll-report.js';
 
-/** Constants of `poll-report.lua`, for the script that includes it. */
+/** The constants that `poll-report.lua` uses. A Redis script that includes `poll-report.lua` needs them. */
 export const POLL_REPORT_CONSTANTS = { FIRST_BUCKET_MS, BUCKET_STEP, LAST_BUCKET, SLOT_TTL_MS };
 
-/** Returns the keys that `poll-report.lua` writes for a poll that began at this time. */
+/**
+ * Returns the Redis keys that `poll-report.lua` writes for a poll that started at `startedAt` (milliseconds
+ * since 1970).
+ */
 export function pollReportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
   return { facts: pollFactsKey(keys), slot: delaySlotKey(keys, delaySlotOf(startedAt)) };
 }
@@ -15,12 +18,15 @@ export function pollFactsKey(keys: AccountKeys): string {
   return keys('polls', 'facts');
 }
 
-/** @param slot of the window; see `delaySlotOf` */
+/**
+ * Returns the Redis key of the delays of one time slot.
+ * @param slot number of the time slot; see `delaySlotOf`
+ */
 export function delaySlotKey(keys: AccountKeys, slot: number): string {
   return keys('polls', 'delays', String(slot));
 }
 
-/** Returns the arguments that `poll-report.lua` reads. */
+/** Converts the measurements of a poll into the arguments that `poll-report.lua` reads. */
 export function pollReportArguments({
   startedAt,
   upstreamDate,
