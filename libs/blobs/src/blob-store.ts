@@ -106,17 +106,17 @@ export interface BlobStore {
  * Prefix of the ids under which the markers of processes are stored. No account's id starts with a dot, so no
  * blob has this prefix.
  */
-export const MARK_PREFIX = '.marks/';
-export const MAX_PROCESS_MARKS = 1_000;
+export const PROCESS_MARKER_PREFIX = '.marks/';
+export const MAX_PROCESS_MARKERS = 1_000;
 
 /**
  * Returns the id under which the marker of a process is stored.
  * @param name name of the process
  */
-export function processMarkId(name: string): string {
+export function processMarkerId(name: string): string {
   // The name of the process becomes a file name, so it must not contain a path.
   if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`invalid name of a mark: ${name}`);
-  return MARK_PREFIX + name;
+  return PROCESS_MARKER_PREFIX + name;
 }
 
 /** Returns the text with which the ids of all blobs of an account start. */

@@ -8,9 +8,9 @@ import {
   type BlobStore,
   BlobStoreUnavailableError,
   type BlobEntry,
-  processMarkId,
-  MARK_PREFIX,
-  MAX_PROCESS_MARKS,
+  processMarkerId,
+  PROCESS_MARKER_PREFIX,
+  MAX_PROCESS_MARKERS,
   type StoredBlob,
 } from './blob-store.js';
 import { MeasuredContent } from './measured-content.js';
@@ -68,7 +68,7 @@ export class FileBlobStore implements BlobStore {
   }
 
   async mark(name: string): Promise<void> {
-    const path = this.path(processMarkId(name));
+    const path = this.path(processMarkerId(name));
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(path, 'A mark.', { mode: 0o600 });
@@ -78,12 +78,12 @@ export class FileBlobStore implements BlobStore {
   }
 
   async marks(): Promise<BlobEntry[]> {
-    const marks = await this.listUnder(MARK_PREFIX, '', MAX_PROCESS_MARKS);
-    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
+    const marks = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_PROCESS_MARKERS);
+    return marks.map(({ id, storedAt }) => ({ id: id.slice(PROCESS_MARKER_PREFIX.length), storedAt }));
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(processMarkId(name));
+    await this.remove(processMarkerId(name));
   }
 
   async check(): Promise<void> {

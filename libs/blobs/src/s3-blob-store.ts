@@ -13,9 +13,9 @@ import {
   blobPrefix,
   type BlobStore,
   type BlobEntry,
-  processMarkId,
-  MARK_PREFIX,
-  MAX_PROCESS_MARKS,
+  processMarkerId,
+  PROCESS_MARKER_PREFIX,
+  MAX_PROCESS_MARKERS,
   type StoredBlob,
 } from './blob-store.js';
 import { MeasuredContent } from './measured-content.js';
@@ -112,19 +112,19 @@ export class S3BlobStore implements BlobStore {
   }
 
   async mark(name: string): Promise<void> {
-    const mark = { Bucket: this.location.bucket, Key: this.key(processMarkId(name)), Body: 'A mark.' };
+    const mark = { Bucket: this.location.bucket, Key: this.key(processMarkerId(name)), Body: 'A mark.' };
     await withTimeout(this.callMs, (abortSignal) =>
       this.client.send(new PutObjectCommand(mark), { abortSignal }),
     );
   }
 
   async marks(): Promise<BlobEntry[]> {
-    const marks = await this.listUnder(MARK_PREFIX, '', MAX_PROCESS_MARKS);
-    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
+    const marks = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_PROCESS_MARKERS);
+    return marks.map(({ id, storedAt }) => ({ id: id.slice(PROCESS_MARKER_PREFIX.length), storedAt }));
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(processMarkId(name));
+    await this.remove(processMarkerId(name));
   }
 
   async check(): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  BUCKET_STEP,
+  BUCKET_WIDTH_RATIO,
   delayBucketOf,
   countDelays,
   type DelayHistogram,
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
  * Maximum relative error of a percentile: the ratio of half a bucket's width. Tests add half a millisecond
  * for rounding.
  */
-const ERROR = Math.sqrt(BUCKET_STEP) - 1;
+const ERROR = Math.sqrt(BUCKET_WIDTH_RATIO) - 1;
 
 const delays = fc.array(fc.double({ min: 11, max: DAY_MS, noNaN: true }), { minLength: 1, maxLength: 200 });
 

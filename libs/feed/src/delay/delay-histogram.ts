@@ -1,6 +1,6 @@
 /**
  * Histogram of delays: maps the index of a bucket to the number of delays in that bucket. Each bucket is
- * {@link BUCKET_STEP} times as wide as the previous one, so 116 buckets cover 10 ms to more than a day with
+ * {@link BUCKET_WIDTH_RATIO} times as wide as the previous one, so 116 buckets cover 10 ms to more than a day with
  * an error of at most 7.3 %.
  */
 export type DelayHistogram = ReadonlyMap<number, number>;
@@ -8,7 +8,7 @@ export type DelayHistogram = ReadonlyMap<number, number>;
 /** Upper bound of the first bucket of a delay histogram, in milliseconds. */
 export const FIRST_BUCKET_MS = 10;
 /** Ratio of the upper bound to the lower bound of each bucket of a delay histogram. */
-export const BUCKET_STEP = 1.15;
+export const BUCKET_WIDTH_RATIO = 1.15;
 /** Index of the last bucket of a delay histogram. This bucket has no upper bound. */
 export const LAST_BUCKET = 115;
 
@@ -18,7 +18,7 @@ export const LAST_BUCKET = 115;
  */
 export function delayBucketOf(delayMs: number): number {
   if (delayMs <= FIRST_BUCKET_MS) return 0;
-  return Math.min(Math.ceil(Math.log(delayMs / FIRST_BUCKET_MS) / Math.log(BUCKET_STEP)), LAST_BUCKET);
+  return Math.min(Math.ceil(Math.log(delayMs / FIRST_BUCKET_MS) / Math.log(BUCKET_WIDTH_RATIO)), LAST_BUCKET);
 }
 
 /**
@@ -27,7 +27,7 @@ export function delayBucketOf(delayMs: number): number {
  */
 export function delayOfBucket(bucket: number): number {
   if (bucket <= 0) return FIRST_BUCKET_MS;
-  return FIRST_BUCKET_MS * BUCKET_STEP ** (Math.min(bucket, LAST_BUCKET) - 0.5);
+  return FIRST_BUCKET_MS * BUCKET_WIDTH_RATIO ** (Math.min(bucket, LAST_BUCKET) - 0.5);
 }
 
 /** Returns one histogram that contains the delays of all given histograms. */

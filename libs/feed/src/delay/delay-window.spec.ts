@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { SLOT_TTL_MS, delaySlotOf, delaySlotsOfWindow, DELAY_WINDOW_MS } from './delay-window.js';
+import { DELAY_SLOT_TTL_MS, delaySlotOf, delaySlotsOfWindow, DELAY_WINDOW_MS } from './delay-window.js';
 
 const moment = fc.integer({ min: 1_600_000_000_000, max: 2_600_000_000_000 });
 
@@ -24,7 +24,7 @@ describe('the stored delays of the last hour', () => {
   it('do not include a time slot that Redis may already have deleted', () => {
     fc.assert(
       fc.property(moment, (writtenAt) => {
-        expect(delaySlotsOfWindow(writtenAt + SLOT_TTL_MS)).not.toContain(delaySlotOf(writtenAt));
+        expect(delaySlotsOfWindow(writtenAt + DELAY_SLOT_TTL_MS)).not.toContain(delaySlotOf(writtenAt));
       }),
     );
   });

@@ -12,7 +12,7 @@ export const DELAY_WINDOW_MS = 3_600_000;
  * Time for which Redis keeps a time slot after its last delay, in milliseconds. The statistics no longer
  * include the slot when it expires.
  */
-export const SLOT_TTL_MS = DELAY_WINDOW_MS + 2 * SLOT_MS;
+export const DELAY_SLOT_TTL_MS = DELAY_WINDOW_MS + 2 * SLOT_MS;
 
 /** Returns the number of the time slot that contains a time given in milliseconds since 1970. */
 export function delaySlotOf(ms: number): number {

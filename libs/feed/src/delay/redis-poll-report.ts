@@ -1,20 +1,20 @@
 import type { AccountKeys } from '#platform';
-import { BUCKET_STEP, FIRST_BUCKET_MS, LAST_BUCKET } from './delay-histogram.js';
-import { SLOT_TTL_MS, delaySlotOf } from './delay-window.js';
+import { BUCKET_WIDTH_RATIO, FIRST_BUCKET_MS, LAST_BUCKET } from './delay-histogram.js';
+import { DELAY_SLOT_TTL_MS, delaySlotOf } from './delay-window.js';
 import type { PollReport } from './poll-report.js';
 
 /** The constants that `poll-report.lua` uses. A Redis script that includes `poll-report.lua` needs them. */
-export const POLL_REPORT_CONSTANTS = { FIRST_BUCKET_MS, BUCKET_STEP, LAST_BUCKET, SLOT_TTL_MS };
+export const POLL_REPORT_CONSTANTS = { FIRST_BUCKET_MS, BUCKET_WIDTH_RATIO, LAST_BUCKET, DELAY_SLOT_TTL_MS };
 
 /**
  * Returns the Redis keys that `poll-report.lua` writes for a poll that started at `startedAt` (milliseconds
  * since 1970).
  */
 export function pollReportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
-  return { facts: pollFactsKey(keys), slot: delaySlotKey(keys, delaySlotOf(startedAt)) };
+  return { facts: pollStatisticsKey(keys), slot: delaySlotKey(keys, delaySlotOf(startedAt)) };
 }
 
-export function pollFactsKey(keys: AccountKeys): string {
+export function pollStatisticsKey(keys: AccountKeys): string {
   return keys('polls', 'facts');
 }
 

@@ -1,7 +1,7 @@
 import { type AccountKeys, mapOfHashReply, LuaScript, type RedisClient, redisTime } from '#platform';
 import { type DelayHistogram, countDelays, mergeHistograms, percentiles } from '../delay/delay-histogram.js';
 import { delaySlotsOfWindow } from '../delay/delay-window.js';
-import { pollFactsKey, delaySlotKey } from '../delay/redis-poll-report.js';
+import { pollStatisticsKey, delaySlotKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
 
 const readOverview = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
@@ -35,7 +35,7 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     suspects: keys('suspects'),
     deep: keys('polls', 'deep'),
     rates: keys('polls', 'rates'),
-    facts: pollFactsKey(keys),
+    facts: pollStatisticsKey(keys),
     slots: slots.map((slot) => delaySlotKey(keys, slot)),
   })) as OverviewReply;
   const { fault, faultSince, rates, slots: delays } = reply;

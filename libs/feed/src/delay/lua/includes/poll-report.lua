@@ -11,9 +11,9 @@
 -- slot: the number of a bucket -> number of delays; `estimated` -> number of these delays that are estimated from the
 -- schedule; `late` -> number of messages older than a day, which are in no bucket.
 -- @constant FIRST_BUCKET_MS  Upper bound of the first bucket, in ms.
--- @constant BUCKET_STEP      Ratio of the bounds of two buckets.
+-- @constant BUCKET_WIDTH_RATIO      Ratio of the bounds of two buckets.
 -- @constant LAST_BUCKET      Number of the last bucket.
--- @constant SLOT_TTL_MS      Time for which a slot of the window is kept, in ms.
+-- @constant DELAY_SLOT_TTL_MS      Time for which a slot of the window is kept, in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 -- Maximum delay that is measured, in ms. Upstream shows older messages late, for example after an import.
@@ -47,7 +47,7 @@ end
 
 local function delay_bucket(delay)
   if delay <= FIRST_BUCKET_MS then return 0 end
-  return math.min(math.ceil(math.log(delay / FIRST_BUCKET_MS) / math.log(BUCKET_STEP)), LAST_BUCKET)
+  return math.min(math.ceil(math.log(delay / FIRST_BUCKET_MS) / math.log(BUCKET_WIDTH_RATIO)), LAST_BUCKET)
 end
 
 local function record_delay(slot, now, difference, stamp, shown)
@@ -61,7 +61,7 @@ local function record_delay(slot, now, difference, stamp, shown)
     redis.call('HINCRBY', slot, string.format('%d', delay_bucket(delay)), 1)
     if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
   end
-  redis.call('PEXPIRE', slot, SLOT_TTL_MS)
+  redis.call('PEXPIRE', slot, DELAY_SLOT_TTL_MS)
 end
 
 -- Records the report (`pollReportArguments`) that starts at this argument. Returns the index after the report.
