@@ -70,10 +70,7 @@ function expectSane({ method, target }: RawRequest, reply: RawReply): void {
     const type = headers.get('content-type') ?? '';
     if (!type.startsWith('application/problem+json'))
       throw new Error(`answered ${status} as ${type}: ${body ?? ''}`);
-    const fault = product.api.validationError(
-      ['components', 'schemas', 'Problem'],
-      JSON.parse(body ?? ''),
-    );
+    const fault = product.api.validationError(['components', 'schemas', 'Problem'], JSON.parse(body ?? ''));
     if (fault !== undefined) throw new Error(`invalid problem document: ${fault}`);
   }
   product.api.expectReply({ method, path: target, status, headers, body });

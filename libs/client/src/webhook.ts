@@ -35,7 +35,7 @@ export interface VerificationOptions {
  * @throws {WebhookVerificationError}
  */
 export async function verifyWebhook(
-  body: string | Uint8Array<ArrayBuffer>,
+  body: string | Uint8Array,
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>,
   secrets: string | readonly string[],
   { toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, nowMs = Date.now() }: VerificationOptions = {},

@@ -50,16 +50,14 @@ describe('The OpenAPI document', () => {
   });
 
   it('has an example of each request body, which its schema allows', () => {
-    const bodies = check
-      .operations()
-      .flatMap(({ path, method, operation }) =>
-        Object.entries(operation.requestBody?.content ?? {}).map(([type, { example }]) => ({
-          path,
-          method,
-          type,
-          example,
-        })),
-      );
+    const bodies = check.operations().flatMap(({ path, method, operation }) =>
+      Object.entries(operation.requestBody?.content ?? {}).map(([type, { example }]) => ({
+        path,
+        method,
+        type,
+        example,
+      })),
+    );
     expect(bodies.length).toBeGreaterThan(10);
     for (const { path, method, type, example } of bodies) {
       const place = ['paths', path, method, 'requestBody', 'content', type, 'schema'];
