@@ -19,6 +19,8 @@ export interface EventOptions {
 
 /** The gateway sends a comment every 15 seconds, so a stream without a byte for this time is dead. In milliseconds. */
 const SILENCE_MS = 45_000;
+/** Maximum length of one event on the stream, in characters. */
+const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
 /** Statuses after which a stream is opened again. Any other error status ends the iteration. */
 const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
@@ -68,6 +70,8 @@ export class EventStream implements AsyncIterable<Event> {
           this.last = id;
           if (data !== undefined) yield data;
         }
+        // The gateway closed the stream. If it brought nothing, the next one may be closed as well.
+        if (failures >= 0) await pause(backoffMs(failures), signal);
       } catch (error) {
         if (isAborted(signal)) return;
         if (!isPassing(error)) throw error;
@@ -101,6 +105,8 @@ export class EventStream implements AsyncIterable<Event> {
         text += decoder.decode(value, { stream: true });
         const blocks = text.split('\n\n');
         text = blocks.pop() ?? '';
+        if (text.length > MAX_BLOCK_LENGTH)
+          throw new TidingsConnectionError('the event stream has no end of an event');
         for (const block of blocks) {
           const entry = parseBlock(block);
           if (entry !== undefined) yield entry;

@@ -13,4 +13,9 @@ export {
 export { type ProblemCode, TidingsConnectionError, TidingsError } from './client-error.js';
 export { type EventOptions, EventStream } from './event-stream.js';
 export type { ConnectionOptions } from './requests.js';
-export { type VerificationOptions, verifyWebhook, WebhookVerificationError } from './webhook.js';
+export {
+  type VerificationOptions,
+  verifyRequest,
+  verifyWebhook,
+  WebhookVerificationError,
+} from './webhook.js';

@@ -62,6 +62,19 @@ export async function verifyWebhook(
   throw new WebhookVerificationError('no signature is valid for the given secrets');
 }
 
+/**
+ * Verifies a delivery that a server of the fetch API received, such as Bun, Deno, Hono or a route of Next.js. Reads the
+ * body of the request.
+ * @throws {WebhookVerificationError}
+ */
+export async function verifyRequest(
+  request: Request,
+  secrets: string | readonly string[],
+  options: VerificationOptions = {},
+): Promise<Event> {
+  return await verifyWebhook(await request.text(), request.headers, secrets, options);
+}
+
 function headerOf(
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>,
   name: string,
