@@ -204,8 +204,8 @@ export class ContactVolatilityTracker {
   }
 
   /**
-   * Returns the counts of a contact field in this read of the contact list; undefined if {@link
-   * MAX_COUNTED_FIELDS} other fields are already counted.
+   * Returns the counts of a contact field in this read of the contact list; undefined if
+   * {@link MAX_COUNTED_FIELDS} other fields are already counted.
    */
   private countsOf(name: string): Counts | undefined {
     const known = this.counts.get(name);

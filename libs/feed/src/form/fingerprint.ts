@@ -45,8 +45,8 @@ export interface Fingerprint {
 /** Fingerprint of a message that was just read from upstream. */
 export interface SeenFingerprint extends Fingerprint {
   /**
-   * Present if the signature of a URL was left out of this fingerprint. The result of {@link
-   * fingerprintWithSignatures} is then different.
+   * Present if the signature of a URL was left out of this fingerprint. The result of
+   * {@link fingerprintWithSignatures} is then different.
    */
   signed?: true;
 }

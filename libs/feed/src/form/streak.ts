@@ -36,13 +36,13 @@ export interface Streak {
    */
   isCommon: boolean;
   /**
-   * Number of consecutive reads that contained none of the sampled messages or contacts. After {@link
-   * MAX_MISSED_READS} such reads, new ones are sampled.
+   * Number of consecutive reads that contained none of the sampled messages or contacts. After
+   * {@link MAX_MISSED_READS} such reads, new ones are sampled.
    */
   missedReads: number;
   /**
-   * The sampled messages or contacts with their values of the field. At most {@link
-   * MutingThresholds.samples}.
+   * The sampled messages or contacts with their values of the field. At most
+   * {@link MutingThresholds.samples}.
    */
   samples: readonly Sample[];
 }

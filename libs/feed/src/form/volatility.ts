@@ -19,8 +19,9 @@ import {
 } from './streak.js';
 
 /**
- * Which fields of one contact's messages are volatile. Maps the index of each such field in {@link
- * FINGERPRINT_FIELDS} to a count of the reads at which the field differed. Empty for almost every contact.
+ * Which fields of one contact's messages are volatile. Maps the index of each such field in
+ * {@link FINGERPRINT_FIELDS} to a count of the reads at which the field differed. Empty for almost every
+ * contact.
  *
  * Known limits:
  * - If fewer than four messages have undocumented fields, every change of these fields emits an event.

@@ -9,7 +9,7 @@ export interface DetectionDelay {
    */
   p50Ms?: number;
   p95Ms?: number;
-  /** Number of new messages whose detection delay is included. */
+  /** Number of new messages from whose detection delays `p50Ms` and `p95Ms` were calculated. */
   count: number;
   /**
    * Number of new messages without a usable timestamp. Their detection delays are estimated from the times of

@@ -99,8 +99,8 @@ function limitsOf(groups: readonly Group[], requestsPerSecond: number, bounds: I
 }
 
 /**
- * Returns the cost per contact at which the polls of all contacts together use the whole budget. {@link
- * lateness} defines the cost.
+ * Returns the cost per contact at which the polls of all contacts together use the whole budget. The cost is
+ * defined by {@link lateness}.
  */
 function solveWeight(groups: readonly Group[], requestsPerSecond: number, limits: Limits): number {
   const cost = (weight: number): number => {

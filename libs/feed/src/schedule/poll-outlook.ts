@@ -4,8 +4,7 @@ import { planIntervals } from './intervals.js';
 import { rateOf } from './rate.js';
 
 /**
- * How many requests per second an account may send to upstream, and how many of these other requests than
- * polls use.
+ * An account's budget of requests to upstream, and the part of the budget that requests other than polls use.
  */
 export interface PlannedBudget {
   /** Configured request budget, in requests per second. */
@@ -15,7 +14,7 @@ export interface PlannedBudget {
    * upstream throttles requests.
    */
   allowed: number;
-  /** Requests per second that are used for other purposes than reads of contacts' newest messages. */
+  /** Requests per second that are used for anything other than reads of contacts' newest messages. */
   usedByOthers: number;
 }
 

@@ -14,8 +14,8 @@ const LOWEST_PER_SECOND = 1e-7;
 const BUCKETS_A_DECADE = 8;
 
 /**
- * Returns the index of the bucket for a rate of change in messages per second, from 0 to {@link RATE_BUCKETS}
- * - 1. The rates of neighbouring buckets differ by about a third.
+ * Returns the index of the bucket for a rate of change in messages per second. The index is at least 0 and
+ * less than {@link RATE_BUCKETS}. The rates of neighbouring buckets differ by about a third.
  */
 export function rateBucketOf(perSecond: number): number {
   if (!(perSecond > LOWEST_PER_SECOND)) return 0;
