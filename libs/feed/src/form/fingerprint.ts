@@ -71,7 +71,7 @@ const IGNORED_BITS = ignoredBits();
 
 /**
  * Returns the fingerprint of a message. The fingerprint does not depend on the order of object keys, nor on
- * the signatures of URLs outside the message's text.
+ * the signatures of URLs in attachments or in fields outside {@link NAMED_FIELDS}.
  * @param ignored fields to leave out; {@link ignoredFields} recognizes them in the resulting fingerprint
  */
 export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: FieldSet = 0): SeenFingerprint {
@@ -134,8 +134,8 @@ function addFieldHash(): number {
 }
 
 /**
- * Returns the message fields that were left out of a fingerprint. One in 65,536 other fields has the same 16
- * bits by chance, so callers also compare the hash of the whole message.
+ * Returns the message fields that were left out of a fingerprint. A field that was not left out has the same
+ * 16 bits by chance in one of 65,536 cases, so callers also compare the hash of the whole message.
  */
 export function ignoredFields({ fields }: Fingerprint): FieldSet {
   let ignored = 0;

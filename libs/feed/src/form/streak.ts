@@ -137,8 +137,8 @@ export function streakAfterRead(
 }
 
 /**
- * Returns the streak of a field after a read that contained none of the sampled messages or contacts. These
- * may be deleted, or on pages that were not read.
+ * Returns the updated count of a field's changes after a read that contained none of the sampled messages or
+ * contacts. These may be deleted, or on pages that were not read.
  */
 function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
   if (streak.missedReads < MAX_MISSED_READS) return { ...streak, missedReads: streak.missedReads + 1 };

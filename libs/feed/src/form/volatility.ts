@@ -206,8 +206,9 @@ const MISSED_SHIFT = 6;
 
 /**
  * Returns the state of a contact's volatile message fields as bytes. The first byte is the format version.
- * For each field follow its index and flags (1 byte), its length and its number of unchanged reads (1 byte),
- * its number of samples (1 byte), and 4 bytes per sample. Without volatile fields the result is empty.
+ * Then each field takes 3 bytes and 4 bytes per sample: its index and flags (1 byte), its length and its
+ * number of unchanged reads (1 byte), and its number of samples (1 byte). Without volatile fields the result
+ * is empty.
  */
 export function packVolatility(volatility: Volatility): Buffer {
   const packed = new PackedWriter();
