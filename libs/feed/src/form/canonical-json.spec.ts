@@ -12,7 +12,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('distinguishes an absent value from null and from the text "absent"', () => {
+  it('distinguishes the value undefined from null and from the text "absent"', () => {
     expect(canonicalJson(undefined)).not.toBe(canonicalJson(null));
     expect(canonicalJson('absent')).not.toBe(canonicalJson(undefined));
   });

@@ -1,8 +1,9 @@
 import { isRecord } from '#upstream';
 
 /**
- * Returns JSON with sorted object keys: equal values give equal texts.
- * @param textOf replaces each string value; object keys stay as they are
+ * Returns a value as JSON with sorted object keys, so that equal values give equal texts. The value
+ * `undefined` gives the text `absent`, which is not JSON.
+ * @param textOf returns the replacement of a string value; object keys are not replaced
  */
 export function canonicalJson(value: unknown, textOf: (text: string) => string = unchanged): string {
   if (typeof value === 'string') return JSON.stringify(textOf(value));

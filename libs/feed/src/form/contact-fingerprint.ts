@@ -5,14 +5,18 @@ import { withoutSignature } from './signed-url.js';
 
 type Raw = UpstreamContact['raw'];
 
-/** Changed fields of a contact. `from` is absent for a new field, `to` for a removed field. */
+/**
+ * The changed fields of a contact by name, each with its old value (`from`) and its new value (`to`). `from`
+ * is absent if the field is new. `to` is absent if the field was removed.
+ */
 export type ContactChanges = Record<string, { from?: unknown; to?: unknown }>;
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
 /**
- * Returns a 64-bit hash of a contact, in hexadecimal. Signatures in URLs do not count.
- * @param ignored top-level fields that do not count
+ * Returns a 64-bit hash of a contact's fields, in hexadecimal. Signatures in URLs are left out, so that a new
+ * signature does not change the hash.
+ * @param ignored names of top-level fields that are left out as well
  */
 export function contactFingerprint(
   { raw }: Pick<UpstreamContact, 'raw'>,
@@ -21,14 +25,18 @@ export function contactFingerprint(
   return hashOf(without(raw, ignored), withoutSignature);
 }
 
-/** Returns the fingerprint as older builds stored it, with signatures. Equals the new one if no URL is signed. */
+/**
+ * Returns the hash of a contact's fields as older builds of Tidings stored it: signatures in URLs are
+ * included. If no URL is signed, the result equals that of {@link contactFingerprint}.
+ */
 export function contactFingerprintWithSignatures({ raw }: Pick<UpstreamContact, 'raw'>): string {
   return hashOf(raw);
 }
 
 /**
- * Returns the changed fields of a contact. A change in the signature of a URL does not count.
- * @param before the contact's last stored form as JSON, if known
+ * Returns the fields of a contact that changed, each with its old and new value. A field does not count as
+ * changed if only the signature of a URL in it differs.
+ * @param before the contact as last stored, in JSON; if undefined, every field counts as new
  */
 export function contactChanges(
   before: string | undefined,
@@ -46,7 +54,10 @@ export function contactChanges(
   );
 }
 
-/** Returns a 32-bit hash of a value. Signatures in URLs do not count. */
+/**
+ * Returns a 32-bit hash of a JSON value. Signatures in URLs are left out, so that a new signature does not
+ * change the hash.
+ */
 export function hashOfValue(value: unknown): number {
   return createHash('sha1').update(normalizedJson(value)).digest().readUInt32BE(0);
 }
@@ -61,6 +72,7 @@ function without(raw: Raw, ignored: ReadonlySet<string>): Raw {
 }
 
 function hashOf(raw: Raw, textOf?: (text: string) => string): string {
-  // Not `slice` of the full digest text: a slice keeps the whole text in memory, once per contact.
+  // The digest is cut before it is converted to text: `slice` of the full text would keep that text in memory
+  // for each contact.
   return createHash('sha256').update(canonicalJson(raw, textOf)).digest().toString('hex', 0, 8);
 }

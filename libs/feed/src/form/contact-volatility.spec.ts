@@ -68,7 +68,7 @@ const contacts = (count: number, fields: (i: number) => Fields): Fields[] =>
 const avatar = (n: number): Fields => ({ avatarUrl: `https://a.example/${n}.png` });
 
 describe('a contact field', () => {
-  it('that differs in every list for all of 30 contacts causes two events per contact, is then ignored, and causes events again once it stops changing', () => {
+  it('that differs for 30 contacts at every read is muted after two events per contact until it stops changing', () => {
     const account = new Account();
     for (let n = 0; n < 20; n += 1) account.list(contacts(30, () => avatar(n)));
     expect(account.changedMutes).toEqual(['muted avatarUrl']);
@@ -82,7 +82,7 @@ describe('a contact field', () => {
     expect(account.list(other)).toEqual({ c3: ['avatarUrl'] });
   });
 
-  it('that differs for at most half of the contacts causes an event every time', () => {
+  it('that differs at each read for at most half of the contacts causes an event for every change', () => {
     const busy = fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 19 }), { maxLength: 10 }), {
       maxLength: 30,
     });
@@ -101,7 +101,7 @@ describe('a contact field', () => {
     );
   });
 
-  it('of the only contact causes an event at each of nine consecutive changes', () => {
+  it('of an account with a single contact causes an event at each of nine consecutive changes', () => {
     const account = new Account();
     for (let n = 0; n < 10; n += 1) account.list(contacts(1, () => ({ lastMessageAt: n })));
     expect(account.events).toBe(9);
@@ -114,13 +114,13 @@ describe('the fingerprint of a contact', () => {
   const bare = 'https://x.example/a.png?v=2';
   const signed = `${bare}&Expires=1&Signature=a`;
 
-  it('equals the fingerprint of older builds for unsigned URLs, and ignores signatures', () => {
+  it('equals that of older builds if no URL is signed, and does not depend on URL signatures', () => {
     expect(contactFingerprint(shown(bare))).toBe('d2268692bbb1388a');
     expect(contactFingerprint(shown(signed))).toBe('d2268692bbb1388a');
     expect(contactFingerprintWithSignatures(shown(signed))).toBe('acfc7a4bbbfd87d2');
   });
 
-  it('that an older build stored stays valid, even if a signature changes', () => {
+  it('is still recognized if an older build stored it, even if the signature of a URL changes', () => {
     const stored = contactFingerprintWithSignatures(shown(signed));
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };
@@ -143,11 +143,11 @@ describe('the stored list of contact fields that change at every read', () => {
     '{"v":1,"fields":{"a":[0]}}',
     '{"v":1,"fields":{"a":"b"}}',
     null,
-  ])('counts as empty if damaged or of a later version: %p', (text) => {
+  ])('counts as empty if it is damaged or has a later version: %p', (text) => {
     expect(readContactVolatility(text)).toEqual(NO_CONTACT_VOLATILITY);
   });
 
-  it('has at most 20 fields, even if the contacts have more', () => {
+  it('contains at most 20 fields, even if more fields change', () => {
     const tracker = new ContactVolatilityTracker(NO_CONTACT_VOLATILITY);
     const raw = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`field ${i}`, i]));
     const changed = Object.keys(raw);

@@ -3,45 +3,64 @@ import { contactFingerprint, contactFingerprintWithSignatures, hashOfValue } fro
 import { streakAfterRead, type MutingThresholds, type Sample, type Streak } from './streak.js';
 
 /**
- * State of the volatile fields of an account's contacts: top-level fields that differ at nearly every read of
- * the list, for nearly all contacts that have the field. A field that changes for a few contacts at a time,
- * such as the date of the last message, is never muted: its change makes the contact due at once.
+ * Which fields of an account's contacts are volatile: top-level fields that differ at nearly every read of
+ * the contact list, for nearly all contacts that have the field. A field that changes for only a few contacts
+ * at a time, such as the date of the last message, is never muted, because its change makes the contact due
+ * for a poll at once.
  */
 export interface ContactVolatility {
-  /** The volatile fields by name, each with its count of differing reads; at most {@link MAX_FIELDS}. */
+  /**
+   * The fields that are or may become volatile, by name, each with a count of the reads at which the field
+   * differed. At most {@link MAX_FIELDS} fields.
+   */
   fields: ReadonlyMap<string, Streak>;
-  /** Fields that were muted until the last list. Their next values are stored without an event. */
+  /**
+   * Names of the fields that were muted until the last read of the contact list. Their next values are stored
+   * without an event.
+   */
   settled: readonly string[];
 }
 
 export const NO_CONTACT_VOLATILITY: ContactVolatility = { fields: new Map(), settled: [] };
 
-/** Maximum number of fields whose consecutive changes are counted. */
+/** Maximum number of contact fields per account whose consecutive changes are counted. */
 const MAX_FIELDS = 20;
-/** Maximum length of the name of a field whose consecutive changes are counted, in characters. */
+/**
+ * Maximum length of the name of a contact field, in characters. Changes of fields with longer names are not
+ * counted, so these fields are never muted.
+ */
 const MAX_NAME = 64;
 
 /**
- * Patience for a field of at least ten contacts: if nearly all of them differ at once, no person caused the
- * change.
+ * Decides when a field of at least ten contacts is muted: only two consecutive changes emit events. If the
+ * field differs for nearly all contacts at once, no person caused the change.
  */
 const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
-/** Patience for a field of fewer contacts: these may really change at several consecutive reads of the list. */
+/**
+ * Decides when a field of fewer than ten contacts is muted: nine consecutive changes emit events first,
+ * because people may really change so few contacts before each of several reads.
+ */
 const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 
-/** What the poll does with a known contact on the list. */
+/** What a poll of the contact list does with a contact that is already known. */
 export type ContactVerdict =
-  /** The contact is unchanged: nothing is stored or emitted. */
+  /** The contact is unchanged. Nothing is stored, and no event is emitted. */
   | 'same'
-  /** The fingerprint is stored; no event is emitted. */
+  /**
+   * The contact's new fingerprint is stored without an event, for example because only muted fields changed.
+   */
   | 'quiet'
-  /** Neither stored nor emitted: if the field stops changing, the change is emitted later. */
+  /**
+   * Nothing is stored and no event is emitted yet, because the changed fields are probably volatile. If the
+   * fields stop changing, a later read emits the change.
+   */
   | 'withheld'
   | 'changed';
 
 /**
- * How a contact differs, as far as its fingerprint shows. `differs`: the caller must find the changed fields
- * and call `verdict`.
+ * Result of comparing a contact with its stored fingerprint. `differs` means that the caller must find the
+ * changed fields and pass them to {@link ContactVolatilityTracker.verdict}. Callers use `changed` for a new
+ * contact.
  */
 export type QuickVerdict = 'same' | 'quiet' | 'differs' | 'changed';
 
@@ -60,15 +79,18 @@ export class ContactVolatilityTracker {
   private readonly formerlyMuted: ReadonlySet<string> | undefined;
   private readonly withheld: ReadonlySet<string>;
   private readonly counts = new Map<string, Counts>();
-  /** Present values of the sampled contacts, by field name and by the hash of the contact id. */
+  /**
+   * Hashes of the values that this read shows for the sampled contacts: by field name, then by the hash of
+   * the contact's id. A value that was not read yet is NaN.
+   */
   private readonly sampled = new Map<string, Map<number, number>>();
 
   constructor(private readonly before: ContactVolatility) {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // Whether a field differs for nearly all contacts is known only at the end of the list. Until then it is
-    // withheld.
+    // Whether a field differs for nearly all contacts is known only at the end of the contact list. Until
+    // then, no events are emitted for a field that differed at enough earlier reads.
     this.withheld = new Set(
       names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
     );
@@ -78,15 +100,14 @@ export class ContactVolatilityTracker {
     }
   }
 
-  /** Returns the fingerprint to store of a contact. */
+  /** Returns the fingerprint that is stored for a contact: a hash of all fields that are not muted. */
   fingerprintOf(contact: UpstreamContact): string {
     return contactFingerprint(contact, this.muted);
   }
 
   /**
-   * Returns whether a known contact has changed, judging by the fingerprint alone. Call once for each known
-   * contact on the list.
-   * @param stored stored fingerprint of the contact, possibly written by an older build
+   * Compares a contact with its stored fingerprint. Call this method once for each known contact on the list.
+   * @param stored the contact's stored fingerprint, which an older build of Tidings may have written
    */
   quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
     const isSame =
@@ -102,8 +123,8 @@ export class ContactVolatilityTracker {
   }
 
   /**
-   * Returns what to do with a contact whose fingerprint differs.
-   * @param changed names of the changed fields; a change in the signature of a URL does not count
+   * Returns what to do with a contact for which {@link quickVerdict} returned `differs`.
+   * @param changed names of the changed fields, without fields in which only the signature of a URL differs
    */
   verdict(contact: UpstreamContact, changed: readonly string[]): ContactVerdict {
     this.count(contact, changed);
@@ -112,17 +133,21 @@ export class ContactVolatilityTracker {
     return unmuted.every((field) => this.withheld.has(field)) ? 'withheld' : 'changed';
   }
 
-  /** Returns the changes that an event names: all except changes of muted fields. */
+  /**
+   * Returns the changes that an event of a contact lists: all changes except those of muted fields.
+   * @param changes all changes of the contact, by field name
+   */
   withoutMuted<T>(changes: Record<string, T>): Record<string, T> {
     return Object.fromEntries(Object.entries(changes).filter(([field]) => !this.muted.has(field)));
   }
 
   /**
-   * Returns the new state of the volatile fields, and the changes to log. Call once, after the last contact.
+   * Returns which contact fields are volatile after this read of the contact list. `newlyMuted` and
+   * `newlyUnmuted` name the fields to log. Call this method once, after the last contact of the list.
    */
   conclude(): {
     volatility: ContactVolatility;
-    /** True if the state must be stored: it changed, or it counts consecutive changes of a field. */
+    /** True if the new state must be stored; false if neither the old nor the new state contains a field. */
     isToBeStored: boolean;
     newlyMuted: string[];
     newlyUnmuted: string[];
@@ -178,7 +203,10 @@ export class ContactVolatilityTracker {
     }
   }
 
-  /** Returns the counts of a field; undefined once {@link MAX_COUNTED_FIELDS} other fields are counted. */
+  /**
+   * Returns the counts of a contact field in this read of the contact list; undefined if
+   * {@link MAX_COUNTED_FIELDS} other fields are already counted.
+   */
   private countsOf(name: string): Counts | undefined {
     const known = this.counts.get(name);
     if (known !== undefined || this.counts.size >= MAX_COUNTED_FIELDS) return known;
@@ -188,7 +216,10 @@ export class ContactVolatilityTracker {
   }
 }
 
-/** Maximum number of fields counted in one list. Limits memory if every contact has fields of its own. */
+/**
+ * Maximum number of contact fields that are counted in one read of the contact list. It limits the memory
+ * that is used if every contact has different fields.
+ */
 const MAX_COUNTED_FIELDS = 200;
 
 function thresholdsFor(carriers: readonly Sample[]): MutingThresholds {
@@ -196,8 +227,8 @@ function thresholdsFor(carriers: readonly Sample[]): MutingThresholds {
 }
 
 /**
- * Returns after how many differing reads a field is muted. This depends on how many elements were sampled at
- * the start.
+ * Returns after how many consecutive changes a contact field is muted. This depends on how many contacts were
+ * sampled for the field.
  */
 function thresholdsOf({ samples }: Streak): MutingThresholds {
   return thresholdsFor(samples);
@@ -206,8 +237,9 @@ function thresholdsOf({ samples }: Streak): MutingThresholds {
 const FORMAT = 1;
 
 /**
- * Returns the JSON to store: `{"v":1,"fields":{name: [length, still, muted, isCommon, missed, mark, value,
- * …]},"settled":[name…]}`.
+ * Returns the JSON in which the state of the volatile contact fields is stored: `{"v":1,"fields":{name:
+ * [length, unchangedReads, muted, isCommon, missedReads, elementHash, value, …]},"settled":[name…]}`. Each
+ * array contains the properties of a {@link Streak} as integers.
  */
 export function writeContactVolatility({ fields, settled }: ContactVolatility): string {
   const streaks = [...fields].map(
@@ -226,7 +258,10 @@ export function writeContactVolatility({ fields, settled }: ContactVolatility): 
   return JSON.stringify({ v: FORMAT, fields: Object.fromEntries(streaks) as unknown, settled });
 }
 
-/** Parses stored JSON. Invalid JSON and JSON of a later version count as an empty state. */
+/**
+ * Parses the JSON that {@link writeContactVolatility} returned. Invalid JSON and JSON of another version
+ * count as an empty state.
+ */
 export function readContactVolatility(text: string | null | undefined): ContactVolatility {
   const parsed = parsedJson(text ?? '');
   if (!isRecord(parsed) || parsed.v !== FORMAT || !isRecord(parsed.fields)) return NO_CONTACT_VOLATILITY;

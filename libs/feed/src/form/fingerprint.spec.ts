@@ -20,7 +20,7 @@ function turned(value: unknown): unknown {
 }
 
 describe('a message fingerprint', () => {
-  it('does not depend on the order of keys at any depth', () => {
+  it('does not depend on the order of object keys at any depth', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (fields) => {
         expect(fingerprintOf(shown(turned(fields) as Record<string, unknown>))).toEqual(
@@ -30,7 +30,7 @@ describe('a message fingerprint', () => {
     );
   });
 
-  it('does not depend on the two flags or the id', () => {
+  it('does not depend on the id or on the flags "read" and "delivered"', () => {
     const one = shown({ message: 'Hi', status: { read: true, delivered: true } });
     const other = parseMessage({ id: 'other', message: 'Hi', status: { read: false } });
     expect(other === undefined ? undefined : fingerprintOf(other)).toEqual(fingerprintOf(one));
@@ -49,7 +49,7 @@ describe('a message fingerprint', () => {
     [{ mood: 'a' }, { mood: 'b' }, ['other']],
     [{ status: { read: true, seen: 1 } }, { status: { read: true, seen: 2 } }, ['other']],
     [{ status: 'a' }, { status: 'b' }, ['other']],
-  ])('for %j and %j differs in %j', (one, other, fields) => {
+  ])('differs between the messages %j and %j, and shows that the fields %j changed', (one, other, fields) => {
     const [before, after] = [fingerprintOf(shown(one)), fingerprintOf(shown(other))];
     expect(haveSameContent(before, after)).toBe(false);
     expect(changedFields(before, after)).toEqual(fields);
@@ -72,7 +72,7 @@ describe('message fingerprints', () => {
     for (const half of halves) expect(half.size).toBeGreaterThan(new Set(texts).size - 5);
   });
 
-  it('are spread evenly over the 16 bits of a field, and over each bit of the hash of the whole message', () => {
+  it('use all 16-bit values for a field evenly, and set each bit of the 64-bit hash equally often', () => {
     const count = 20_000;
     const prints = Array.from({ length: count }, (_, n) => fingerprintOf(shown({ message: `Order ${n}` })));
     const bits = prints.map(({ fields }) => fields[FINGERPRINT_FIELDS.indexOf('message')] ?? 0);

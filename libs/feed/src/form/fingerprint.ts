@@ -1,7 +1,10 @@
 import { isRecord, type UpstreamMessage } from '#upstream';
 import { JsonHash } from './json-hash.js';
 
-/** Message fields that `changes` names; all other fields together are named `other`. */
+/**
+ * The message fields that the `changes` of an event list by name. All other changed fields are listed
+ * together as `other`.
+ */
 export const NAMED_FIELDS = [
   'from',
   'to',
@@ -13,42 +16,63 @@ export const NAMED_FIELDS = [
   'type',
 ] as const;
 
-/** A named field, or `other` for all other fields together. */
+/**
+ * Name under which the `changes` of an event list a message field: a name of {@link NAMED_FIELDS}, or `other`
+ * for all other fields together.
+ */
 export type FingerprintField = (typeof NAMED_FIELDS)[number] | 'other';
 
 export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...NAMED_FIELDS, 'other'];
 
-/** Hashes of a message, which detect changes without keeping the message's text. */
+/**
+ * Hashes of a message. By comparing hashes, Tidings detects changes without storing the text of the message.
+ */
 export interface Fingerprint {
-  /** Hash of all fields but the id and the two flags: 64 bits in two signed 32-bit halves. Detects a change. */
+  /**
+   * `high` and `low` are the two halves of a 64-bit hash, as signed 32-bit integers. The hash covers all
+   * fields of the message except the id and the flags `read` and `delivered`. It shows whether the message
+   * changed.
+   */
   high: number;
   low: number;
-  /** One 16-bit hash per field, in the order of {@link FINGERPRINT_FIELDS}. Shows which field changed. */
+  /**
+   * One 16-bit hash for each field, in the order of {@link FINGERPRINT_FIELDS}. These hashes show which
+   * fields of the message changed.
+   */
   fields: readonly number[];
 }
 
-/** Fingerprint of a message that was just read. */
+/** Fingerprint of a message that was just read from upstream. */
 export interface SeenFingerprint extends Fingerprint {
-  /** Present if the fingerprint leaves out a signature: then {@link fingerprintWithSignatures} differs. */
+  /**
+   * Present if the signature of a URL was left out of this fingerprint. The result of
+   * {@link fingerprintWithSignatures} is then different.
+   */
   signed?: true;
 }
 
-/** Set of fields as a bit mask: bit n stands for entry n of {@link FINGERPRINT_FIELDS}. */
+/**
+ * A set of message fields as a bit mask: bit n stands for the field at index n of {@link FINGERPRINT_FIELDS}.
+ */
 export type FieldSet = number;
 export const OTHER_FIELDS: FieldSet = 1 << NAMED_FIELDS.length;
 const ATTACHMENTS: FieldSet = 1 << NAMED_FIELDS.indexOf('attachments');
-/** Fields in which the signatures of URLs are left out. In a message's text they count: a person may correct a link. */
+/**
+ * Message fields in which the signatures of URLs are left out of the hash. The message's text is not among
+ * these fields, because a person may correct a link in the text.
+ */
 const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER_FIELDS;
 
 const hash = new JsonHash();
 const wholeHash = new JsonHash();
 
-/** The 16-bit hash stored for a field that the fingerprint leaves out. */
+/** The 16-bit hash that a fingerprint contains in place of the hash of a field that is left out. */
 const IGNORED_BITS = ignoredBits();
 
 /**
- * Returns the fingerprint of a message. Neither signatures in URLs nor the order of keys matter.
- * @param ignored fields to leave out; {@link ignoredFields} recognizes them in the result
+ * Returns the fingerprint of a message. The fingerprint does not depend on the order of object keys, nor on
+ * the signatures of URLs in attachments or in fields outside {@link NAMED_FIELDS}.
+ * @param ignored fields to leave out; {@link ignoredFields} recognizes them in the resulting fingerprint
  */
 export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: FieldSet = 0): SeenFingerprint {
   const fingerprint: SeenFingerprint = computeFingerprint(raw, SIGNED_FIELDS, ignored);
@@ -56,7 +80,10 @@ export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: Fi
   return fingerprint;
 }
 
-/** Returns the fingerprint as older builds stored it, with signatures. Equals the new one if no URL is signed. */
+/**
+ * Returns the fingerprint of a message as older builds of Tidings stored it: signatures of URLs are included.
+ * If no URL is signed, the result equals that of {@link fingerprintOf}.
+ */
 export function fingerprintWithSignatures({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
   return computeFingerprint(raw, 0, 0);
 }
@@ -95,7 +122,10 @@ function ignoredBits(): number {
   return hash.low & 0xff_ff;
 }
 
-/** Adds the hash of one field to the hash of the whole message and returns the field's 16 bits. */
+/**
+ * Adds the hash of one field to the hash of the whole message. Returns the lowest 16 bits of the field's
+ * hash.
+ */
 function addFieldHash(): number {
   hash.finish();
   wholeHash.addBits(hash.high);
@@ -104,8 +134,8 @@ function addFieldHash(): number {
 }
 
 /**
- * Returns the fields that were left out of a fingerprint. One field in 65,536 has the same bits by chance, so callers also
- * compare the hash of the whole message.
+ * Returns the message fields that were left out of a fingerprint. A field that was not left out has the same
+ * 16 bits by chance in one of 65,536 cases, so callers also compare the hash of the whole message.
  */
 export function ignoredFields({ fields }: Fingerprint): FieldSet {
   let ignored = 0;
@@ -113,7 +143,7 @@ export function ignoredFields({ fields }: Fingerprint): FieldSet {
   return ignored;
 }
 
-/** Returns the fields in which two fingerprints differ. */
+/** Returns the message fields whose hashes differ between two fingerprints. */
 export function differingFields(before: Fingerprint, after: Fingerprint): FieldSet {
   let differing = 0;
   for (let i = 0; i < before.fields.length; i += 1) {
@@ -122,12 +152,15 @@ export function differingFields(before: Fingerprint, after: Fingerprint): FieldS
   return differing;
 }
 
-/** Returns the names of a set of fields, in the order of {@link FINGERPRINT_FIELDS}. */
+/** Returns the names of the message fields in a set, in the order of {@link FINGERPRINT_FIELDS}. */
 export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
   return FINGERPRINT_FIELDS.filter((_, i) => (fields & (1 << i)) !== 0);
 }
 
-/** Returns true if a field of a message is not empty. An empty field cannot be volatile. */
+/**
+ * Returns true if a field of a message is not empty. An empty field cannot be volatile.
+ * @param field index of the field in {@link FINGERPRINT_FIELDS}
+ */
 export function isFilled({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
   const name = NAMED_FIELDS[field];
   if (name !== undefined) return !isEmpty(raw[name]);
@@ -135,7 +168,7 @@ export function isFilled({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): 
   return isRecord(raw.status) && Object.keys(raw.status).some((key) => !isFlag(key));
 }
 
-/** Filters a set of fields: returns the fields that are not empty in the message. */
+/** Returns those fields of a set that are not empty in a message. */
 export function filledFields(message: Pick<UpstreamMessage, 'raw'>, fields: FieldSet): FieldSet {
   let filled = 0;
   for (let field = 0; fields >> field > 0; field += 1) {
@@ -150,17 +183,23 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** Returns true if two fingerprints have the same hash of the whole message. */
+/**
+ * Returns true if two fingerprints stand for the same message content: their hashes of the whole message are
+ * equal.
+ */
 export function haveSameContent(one: Fingerprint, other: Fingerprint): boolean {
   return one.high === other.high && one.low === other.low;
 }
 
-/** Returns the names of the fields in which two fingerprints differ. */
+/** Returns the names of the message fields whose hashes differ between two fingerprints. */
 export function changedFields(before: Fingerprint, after: Fingerprint): FingerprintField[] {
   return fieldNamesOf(differingFields(before, after));
 }
 
-/** Returns the fields of a message other than the id, the named fields and the two flags. */
+/**
+ * Returns the fields of a message that the `changes` of an event list together as `other`: all fields except
+ * the id, those in {@link NAMED_FIELDS}, and the flags `read` and `delivered`.
+ */
 export function otherFields(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(

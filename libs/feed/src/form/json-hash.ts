@@ -1,12 +1,18 @@
 import { withoutSignature } from './signed-url.js';
 
-/** Odd multipliers of the two 32-bit lanes. Multiplication by an odd number loses no bits. */
+/**
+ * Multipliers for the two 32-bit halves of the hash. They are odd, because multiplication by an odd number
+ * loses no bits.
+ */
 const HIGH_FACTOR = 0x9e3779b1;
 const LOW_FACTOR = 0x85ebca77;
 const HIGH_START = 0x2545f491;
 const LOW_START = 0x4f6cdd1d;
 
-/** Type tags, hashed before each value, so that the number 1 and the text "1" differ. */
+/**
+ * Numbers that stand for the types of values. The number of a value's type is hashed before the value, so
+ * that the number 1 and the text "1" have different hashes.
+ */
 const ABSENT = 1;
 const NULL = 2;
 const TRUE = 3;
@@ -15,12 +21,18 @@ const NUMBER = 5;
 const TEXT = 6;
 const LIST = 7;
 const RECORD = 8;
-/** Type tag that is hashed in place of an ignored value. */
+/** Number that is hashed in place of a value that is left out. */
 const IGNORED = 9;
 
-/** Longer texts are hashed in pieces of this many UTF-16 units, copied into a buffer: ten times as fast as charCodeAt. */
+/**
+ * Size of the buffer into which texts are copied to be hashed, in UTF-16 code units. Longer texts are hashed
+ * in several pieces. Hashing from the buffer is ten times as fast as `charCodeAt`.
+ */
 const MAX_UNITS = 4_096;
-/** Maximum length of a text that is hashed with charCodeAt, in UTF-16 units: there, charCodeAt is as fast as a buffer. */
+/**
+ * Maximum length of a text that is hashed with `charCodeAt`, in UTF-16 code units. For such short texts,
+ * `charCodeAt` is as fast as copying the text into the buffer.
+ */
 const FEW_UNITS = 6;
 const scratch = Buffer.alloc(2 * MAX_UNITS);
 const units = new Uint16Array(scratch.buffer, scratch.byteOffset, MAX_UNITS);
@@ -29,16 +41,20 @@ const double = new Float64Array(1);
 const halves = new Int32Array(double.buffer);
 
 /**
- * 64-bit hash of JSON values, added one after another. Independent of the order of an object's keys. Hashes the values
- * themselves, since serializing them first would cost most of the time.
+ * Computes one 64-bit hash of several JSON values, which are added one after another. The order of an
+ * object's keys does not matter. The values are hashed directly, because converting them to JSON text first
+ * would take most of the time.
  *
- * Texts that differ in one character never have the same hash. Not collision-resistant: the sender of a message could find
- * a second text with the same hash, but would only hide a change of that message.
+ * Texts that differ in one character never have the same hash. The hash is not collision-resistant: the
+ * sender of a message could find a second text with the same hash. In that case Tidings would only miss a
+ * change of that message.
  */
 export class JsonHash {
   high = HIGH_START;
   low = LOW_START;
-  /** True to leave out the signatures of URLs in string values; see {@link withoutSignature}. */
+  /**
+   * If true, the signatures of URLs in string values are left out of the hash; see {@link withoutSignature}.
+   */
   ignoresSignatures = false;
   private ignoredSignature = false;
 
@@ -57,19 +73,22 @@ export class JsonHash {
     else this.addBits(ABSENT);
   }
 
-  /** Returns whether a signature was left out since the last call. */
+  /** Returns true if the signature of a URL was left out of the hash since the last call of this method. */
   takeIgnoredSignature(): boolean {
     const ignored = this.ignoredSignature;
     this.ignoredSignature = false;
     return ignored;
   }
 
-  /** Adds the tag of an ignored value. */
+  /** Adds a fixed number to the hash in place of a value that is left out. */
   addIgnored(): void {
     this.addBits(IGNORED);
   }
 
-  /** Adds the members of an object; their order does not matter. */
+  /**
+   * Adds the members of an object to the hash. The order of the members does not matter.
+   * @param isLeftOut returns true for the key of a member that must not be hashed
+   */
   addRecord(
     record: Readonly<Record<string, unknown>>,
     isLeftOut: (key: string) => boolean = leavesOutNothing,
@@ -113,7 +132,10 @@ export class JsonHash {
     return rest;
   }
 
-  /** @param text shorter than {@link MAX_UNITS} */
+  /**
+   * Adds the characters of a text to the hash, by copying them into a buffer.
+   * @param text a text of fewer than {@link MAX_UNITS} UTF-16 code units
+   */
   private addUnits(text: string): void {
     scratch.write(text, 'utf16le');
     units[text.length] = 0;
@@ -127,20 +149,23 @@ export class JsonHash {
     this.low = low;
   }
 
-  /** @param bits at most 32 bits */
+  /**
+   * Adds up to 32 bits to the hash.
+   * @param bits an integer of at most 32 bits
+   */
   addBits(bits: number): void {
     this.high = Math.imul(((this.high << 5) | (this.high >>> 27)) ^ bits, HIGH_FACTOR);
     this.low = Math.imul(((this.low << 5) | (this.low >>> 27)) ^ bits, LOW_FACTOR);
   }
 
-  /** Mixes the state: every bit of the input affects every bit of the hash. */
+  /** Completes the hash: every bit of the added values then affects every bit of the hash. */
   finish(): void {
     this.high = spread(this.high ^ this.low);
     this.low = spread(Math.imul(this.low, HIGH_FACTOR) ^ this.high);
   }
 
   private addNumber(value: number): void {
-    // JSON does not distinguish -0 from 0.
+    // 0 and -0 must have the same hash, because `JSON.stringify` writes both as 0.
     double[0] = value === 0 ? 0 : value;
     this.addBits(NUMBER);
     this.addBits(halves[0] ?? 0);
@@ -156,7 +181,10 @@ export class JsonHash {
 
 const leavesOutNothing = (): boolean => false;
 
-/** Permutes the 32-bit integers: each bit of the result depends on all bits of the input. */
+/**
+ * Maps the 32-bit integers one to one to 32-bit integers. Each bit of the result depends on all bits of the
+ * input.
+ */
 function spread(bits: number): number {
   let spreading = bits;
   spreading = Math.imul(spreading ^ (spreading >>> 16), 0x85ebca6b);

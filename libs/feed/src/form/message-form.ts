@@ -12,19 +12,28 @@ import {
 } from './fingerprint.js';
 import { NO_QUIET_FIELDS, type QuietFields } from './volatility.js';
 
-/** Difference between the stored fingerprint of a message and the message as just read. */
+/** How a message that was just read differs from its stored fingerprint. */
 export interface FormChange {
-  /** Changed fields; empty although the message changed, if the changed field has the same 16-bit hash as before. */
+  /**
+   * The changed fields of the message. The set may be empty although the message changed, if the changed
+   * field has the same 16-bit hash as before by chance.
+   */
   differing: FieldSet;
-  /** True if any field differs that the stored fingerprint covers. */
+  /** True if any field of the message changed that is included in the stored fingerprint. */
   differs: boolean;
-  /** Fields that the stored fingerprint leaves out, since they were volatile at the last read. */
+  /**
+   * Fields that are not included in the stored fingerprint, because they were volatile when it was stored.
+   */
   leftOut: FieldSet;
 }
 
 export const NO_MESSAGE_CHANGE: FormChange = { differing: 0, differs: false, leftOut: 0 };
 
-/** Compares a message with its stored fingerprint, which an older build may have written. */
+/**
+ * Compares a message with its stored fingerprint.
+ * @param seen fingerprint of the message as just read
+ * @param known stored fingerprint, which an older build of Tidings may have written
+ */
 export function changeOfMessage(
   message: UpstreamMessage,
   seen: SeenFingerprint,
@@ -44,13 +53,20 @@ export function changeOfMessage(
   return { differing: differing & ~leftOut, differs: true, leftOut };
 }
 
-/** Returns true if the change is emitted: a field that is not quiet differs. */
+/**
+ * Returns true if the change of a message emits an event: at least one changed field is neither withheld nor
+ * muted. If the changed field is unknown, the change emits an event unless any field of the contact's
+ * messages is withheld or muted.
+ */
 export function isChangeEmitted({ differing, differs }: FormChange, { quiet }: QuietFields): boolean {
   if (!differs) return false;
   return differing === 0 ? quiet === 0 : (differing & ~quiet) !== 0;
 }
 
-/** Returns the fingerprint to store of a message that is new or whose change is emitted. */
+/**
+ * Returns the fingerprint that is stored for a new message, or for a message whose change emits an event.
+ * @param seen fingerprint of the message as just read
+ */
 export function fingerprintToStore(
   message: UpstreamMessage,
   seen: SeenFingerprint,
@@ -61,8 +77,10 @@ export function fingerprintToStore(
 }
 
 /**
- * Returns the fingerprint to store of a message whose change is not emitted; undefined if the stored fingerprint stays.
- * Leaves out fields that are muted for many messages, and includes fields that are no longer muted.
+ * Returns the fingerprint that is stored for a message whose change emits no event; undefined if the stored
+ * fingerprint must be kept. The new fingerprint leaves out fields that are muted for many messages, and
+ * includes fields that are no longer muted.
+ * @param seen fingerprint of the message as just read
  */
 export function quietFingerprintToStore(
   message: UpstreamMessage,
@@ -71,7 +89,7 @@ export function quietFingerprintToStore(
   fields: QuietFields,
 ): Fingerprint | undefined {
   const { differing, differs, leftOut } = change;
-  // A withheld change is emitted later: until then the stored fingerprint stays.
+  // A later read may emit this change. Until then, the stored fingerprint must be kept.
   if (differs && (differing & ~fields.ignored) !== 0) return undefined;
   if (!differs && (leftOut & ~fields.ignored) === 0) return undefined;
   return fingerprintToStore(message, seen, fields);

@@ -1,9 +1,10 @@
 /**
- * Signed URLs. Upstream may return the same URL with another signature at each read. The signature says who may open the URL and until when,
- * not where the URL leads. Parameter names are compared in lower case.
+ * This file removes the signature from signed URLs, because upstream may return the same URL with a different
+ * signature at each read. The signature says who may open the URL and until when, but not where the URL
+ * leads. Names of query parameters are compared in lower case.
  */
 
-/** Query parameters that belong to a signature. */
+/** Names of query parameters that belong to the signature of a URL, in lower case. */
 const SIGNATURES: ReadonlySet<string> = new Set([
   'signature',
   'sig',
@@ -22,7 +23,7 @@ const SIGNATURES: ReadonlySet<string> = new Set([
   'expires',
   'expires_at',
   'expiry',
-  // Akamai and compatible CDNs.
+  // The following names are used by Akamai and compatible CDNs.
   'hdnts',
   'hdnea',
   'hdntl',
@@ -30,30 +31,40 @@ const SIGNATURES: ReadonlySet<string> = new Set([
   '__token__',
 ]);
 
-/** Name prefixes of such parameters: Amazon, Google, Alibaba, Tencent. `x-oss-process` selects the image: no signature. */
+/**
+ * Matches further names of query parameters that belong to a signature, as used by Amazon, Google, Alibaba
+ * and Tencent. `x-oss-process` does not match, because it selects how an image is processed.
+ */
 const SIGNATURE = /^(?:x-(?:amz|goog)-|x-oss-(?:signature|credential|date|expires|security)|q-sign)/;
 
 /**
- * Parameters that belong to a signature only if the URL also has a parameter of {@link SIGNATURES}: `policy`, the short
- * names of Azure, `q-…` of Tencent. Some count only with a long value, such as a time or a digest: `t=90` may be a position
- * in a video.
+ * Matches query parameters that belong to a signature only if the URL also has a parameter of
+ * {@link SIGNATURES} or {@link SIGNATURE}: `policy`, the short names of Azure, and the names of Tencent that
+ * begin with `q-`. Some names match only with a value of at least eight characters, such as a time or a
+ * digest, because `t=90` may be a position in a video.
  */
 const BESIDE_SIGNATURES =
   /^(?:(?:policy|st|se|sp|sv|sr|si|sip|spr|srt|ss|sdd|ske|skt|sks|skv|skoid|sktid|token_path|q-.*)(?:=|$)|(?:exp|expiration|e|t|ts|timestamp|hash|md5|nonce)=.{8})/i;
 
-/** Parameters that form a signature only together, and parameters that accompany them. */
+/**
+ * Query parameters that form a signature only if the URL has all of them (`all`). `beside` matches the names
+ * of further parameters that then belong to the signature.
+ */
 const SIGNED_TOGETHER: readonly { all: readonly string[]; beside: RegExp }[] = [
   { all: ['oh', 'oe'], beside: /^(?:_nc_.*|ccb)$/ },
   { all: ['ex', 'is', 'hm'], beside: /^$/ },
 ];
 
-/** Maximum length of a signed URL, in characters. */
+/**
+ * Maximum length of a URL from which a signature is removed, in characters. A longer URL is left unchanged.
+ */
 const MAX_LENGTH = 16_384;
 const ADDRESS = /^https?:\/\/[^\s/?#]+[^\s?#]*\?[^\s]*$/i;
 
 /**
- * Returns the text without its signature if the whole text is an absolute `http` or `https` URL with a signature in its
- * query, else the same text. Called for many strings of every message, so most strings are rejected by their first character.
+ * Removes the signature from a URL. Returns the text unchanged unless the whole text is an absolute `http` or
+ * `https` URL with a signature in its query. This function is called for many strings of every message, so it
+ * rejects most strings by their first character.
  */
 export function withoutSignature(text: string): string {
   const first = text.charCodeAt(0);
@@ -70,7 +81,11 @@ export function withoutSignature(text: string): string {
   return text.slice(0, queryAt) + query + text.slice(end);
 }
 
-/** Returns a test for the parameters of the signature, given all parameter names; undefined without a signature. */
+/**
+ * Returns a function that checks whether a query parameter belongs to the signature of a URL; undefined if
+ * the URL has no signature.
+ * @param names names of all query parameters of the URL, in lower case
+ */
 function signatureIn(names: readonly string[]): ((name: string, parameter: string) => boolean) | undefined {
   if (names.some(isSignature)) {
     return (name, parameter) => isSignature(name) || BESIDE_SIGNATURES.test(parameter);
@@ -83,7 +98,10 @@ function isSignature(name: string): boolean {
   return SIGNATURES.has(name) || SIGNATURE.test(name);
 }
 
-/** Returns the name of a parameter in lower case, not decoded: names of signature parameters are never escaped. */
+/**
+ * Returns the name of a query parameter in lower case. The name is not percent-decoded, because the names of
+ * signature parameters are never percent-encoded.
+ */
 function nameOf(parameter: string): string {
   const end = parameter.indexOf('=');
   return (end < 0 ? parameter : parameter.slice(0, end)).toLowerCase();

@@ -1,77 +1,108 @@
 /**
- * Detects whether a field is volatile: differs at nearly every read. Judges by a few sampled elements (messages
- * or contacts) that have the field. Pure; used for the fields of a contact's messages and of an account's
- * contacts.
+ * Counts, for one field of messages or contacts, at how many reads the field differed from the previous read.
+ * This count detects whether the field is volatile, that is, differs at nearly every read. "Elements" stands
+ * for a contact's messages, or for an account's contacts. Only a few elements that have the field are sampled
+ * and compared.
  *
- * A streak starts when the field differs for nearly all elements that have it. The streak grows when the
- * samples differ again, and shrinks when they do not.
+ * A streak starts at a read at which the field differs for nearly all elements that have it. The streak
+ * becomes longer at each read at which the field differs for the samples again, and shorter at each other
+ * read.
  *
- * 1. The first {@link MutingThresholds.emittedReads} differing reads emit events.
- * 2. The next differing read is *withheld*: no event, and the snapshot stays. If the field then stands still
- * for two reads,    the change is emitted, so that no change is lost.
- * 3. At one more differing read the field is *muted*: no events. It is unmuted after five consecutive reads
- * without change.
+ * 1. At the first {@link MutingThresholds.emittedReads} reads with changes, the changes emit events.
+ * 2. At the next read with changes, the changes are *withheld*: they emit no event, and the snapshot is kept.
+ *    If the field then stays unchanged for two reads, the withheld change is emitted, so that no change is
+ *    lost.
+ * 3. At one more read with changes, the field is *muted*: its changes emit no events. The field is unmuted
+ *    after five consecutive reads without changes.
  *
- * A field that differs at every read therefore emits {@link MutingThresholds.emittedReads} events per element
- * and no more.
+ * A field that differs at every read therefore emits at most {@link MutingThresholds.emittedReads} events per
+ * element.
  */
 export interface Streak {
   /**
-   * Reads at which the field differed, minus reads at which it did not; at most {@link
-   * MutingThresholds.emittedReads} + 2.
+   * Number of reads at which the field differed, minus the number of reads at which it did not. At most
+   * {@link MutingThresholds.emittedReads} + 2.
    */
   length: number;
-  /** Consecutive reads without a change, counted while the field is withheld or muted. */
+  /**
+   * Number of consecutive reads at which the field did not change. These reads are counted only while changes
+   * of the field are withheld or muted.
+   */
   unchangedReads: number;
   muted: boolean;
-  /** True if at least {@link MutingThresholds.samples} elements had the field at a read since it was muted. */
+  /**
+   * True if at least {@link MutingThresholds.samples} messages or contacts had the field at any read since
+   * the field was muted.
+   */
   isCommon: boolean;
   /**
-   * Consecutive reads that contained no sampled element. New samples are taken after {@link MAX_MISSED_READS}.
+   * Number of consecutive reads that contained none of the sampled messages or contacts. After
+   * {@link MAX_MISSED_READS} such reads, new ones are sampled.
    */
   missedReads: number;
-  /** Sampled elements, at most {@link MutingThresholds.samples}. */
+  /**
+   * The sampled messages or contacts with their values of the field. At most
+   * {@link MutingThresholds.samples}.
+   */
   samples: readonly Sample[];
 }
 
-/** An element that has the field, and the field's value there, each as a few bits of a hash. */
+/**
+ * A message or contact that has a certain field, and the value of this field. Both are stored as a few bits
+ * of a hash.
+ */
 export interface Sample {
   elementHash: number;
   value: number;
 }
 
-/** Number of reads and samples after which a field is muted. */
+/**
+ * Decides when a field that differs at nearly every read is muted: after how many reads with changes, and how
+ * many messages or contacts are sampled to detect the changes.
+ */
 export interface MutingThresholds {
-  /** Number of consecutive differing reads that emit events. */
+  /** Number of consecutive reads at which changes of the field still emit events. */
   emittedReads: number;
   samples: number;
 }
 
-/** Values of one field in the elements of one read. */
+/** What one read of messages or contacts shows about one of their fields. */
 export interface FieldView {
   /**
-   * Number of known elements that have the field, and number of these elements whose value differs from the
-   * snapshot.
+   * `carrying` is the number of known messages or contacts that have the field. `differing` is the number of
+   * these whose value differs from the snapshot.
    */
   carrying: number;
   differing: number;
-  /** Returns elements that have the field, sorted by how likely the next read contains them. */
+  /**
+   * Returns messages or contacts that have the field, sorted by how likely the next read contains them: the
+   * most likely first.
+   */
   carriers(): readonly Sample[];
-  /** Returns the field's value in a sampled element; undefined if the read does not contain the element. */
+  /**
+   * Returns the hash of the field's value in a sampled message or contact; undefined if the read does not
+   * contain that message or contact.
+   */
   valueOf(elementHash: number): number | undefined;
 }
 
-/** Minimum share of elements whose field must differ for a read to count as a differing read. */
+/**
+ * Minimum share (0 to 1) of the messages or contacts with a field for which the field must differ, so that
+ * the read counts as a read with changes of the field.
+ */
 const MIN_DIFFERING_SHARE = 0.8;
-/** Share of samples that must differ: with few samples, one may stand still by chance. */
+/**
+ * Minimum share (0 to 1) of the sampled messages or contacts for which the field must differ. The share is
+ * below 1, because one of a few samples may stay unchanged by chance.
+ */
 const MIN_DIFFERING_SAMPLES = 0.75;
 const MAX_MISSED_READS = 3;
 const STILL_READS_UNTIL_EMITTED = 2;
 const STILL_READS_UNTIL_UNMUTED = 5;
 
 /**
- * Returns the streak after a read, or undefined if the field is no longer volatile; and whether the read
- * contained a sampled element.
+ * Returns the updated count of a field's changes after a read; `streak` is undefined if the field does not
+ * seem volatile. `shown` is true if the read contained at least one sampled message or contact. Pure.
  */
 export function streakAfterRead(
   streak: Streak | undefined,
@@ -105,14 +136,17 @@ export function streakAfterRead(
   return { streak: { ...next, isCommon, missedReads: 0, samples }, shown: true };
 }
 
-/** Returns the streak after a read without any sampled element: the elements may be gone, or on other pages. */
+/**
+ * Returns the updated count of a field's changes after a read that contained none of the sampled messages or
+ * contacts. These may be deleted, or on pages that were not read.
+ */
 function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
   if (streak.missedReads < MAX_MISSED_READS) return { ...streak, missedReads: streak.missedReads + 1 };
   const samples = sampled();
   return samples.length === 0 ? streak : { ...streak, missedReads: 0, samples };
 }
 
-/** Returns true if changes of the field emit no events: the field is withheld or muted. */
+/** Returns true if changes of a field emit no events, because the field is withheld or muted. */
 export function isFieldQuiet({ length, muted }: Streak, { emittedReads }: MutingThresholds): boolean {
   return muted || length > emittedReads;
 }

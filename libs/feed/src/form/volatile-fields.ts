@@ -1,29 +1,45 @@
 import type { ContactVolatility } from './contact-volatility.js';
 
-/** A muted field, as `GET /v1/status` shows it. */
+/**
+ * A muted field as shown by `GET /v1/status`: it changes at nearly every read, so its changes emit no events.
+ */
 export interface VolatileField {
   of: 'message' | 'contact';
   field: string;
   /**
-   * Number of contacts concerned: contacts that have the field, or contacts in whose messages the field is muted. May be
-   * too low by one for each process that was killed between a commit and the count.
+   * For a message field, the number of contacts in whose messages the field is muted. This number may be
+   * wrong by one for each process that was killed between the commit of a poll and the count. For a contact
+   * field, the number of contacts on the contact list.
    */
   contacts: number;
 }
 
-/** Stores the account-wide state of volatile fields. The state of a contact's messages is stored with the contact. */
+/**
+ * Stores which contact fields of an account are volatile, and for how many contacts each message field is
+ * muted. Which message fields are volatile is stored separately with each contact.
+ */
 export interface VolatileFieldStore {
   contactVolatility(account: string): Promise<ContactVolatility>;
 
-  /** Stores the state. Call after the commit of the list. @param contacts number of contacts on the list */
+  /**
+   * Stores which contact fields are volatile. Call this method after the contact list was committed.
+   * @param contacts number of contacts on the list
+   */
   storeContactVolatility(account: string, volatility: ContactVolatility, contacts: number): Promise<void>;
 
-  /** Counts message fields that became muted or unmuted for one contact. Call after the commit. */
+  /**
+   * Updates, for each message field, the number of contacts for which the field is muted. Call this method
+   * after the poll of a contact was committed.
+   * @param change names of the message fields that became muted or unmuted for the contact
+   */
   countMessageFields(
     account: string,
     change: { muted: readonly string[]; unmuted: readonly string[] },
   ): Promise<void>;
 
-  /** Returns the account's muted fields, at most 20, sorted by the number of contacts concerned, highest first. */
+  /**
+   * Returns at most 20 muted fields of an account. The fields that are muted for the most contacts come
+   * first.
+   */
   volatileFields(account: string): Promise<VolatileField[]>;
 }

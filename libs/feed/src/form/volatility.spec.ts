@@ -74,7 +74,7 @@ describe('a message field that differs at every read', () => {
     (id, n) => ({ ...picture(`${id}-${n}`), views: n }),
   );
 
-  it('causes at most two events per message, is logged once as ignored, and costs at most four writes per message', () => {
+  it('causes at most two events and four writes per message, and is reported as muted only once', () => {
     fc.assert(
       fc.property(
         volatile,
@@ -95,7 +95,7 @@ describe('a message field that differs at every read', () => {
     );
   });
 
-  it('causes at most two events per message while reads of older messages go on and new messages arrive', () => {
+  it('causes at most two events per message while older messages are read and new messages arrive', () => {
     const reads = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 10, maxLength: 25 });
     fc.assert(
       fc.property(reads, (deepPages) => {
@@ -133,7 +133,7 @@ describe('a message field that differs at every read', () => {
     ).toEqual([]);
   });
 
-  it('is no longer ignored once it stops changing, which causes no event; later changes are emitted at once', () => {
+  it('is unmuted without an event once it stops changing; later changes are emitted at once', () => {
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
     expect(contact.reads(6, () => ids(10).map((id) => shown(id, picture('still')))).flat()).toEqual([]);
@@ -144,7 +144,7 @@ describe('a message field that differs at every read', () => {
     expect(contact.read(other)).toEqual([]);
   });
 
-  it('with occasional pauses causes at most 12 events per message in 50 reads', () => {
+  it('but stays unchanged at a few reads causes at most 12 events per message in 50 reads', () => {
     const stills = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 50, maxLength: 50 });
     fc.assert(
       fc.property(stills, (draws) => {
@@ -193,7 +193,7 @@ describe('changes made by people', () => {
     );
   });
 
-  it('to a single message are never lost: its last text is emitted once edits stop', () => {
+  it('to the text of a message are never lost: the last text is emitted once the edits stop', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
@@ -214,7 +214,7 @@ describe('changes made by people', () => {
     );
   });
 
-  it('to all messages at two consecutive reads are emitted twice per message', () => {
+  it('to all messages before two consecutive reads cause two events per message', () => {
     const contact = new Contact();
     const events = contact.reads(9, (n) =>
       ids(20).map((id) => shown(id, picture(n < 3 ? 0 : n < 4 ? 1 : 2))),
@@ -237,7 +237,7 @@ describe('fingerprints of older builds', () => {
     return contact;
   }
 
-  it('stay valid; a changed signature is emitted once', () => {
+  it('are still recognized; only the first change of a URL signature is emitted', () => {
     const contact = storedBefore(signed(1));
     expect(contact.read([signed(1)])).toEqual([]);
     expect(contact.read([signed(2)])).toEqual(['m:attachments']);
@@ -245,7 +245,7 @@ describe('fingerprints of older builds', () => {
     expect(storedBefore(signed(1)).read([signed(1, { message: 'edited' })])).toEqual(['m:message']);
   });
 
-  it('equal the present fingerprints bit for bit if no URL is signed', () => {
+  it('equal the fingerprints of this build bit for bit if no URL is signed', () => {
     const raw = {
       id: 'm',
       from: '+15550000000',
@@ -273,7 +273,7 @@ describe('fingerprints of older builds', () => {
 });
 
 describe('the stored list of message fields that change at every read', () => {
-  it('is empty if there are none, else takes about 20 bytes per field', () => {
+  it('takes no bytes if there are no such fields, else about 20 bytes per field', () => {
     expect(packVolatility(new Map()).length).toBe(0);
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
@@ -282,7 +282,7 @@ describe('the stored list of message fields that change at every read', () => {
     expect(packVolatility(new Map([[8, streak]])).length).toBe(20);
   });
 
-  it('counts as empty if the bytes have an unknown form', () => {
+  it('counts as empty if its bytes are damaged or have another version', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         const read = unpackVolatility(Buffer.from(bytes));

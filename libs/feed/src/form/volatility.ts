@@ -19,60 +19,79 @@ import {
 } from './streak.js';
 
 /**
- * Streaks of the volatile fields of one contact's messages, by index in {@link FINGERPRINT_FIELDS}. Empty for almost every
+ * Which fields of one contact's messages are volatile. Maps the index of each such field in
+ * {@link FINGERPRINT_FIELDS} to a count of the reads at which the field differed. Empty for almost every
  * contact.
  *
  * Known limits:
- * - If fewer than four messages have undocumented fields, every change of these fields is emitted.
- * - All undocumented fields count as one field: a view counter mutes the other undocumented fields as well.
- * - A field that differs for few messages, or only at some reads, is never muted. Example: a URL whose signature changes every
- *   minute outside its query.
+ * - If fewer than four messages have undocumented fields, every change of these fields emits an event.
+ * - All undocumented fields count as one field. For example, a counter of views mutes the other undocumented
+ *   fields as well.
+ * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL with
+ *   a signature outside its query that changes every minute.
  */
 export type Volatility = ReadonlyMap<number, Streak>;
 
 export const NO_VOLATILE_FIELDS: Volatility = new Map();
 
-/** All fields but the text. A person may edit a text at several consecutive reads, and each edit is emitted. */
+/**
+ * The message fields that can be volatile: all fields except the text. A person may edit a text before
+ * several consecutive reads, and each edit must emit an event.
+ */
 const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
   (set, field, i) => (field === 'message' ? set : set | (1 << i)),
   0,
 );
 
 /**
- * Thresholds for message fields. If fewer than four messages have the field, a person may have edited one repeatedly: a
- * muted change is then emitted once the field stands still. With more messages that would emit an event for each of them.
+ * Decides when a message field is muted. If fewer than four messages have the field, a person may have edited
+ * one of these messages repeatedly. The last change of a muted field is then emitted once the field stops
+ * changing. If more messages have the field, this change is not emitted, because it would cause an event for
+ * each message.
  */
 const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
 
-/** A known message with the content and fingerprint of the current read. */
+/** A message that was known before a read, with the content and fingerprint that the read found. */
 export interface ReadMessage {
   message: Pick<UpstreamMessage, 'id' | 'raw'>;
   fingerprint: Fingerprint;
-  /** Fields that differ from the snapshot. */
+  /** Fields of the message that differ from its snapshot. */
   differing: FieldSet;
 }
 
-/** Volatile fields of a contact's messages, by how a read treats their changes. */
+/** Sets of volatile fields of a contact's messages, by how a read treats changes of these fields. */
 export interface QuietFields {
-  /** Fields whose changes alone emit no event: withheld or muted. */
+  /** Withheld and muted fields. A message of which only such fields changed emits no event. */
   quiet: FieldSet;
-  /** Muted fields; the `changes` of an event do not name them either. */
+  /**
+   * Muted fields. If a message emits an event because other fields changed, the event's `changes` do not list
+   * the muted fields.
+   */
   muted: FieldSet;
-  /** Muted fields that are left out of the stored fingerprints, so that unmuting emits no event for each message. */
+  /**
+   * Muted fields that are also left out of the stored fingerprints. When such a field is no longer muted, no
+   * events are emitted for the messages that have it.
+   */
   ignored: FieldSet;
 }
 
 export const NO_QUIET_FIELDS: QuietFields = { quiet: 0, muted: 0, ignored: 0 };
 
-/** Treatment of volatile fields at a read, and their state after the read. */
+/**
+ * How a read treats changes of volatile fields of a contact's messages, and which fields are volatile after
+ * the read.
+ */
 export interface VolatilityUpdate extends QuietFields {
   volatility: Volatility;
-  /** Fields that became muted or unmuted at this read; each is logged once. */
+  /**
+   * `newlyMuted` and `newlyUnmuted` are the fields that became muted or unmuted at this read. Each is logged
+   * once.
+   */
   newlyMuted: readonly FingerprintField[];
   newlyUnmuted: readonly FingerprintField[];
 }
 
-/** Update of a contact without volatile fields. */
+/** The result of {@link updateVolatility} for a contact whose messages have no volatile fields. */
 export const NO_VOLATILITY_UPDATE: VolatilityUpdate = {
   ...NO_QUIET_FIELDS,
   volatility: NO_VOLATILE_FIELDS,
@@ -81,8 +100,10 @@ export const NO_VOLATILITY_UPDATE: VolatilityUpdate = {
 };
 
 /**
- * Updates the state of a contact's volatile fields after a read.
- * @param messages known messages of the read, newest last
+ * Determines after a read which fields of a contact's messages are volatile, and how the read treats their
+ * changes.
+ * @param before the volatile fields after the previous read
+ * @param messages the messages of the read that were known before, newest last
  */
 export function updateVolatility(before: Volatility, messages: readonly ReadMessage[]): VolatilityUpdate {
   let [all, quiet, muted, ignored] = [0, 0, 0, 0];
@@ -99,7 +120,8 @@ export function updateVolatility(before: Volatility, messages: readonly ReadMess
     const { streak, shown } = streakAfterRead(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
-    // Without a sampled message in the read, a withheld change is emitted: the next read may be far off.
+    // If the read contains no sampled message, a withheld change is emitted now, because the next read that
+    // contains one may be much later.
     if (isFieldQuiet(streak, THRESHOLDS) && (streak.muted || shown)) quiet |= bit;
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;
@@ -116,8 +138,9 @@ export function updateVolatility(before: Volatility, messages: readonly ReadMess
 }
 
 /**
- * Returns true if fewer messages have an undocumented field than are sampled. Each of these may really change at many
- * consecutive reads, for example by a counter of edits. URLs of attachments do not change in that way.
+ * Returns true if too few messages have an undocumented field to judge whether the field is volatile. In a
+ * few messages such a field may really change before many consecutive reads, for example a counter of edits.
+ * URLs of attachments do not change in this way, so they are judged even in few messages.
  */
 function isTooFew(field: number, streak: Streak | undefined, { carrying }: FieldView): boolean {
   const carriers = streak?.samples.length ?? carrying;
@@ -172,16 +195,20 @@ function markOf(id: string): number {
   return hash.low & 0xff_ff;
 }
 
-/** Version of the packed form. Any other version counts as damaged. */
+/**
+ * Version of the bytes that {@link packVolatility} returns. Bytes with any other version count as damaged.
+ */
 const FORMAT = 1;
 const MUTED = 16;
 const COMMON = 32;
-/** Position of the two bits that hold the number of missed reads. */
+/** Position of the two bits that hold the number of missed reads, within the first byte of a field. */
 const MISSED_SHIFT = 6;
 
 /**
- * Returns the packed form: format (1 byte), then for each field its index and flags (1), its length and still count (1), the
- * number of samples (1), and 4 bytes per sample. Empty without volatile fields.
+ * Returns the state of a contact's volatile message fields as bytes. The first byte is the format version.
+ * Then each field takes 3 bytes and 4 bytes per sample: its index and flags (1 byte), its length and its
+ * number of unchanged reads (1 byte), and its number of samples (1 byte). Without volatile fields the result
+ * is empty.
  */
 export function packVolatility(volatility: Volatility): Buffer {
   const packed = new PackedWriter();
@@ -197,7 +224,10 @@ export function packVolatility(volatility: Volatility): Buffer {
   return packed.done();
 }
 
-/** Unpacks the state. Damaged bytes count as an empty state: volatile fields then emit two more events per message. */
+/**
+ * Returns the state that {@link packVolatility} packed. Damaged bytes count as an empty state: each volatile
+ * field then emits two more events per message before it is muted again.
+ */
 export function unpackVolatility(bytes: Buffer | undefined): Volatility {
   if (bytes === undefined || bytes.length === 0) return NO_VOLATILE_FIELDS;
   try {

@@ -1,49 +1,75 @@
 import type { IntervalBounds } from './intervals.js';
 import type { RateHistogram } from './rate-histogram.js';
 
-/** Detection delay of the account's new messages within the last hour. */
+/** Statistics of the detection delay of an account's new messages in the last hour. */
 export interface DetectionDelay {
-  /** Time from a message's timestamp to the commit of its event, in milliseconds; absent without messages. */
+  /**
+   * `p50Ms` and `p95Ms` are the median and the 95th percentile of the time from a message's timestamp to the
+   * commit of its event, in milliseconds. Absent if there were no new messages.
+   */
   p50Ms?: number;
   p95Ms?: number;
-  /** Number of messages measured. */
+  /** Number of new messages from whose detection delays `p50Ms` and `p95Ms` were calculated. */
   count: number;
-  /** Number of these messages without a usable timestamp; their delay is estimated from the schedule. */
+  /**
+   * Number of new messages without a usable timestamp. Their detection delays are estimated from the times of
+   * the polls; they are included in `count`.
+   */
   estimated: number;
-  /** Number of further messages that were more than a day old when upstream first showed them. */
+  /**
+   * Number of messages that were more than a day old when upstream first showed them. They are not included
+   * in `count`.
+   */
   late: number;
 }
 
-/** Why and since when the contact list cannot be read. */
+/** Why the contact list of an account cannot be read, and since when. */
 export interface ListFault {
-  /** Reason for humans; does not quote upstream. */
+  /** Reason in words, for people. The text quotes nothing from upstream. */
   reason: string;
-  /** Time since which every read of the list failed, in milliseconds since 1970 by Redis' clock. */
+  /** Since when every read of the contact list has failed, in milliseconds since 1970 by Redis' clock. */
   since: number;
 }
 
-/** State of an account's polling. */
+/** State of the polling of an account's contacts. */
 export interface FeedOverview {
-  /** Number of polled contacts. */
+  /** Number of contacts of the account that are polled. */
   contacts: number;
-  /** Number of due contacts, and time that the first of them has been overdue, in milliseconds. */
+  /**
+   * `due` is the number of contacts that are due to be polled now. `lagMs` is how long the longest overdue
+   * contact has been due, in milliseconds.
+   */
   due: number;
   lagMs: number;
-  /** Time of the last complete read of the contact list, by upstream's clock. */
+  /**
+   * When the contact list was last read completely, in milliseconds since 1970 by upstream's clock. Absent
+   * before the first complete read.
+   */
   listedAt?: number;
-  /** Present while the contact list cannot be read. */
+  /** Why the contact list cannot be read. Absent if it can be read. */
   listFault?: ListFault;
-  /** Time since which upstream shows far less than before, by Redis' clock. */
+  /**
+   * Since when upstream has shown far fewer contacts or messages than before, in milliseconds since 1970 by
+   * Redis' clock. Absent if there is no such decrease.
+   */
   suspectSince?: number;
-  /** Number of unreadable elements so far. */
+  /** Number of messages that could not be read so far. Each message is counted once. */
   unreadable: number;
   detectionDelay: DetectionDelay;
-  /** Number of contacts in each bucket of the rate of change; contacts that were never read are left out. */
+  /**
+   * Number of contacts in each bucket of the rate of change. Contacts that were never read are not counted.
+   */
   rates: RateHistogram;
-  /** Bounds of a contact's polling interval that the workers last used; absent before the first poll. */
+  /**
+   * Minimum and maximum polling interval of a contact that the workers last used. Absent before the first
+   * poll.
+   */
   interval?: IntervalBounds;
-  /** Number of due reads of older messages, and time that the first of them has been overdue, in milliseconds. */
+  /**
+   * `waiting` is the number of reads of older messages that are due now. `lagMs` is how long the longest
+   * overdue of these reads has been due, in milliseconds.
+   */
   deep: { waiting: number; lagMs: number };
-  /** Number of elements skipped so far because no page that contains them can be read. */
+  /** Number of messages that were skipped so far because no page that contains them can be read. */
   skipped: number;
 }

@@ -4,7 +4,7 @@ import { forecastDelay } from './forecast.js';
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
 describe('the forecast of detection delays', () => {
-  it('is uniform from 0 to the interval if all contacts change equally often', () => {
+  it('spreads the delays evenly from 0 to the polling interval if all contacts change equally often', () => {
     const forecast = forecastDelay(new Map([[20, 1_000]]), 10, BOUNDS);
     expect(forecast?.meanMs).toBeCloseTo(50_000, -2);
     expect(forecast?.p50Ms).toBeCloseTo(50_000, -2);
@@ -25,7 +25,7 @@ describe('the forecast of detection delays', () => {
     }
   });
 
-  it('weights contacts by their rate of change', () => {
+  it('gives more weight to contacts that change more often', () => {
     const forecast = forecastDelay(
       new Map([
         [5, 1_000],
@@ -37,7 +37,7 @@ describe('the forecast of detection delays', () => {
     expect(forecast?.p50Ms).toBeLessThan(5_000);
   });
 
-  it('is undefined without contacts', () => {
+  it('is undefined if there are no contacts', () => {
     expect(forecastDelay(new Map(), 10, BOUNDS)).toBeUndefined();
   });
 });

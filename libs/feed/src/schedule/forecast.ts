@@ -1,7 +1,7 @@
 import { type IntervalBounds, planIntervals } from './intervals.js';
 import { type RateHistogram, rateOfBucket } from './rate-histogram.js';
 
-/** Expected detection delay, in milliseconds. */
+/** Mean and percentiles of the expected detection delay, in milliseconds. */
 export interface DelayForecast {
   meanMs: number;
   p50Ms: number;
@@ -9,17 +9,22 @@ export interface DelayForecast {
   p99Ms: number;
 }
 
-/** Messages per second with the same maximum delay; their delays are uniform between 0 and the interval. */
+/**
+ * The number of new messages per second of all contacts with the same polling interval. The detection delays
+ * of these messages are spread evenly between 0 and the interval.
+ */
 interface Share {
   perSecond: number;
   intervalMs: number;
 }
 
 /**
- * Returns the expected detection delays under a budget, if contacts keep changing at their present rates; undefined without
- * contacts. Assumes that a message arrives at any time between two reads of its contact. Does not include upstream's
- * response time.
- * @param requestsPerSecond request budget of polls; more than 0
+ * Returns the detection delays to expect with a request budget, if contacts keep changing at their present
+ * rates; undefined if there are no contacts. The forecast assumes that messages arrive at random times
+ * between two reads of their contact. It does not include upstream's response time.
+ * @param histogram number of contacts by rate of change
+ * @param requestsPerSecond request budget for polls; more than 0
+ * @param missing number of contacts that the histogram does not include, and their assumed rate of change
  */
 export function forecastDelay(
   histogram: RateHistogram,
@@ -47,7 +52,7 @@ export function forecastDelay(
   };
 }
 
-/** Returns the delay that `wanted` messages per second do not exceed. */
+/** Returns the delay within which `wanted` new messages per second are detected, in milliseconds. */
 function percentile(shares: readonly Share[], wanted: number): number {
   let low = 0;
   let high = Math.max(...shares.map(({ intervalMs }) => intervalMs));

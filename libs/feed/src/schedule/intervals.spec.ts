@@ -45,7 +45,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('are between the minimum and 1.25 times the interval of an equal distribution', () => {
+  it('are at least the minimum and at most 1.25 times the interval for equal rates of change', () => {
     fc.assert(
       fc.property(histograms, budgets, fc.double({ min: 0, max: 1e3 }), (histogram, budget, rate) => {
         const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
@@ -56,7 +56,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('do not exceed the maximum if the budget allows the maximum with a tenth to spare', () => {
+  it('do not exceed the maximum if the budget is a tenth larger than the maximum requires', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
         const { intervalMs, budgetAllowsMaxMs } = planIntervals(histogram, budget, BOUNDS);
@@ -69,7 +69,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('are proportional to the inverse square root of the rate if short: four times the changes, twice the reads', () => {
+  it('are half as long for a contact that changes four times as often, if they are short', () => {
     const histogram = new Map([
       [40, 20],
       [45, 20],
@@ -97,7 +97,7 @@ describe('the planned poll intervals', () => {
     expect(half.budgetAllowsMaxMs).toBe(whole.budgetAllowsMaxMs);
   });
 
-  it('equal the minimum without contacts', () => {
+  it('equal the minimum if there are no contacts', () => {
     expect(planIntervals(new Map(), 10, BOUNDS).intervalMs(1e-6)).toBe(BOUNDS.minMs);
     expect(planIntervals(new Map(), 10, BOUNDS).budgetAllowsMaxMs).toBe(BOUNDS.minMs);
   });

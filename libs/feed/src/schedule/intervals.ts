@@ -1,44 +1,65 @@
 import { type RateHistogram, rateOfBucket } from './rate-histogram.js';
 
-/** Bounds of a contact's polling interval, in milliseconds. */
+/** Minimum and maximum time between two polls of a contact, in milliseconds. */
 export interface IntervalBounds {
   minMs: number;
   maxMs: number;
 }
 
-// Local copies: plans are computed often, and access to globals is slow in a VM context such as Jest's.
+// These functions are copied into local constants, because plans are computed often and access to globals is
+// slow in a VM context such as Jest's.
 const { cbrt, max, min, sqrt } = Math;
 const SMALLEST = Number.MIN_VALUE;
 
-/** Contacts with the same expected rate of change. */
+/**
+ * A group of contacts with the same expected rate of change: this rate in messages per second, and the number
+ * of contacts.
+ */
 interface Group {
   perSecond: number;
   contacts: number;
 }
 
 /**
- * Time after which a second message usually follows the first one of a conversation, in seconds. A late first message makes
- * the following ones late as well, so an interval T at rate r costs r × T² × (1 + T / 60 s). The plan equalizes this cost:
- * short intervals are proportional to the inverse square root of the rate, long ones to the inverse cube root.
+ * Time after which a second message usually follows the first message of a conversation, in seconds. If the
+ * first message is detected late, the following messages are detected late as well. The cost of an interval
+ * of T seconds at a rate of r messages per second is therefore r × T² × (1 + T / 60). The plan gives every
+ * contact the same cost: short intervals are proportional to the inverse square root of the rate, and long
+ * intervals to the inverse cube root.
  */
 const FOLLOWED_AFTER_SECONDS = 60;
-/** Maximum interval of a contact, as a multiple of the interval that all contacts would have with equal rates. */
+/**
+ * Maximum polling interval of a contact, as a multiple of the interval that all contacts would have if their
+ * rates of change were equal.
+ */
 const MAX_STARVATION = 1.25;
-/** Minimum of that bound, in the same unit: leaves a part of the budget for contacts that change often. */
+/**
+ * Lowest value to which the configured maximum may limit a contact's polling interval, as a multiple of the
+ * interval that all contacts would have if their rates of change were equal. It is above 1, so that a part of
+ * the budget is left for contacts that change often.
+ */
 const MIN_STARVATION = 1.1;
 
-/** Polling intervals of an account's contacts. */
+/** How often each contact of an account is polled. */
 export interface IntervalPlan {
-  /** Returns the time until the next read of a contact, in milliseconds, by its rate of change in messages per second. */
+  /**
+   * Returns the time until the next poll of a contact, in milliseconds.
+   * @param perSecond the contact's rate of change, in messages per second
+   */
   readonly intervalMs: (perSecond: number) => number;
-  /** Longest planned interval, in milliseconds. Exceeds the configured maximum if the budget is too small. */
+  /**
+   * Longest polling interval of all contacts, in milliseconds. It exceeds the configured maximum if the
+   * budget is too small.
+   */
   budgetAllowsMaxMs: number;
 }
 
 /**
- * Plans intervals so that polling all contacts uses the whole budget, or less if every contact is at the minimum interval.
- * @param requestsPerSecond request budget of polls; more than 0
- * @param missing number of contacts that the histogram does not include yet, and their assumed rate
+ * Plans how often each contact of an account is polled. The polls of all contacts together use the whole
+ * request budget, or less if every contact is already polled at the minimum interval.
+ * @param histogram number of contacts by rate of change
+ * @param requestsPerSecond request budget for polls; more than 0
+ * @param missing number of contacts that the histogram does not include yet, and their assumed rate of change
  */
 export function planIntervals(
   histogram: RateHistogram,
@@ -63,7 +84,7 @@ function groupsOf(histogram: RateHistogram, missing: { contacts: number; perSeco
   return [...known, missing].filter(({ contacts }) => contacts > 0);
 }
 
-/** Bounds of the interval, in seconds. */
+/** Shortest and longest polling interval of a contact, in seconds. */
 interface Limits {
   shortest: number;
   longest: number;
@@ -77,7 +98,10 @@ function limitsOf(groups: readonly Group[], requestsPerSecond: number, bounds: I
   return { shortest, longest: Math.max(longest, shortest) };
 }
 
-/** Returns the lateness per contact at which polling all contacts uses the whole budget. */
+/**
+ * Returns the cost per contact at which the polls of all contacts together use the whole budget. The cost is
+ * defined by {@link lateness}.
+ */
 function solveWeight(groups: readonly Group[], requestsPerSecond: number, limits: Limits): number {
   const cost = (weight: number): number => {
     let sum = 0;
@@ -97,18 +121,25 @@ function solveWeight(groups: readonly Group[], requestsPerSecond: number, limits
   return Math.exp(high);
 }
 
-/** Returns how late an interval makes messages, weighted by their rate; see {@link FOLLOWED_AFTER_SECONDS}. */
+/**
+ * Returns the cost of detecting messages late with a polling interval of `seconds`, for a contact with
+ * `perSecond` new messages per second; see {@link FOLLOWED_AFTER_SECONDS}.
+ */
 function lateness(seconds: number, perSecond: number): number {
   return perSecond * seconds ** 2 * (1 + seconds / FOLLOWED_AFTER_SECONDS);
 }
 
-/** Returns the interval that causes the given lateness, within the bounds. */
+/**
+ * Returns the polling interval at which a contact has the cost `weight`, in seconds. The result is limited to
+ * the shortest and the longest allowed interval.
+ */
 function intervalSeconds(weight: number, perSecond: number, { shortest, longest }: Limits): number {
   const ratio = weight / max(perSecond, SMALLEST);
-  // The negation also covers NaN.
+  // The condition is negated so that it is also true if `ratio` is NaN.
   if (!(ratio < lateness(longest, 1))) return longest;
   if (ratio <= lateness(shortest, 1)) return shortest;
-  // Newton's method. The function is convex and the start value is too high, so the iteration only decreases.
+  // Newton's method finds the interval. The cost is a convex function and the start value is too high, so
+  // each step decreases the value.
   let seconds = min(sqrt(ratio), cbrt(ratio * FOLLOWED_AFTER_SECONDS));
   for (let n = 0; n < 4; n += 1) {
     const slope = 2 * seconds + (3 * seconds ** 2) / FOLLOWED_AFTER_SECONDS;

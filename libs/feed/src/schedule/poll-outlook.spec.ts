@@ -9,8 +9,8 @@ const rates = new Map([
   [rateBucketOf(1 / 30), 100],
 ]);
 
-describe('the polling outlook of an account', () => {
-  it('forecasts delays for half, the same and twice the budget; more budget never means more delay', () => {
+describe('the polling forecast of an account', () => {
+  it('contains delays for half, once and twice the budget; a larger budget gives shorter delays', () => {
     const { forecast } = forecastPolling(
       { contacts: 1_000, rates, interval },
       { requestsPerSecond: 20, allowed: 20, usedByOthers: 0 },
@@ -22,7 +22,7 @@ describe('the polling outlook of an account', () => {
     expect(twice).toBeGreaterThan(0);
   });
 
-  it('shows an interval above the maximum if the budget is too small', () => {
+  it('contains an interval above the configured maximum if the budget is too small', () => {
     const at = (requestsPerSecond: number): number =>
       forecastPolling(
         { contacts: 1_000, rates, interval },
@@ -33,7 +33,7 @@ describe('the polling outlook of an account', () => {
     expect(at(1)).toBeGreaterThanOrEqual(1_000_000);
   });
 
-  it('subtracts what other requests use, but leaves a fifth of the budget to polls', () => {
+  it('subtracts requests other than polls from the budget, but leaves at least a fifth to polls', () => {
     const p95 = (usedByOthers: number): number =>
       forecastPolling(
         { contacts: 1_000, rates, interval },
@@ -49,7 +49,7 @@ describe('the polling outlook of an account', () => {
     expect(p95(1_000)).toBe(p95(16));
   });
 
-  it('uses the throttled budget if upstream throttles', () => {
+  it('uses the reduced budget while upstream throttles requests', () => {
     const p95 = (requestsPerSecond: number, allowed: number): unknown =>
       forecastPolling({ contacts: 1_000, rates, interval }, { requestsPerSecond, allowed, usedByOthers: 0 })
         .forecast[1]?.p95Ms;
@@ -68,7 +68,7 @@ describe('the polling outlook of an account', () => {
   it.each([
     ['there are no contacts', { contacts: 0, rates: new Map<number, number>(), interval }],
     ['no worker has polled yet', { contacts: 5, rates: new Map<number, number>() }],
-  ])('has no delays if %s', (_, overview) => {
+  ])('contains no delays if %s', (_, overview) => {
     expect(forecastPolling(overview, { requestsPerSecond: 10, allowed: 10, usedByOthers: 0 })).toEqual({
       forecast: [{ requestsPerSecond: 5 }, { requestsPerSecond: 10 }, { requestsPerSecond: 20 }],
     });

@@ -3,38 +3,53 @@ import { forecastDelay } from './forecast.js';
 import { planIntervals } from './intervals.js';
 import { rateOf } from './rate.js';
 
-/** Request budget of an account, in requests per second. */
+/**
+ * An account's budget of requests to upstream, and the part of the budget that requests other than polls use.
+ */
 export interface PlannedBudget {
-  /** Configured budget. */
+  /** Configured request budget, in requests per second. */
   requestsPerSecond: number;
-  /** Budget that is effective now: lower than configured while upstream throttles. */
+  /**
+   * Request budget that applies now, in requests per second. It is lower than the configured budget while
+   * upstream throttles requests.
+   */
   allowed: number;
-  /** Part of the budget that other requests than reads of the newest messages use. */
+  /** Requests per second that are used for anything other than reads of contacts' newest messages. */
   usedByOthers: number;
 }
 
-/** Expected detection delay under a budget; no delays without contacts or before the first poll of a worker. */
+/**
+ * Detection delays to expect with a certain request budget. The delays are absent if there are no contacts,
+ * or if no worker has polled yet.
+ */
 export interface BudgetForecast {
   requestsPerSecond: number;
   p50Ms?: number;
   p95Ms?: number;
 }
 
-/** Expected polling of an account. */
+/** Forecast of the polling intervals and detection delays of an account. */
 export interface PollOutlook {
-  /** Longest planned interval; above the configured maximum if the budget is too small. */
+  /**
+   * Longest expected time between two polls of a contact, in milliseconds. It exceeds the configured maximum
+   * if the budget is too small. Absent if there are no contacts, or if no worker has polled yet.
+   */
   longestIntervalMs?: number;
-  /** Forecasts for half the budget, the budget, and twice the budget. */
+  /**
+   * Forecasts for half the request budget, the request budget itself, and twice the request budget, in this
+   * order.
+   */
   forecast: readonly BudgetForecast[];
 }
 
-/** Minimum share of the request budget that is reserved for polls. */
+/** Minimum share of the request budget that is reserved for polls, from 0 to 1. */
 const FLOOR = 1 / 5;
 const FACTORS = [1 / 2, 1, 2];
 
 /**
- * Forecasts the polling of an account under its own and other budgets, if contacts keep changing at their present rates and
- * other requests stay as they are. Uses the same computation as the schedule. Pure.
+ * Forecasts the polling intervals and detection delays of an account with half, once and twice its request
+ * budget. The forecast assumes that contacts keep changing at their present rates, and that the number of
+ * other requests stays the same. It uses the same computation as the schedule of polls. Pure.
  */
 export function forecastPolling(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,
@@ -44,7 +59,7 @@ export function forecastPolling(
   if (contacts === 0 || interval === undefined)
     return { forecast: budgets.map((budget) => ({ requestsPerSecond: budget })) };
   const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
-  // Contacts that were never read get the average rate.
+  // Contacts that were never read are assumed to change at the rate of an unknown contact.
   const missing = { contacts: Math.max(contacts - known, 0), perSecond: rateOf(undefined, 0) };
   const forPolls = (budget: number): number => {
     const leaving = (budget * allowed) / requestsPerSecond;

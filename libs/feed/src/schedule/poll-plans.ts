@@ -3,19 +3,24 @@ import { type IntervalBounds, type IntervalPlan, planIntervals } from './interva
 import type { RateHistogram } from './rate-histogram.js';
 import { rateOf } from './rate.js';
 
-/** Rates of change of an account's contacts. */
+/** How often the contacts of an account change. */
 export interface ContactRates {
-  /** Contacts that were read at least once, by bucket of their rate. */
+  /**
+   * Number of contacts in each bucket of the rate of change. Contacts that were never read are not counted.
+   */
   rates: RateHistogram;
-  /** Number of polled contacts. */
+  /** Number of contacts of the account that are polled, including those that were never read. */
   contacts: number;
 }
 
-/** Lifetime of a plan, in milliseconds. Short, because rates change; not zero, because a plan covers many contacts. */
+/**
+ * Time for which a plan is cached, in milliseconds. The time is short because rates change, but not zero
+ * because one plan is used for many contacts.
+ */
 const PLAN_TTL_MS = 500;
-/** Maximum number of accounts whose plan is cached. */
+/** Maximum number of accounts whose polling intervals are cached. */
 const MAX_PLANS = 2_000;
-/** Caches the interval plans of accounts. */
+/** Plans how often the contacts of each account are polled, and caches the plans for a short time. */
 export class PollPlans {
   private readonly plans = new LRUCache<string, IntervalPlan>({
     max: MAX_PLANS,
@@ -28,20 +33,20 @@ export class PollPlans {
   ) {}
 
   /**
-   * Returns the account's current plan.
-   * @param requestsPerSecond request budget of the account's polls
-   * @param maxContacts upper bound of the account's number of contacts
+   * Returns how often each contact of an account is polled.
+   * @param requestsPerSecond request budget for polls of the account; more than 0
+   * @param maxContacts upper bound of the number of contacts of the account
    */
   async planOf(account: string, requestsPerSecond: number, maxContacts: number): Promise<IntervalPlan> {
     const { minMs } = this.bounds;
-    // The budget allows the minimum interval for every contact: rates do not matter.
+    // If the budget allows the minimum interval for every contact, the rates of change do not matter.
     if ((maxContacts * 1_000) / minMs <= requestsPerSecond)
       return { intervalMs: () => minMs, budgetAllowsMaxMs: minMs };
     const kept = this.plans.get(account);
     if (kept !== undefined) return kept;
     const { rates, contacts } = await this.ratesOf(account);
     const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
-    // Contacts that were never read get the average rate.
+    // Contacts that were never read are assumed to change at the rate of an unknown contact.
     const missing = { contacts: Math.max(contacts - known, 0), perSecond: rateOf(undefined, 0) };
     const plan = planIntervals(rates, requestsPerSecond, this.bounds, missing);
     this.plans.set(account, plan);

@@ -29,7 +29,7 @@ describe('a packed rate', () => {
     );
   });
 
-  it('does not drift if packed and unpacked many times', () => {
+  it('gives the same bytes if it is unpacked and packed again', () => {
     fc.assert(
       fc.property(states, (state) => {
         const once = packRate(state);
@@ -40,7 +40,7 @@ describe('a packed rate', () => {
     );
   });
 
-  it('takes 16 bytes, and 5 more after a send', () => {
+  it('takes at most 16 bytes, or 21 bytes after a send', () => {
     fc.assert(
       fc.property(states, (state) => {
         expect(packRate(state).length).toBeLessThanOrEqual(state.expectedAt === undefined ? 16 : 21);
@@ -48,7 +48,7 @@ describe('a packed rate', () => {
     );
   });
 
-  it('is undefined if bytes are missing, left over, or of another version', () => {
+  it('unpacks to undefined if bytes are missing or superfluous, or if the version is another one', () => {
     const bytes = packRate({ at: NOW, starts: 3, follows: 9, watchedMs: 1e6, gaps: 2, gapsMs: 4e4 });
     for (let length = 0; length < bytes.length; length += 1) {
       expect(unpackRate(bytes.subarray(0, length))).toBeUndefined();
@@ -57,7 +57,7 @@ describe('a packed rate', () => {
     expect(unpackRate(Buffer.concat([Buffer.of(2), bytes.subarray(1)]))).toBeUndefined();
   });
 
-  it('never throws and gives a valid rate, whatever the bytes are', () => {
+  it('unpacks without an error and gives a valid rate, whatever the bytes are', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 30 }), fc.boolean(), (bytes, ours) => {
         const state = unpackRate(Buffer.from(ours ? [1, ...bytes] : bytes));

@@ -2,18 +2,23 @@ import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-byte
 import type { RateState } from './rate.js';
 
 const VERSION = 1;
-/** Bit of the version byte: the state contains `expectedAt`. */
+/** Bit of the version byte that is set if the packed state contains `expectedAt`. */
 const EXPECTED = 0x80;
-/** Resolution of stored times, in milliseconds. */
+/** Unit in which times are packed, in milliseconds. */
 const TICK_MS = 100;
 const MAX_TIME = Date.UTC(2200, 0, 1);
-/** Smallest stored amount above 0. Amounts are stored as logarithms. */
+/**
+ * Smallest amount above 0 that can be packed. Amounts, such as numbers of messages, are packed as logarithms.
+ */
 const MIN_AMOUNT = 1e-6;
-/** Logarithmic steps per factor e. The largest amount is about 10^8. */
+/** Number of steps in which a packed amount grows by the factor e. The largest amount is about 10^8. */
 const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 
-/** Packs a state into 16 bytes, or 21 bytes with `expectedAt`. */
+/**
+ * Packs the estimated rate of change of a contact into at most 16 bytes, or 21 bytes if `expectedAt` is
+ * present.
+ */
 export function packRate(state: RateState): Buffer {
   const { at, starts, follows, watchedMs, gaps, gapsMs, expectedAt } = state;
   const writer = new PackedWriter().byte(expectedAt === undefined ? VERSION : VERSION | EXPECTED);
@@ -24,7 +29,10 @@ export function packRate(state: RateState): Buffer {
   return writer.done();
 }
 
-/** Unpacks what {@link packRate} wrote; undefined (an unknown rate) if damaged or of another version. */
+/**
+ * Unpacks the bytes that {@link packRate} returned. Returns undefined, which stands for an unknown rate, if
+ * the bytes are damaged or have another version.
+ */
 export function unpackRate(bytes: Buffer): RateState | undefined {
   try {
     return read(new PackedReader(bytes));
@@ -50,7 +58,10 @@ function read(reader: PackedReader): RateState | undefined {
   return state;
 }
 
-/** Reads a time. A time in the far future counts as damage: it would keep the contact in conversation until then. */
+/**
+ * Reads a time, in milliseconds since 1970. A time in the far future counts as damaged, because the contact
+ * would seem to be in a conversation until then: a {@link DamagedSnapshotError} is thrown.
+ */
 function timeOf(reader: PackedReader): number {
   const time = reader.number() * TICK_MS;
   if (time > MAX_TIME) throw new DamagedSnapshotError();

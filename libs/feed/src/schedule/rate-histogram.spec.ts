@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { rateBucketOf, RATE_BUCKETS, rateOfBucket } from './rate-histogram.js';
 
-describe('the buckets of rates', () => {
-  it('each stand for a rate that falls into the same bucket', () => {
+describe('the buckets for rates of change', () => {
+  it('are each represented by a rate that belongs to the same bucket', () => {
     for (let bucket = 0; bucket < RATE_BUCKETS; bucket += 1)
       expect(rateBucketOf(rateOfBucket(bucket))).toBe(bucket);
   });
@@ -13,7 +13,7 @@ describe('the buckets of rates', () => {
     }
   });
 
-  it.each([0, -1, NaN, 1e-30, Infinity, 1e9])('include %p', (rate) => {
+  it.each([0, -1, NaN, 1e-30, Infinity, 1e9])('include a bucket for the rate %p', (rate) => {
     const bucket = rateBucketOf(rate);
     expect(Number.isInteger(bucket) && bucket >= 0 && bucket < RATE_BUCKETS).toBe(true);
   });

@@ -1,19 +1,32 @@
-/** Number of contacts per bucket of the rate of change. A scheduler needs to know no more about an account's contacts. */
+/**
+ * Histogram of the rates of change of an account's contacts: maps the index of a bucket to the number of
+ * contacts in this bucket. The polling intervals are planned from this histogram and need no other data about
+ * the contacts.
+ */
 export type RateHistogram = ReadonlyMap<number, number>;
 
 export const RATE_BUCKETS = 64;
-/** Upper bound of bucket 0, in messages per second: about one message in four months. */
+/**
+ * Rates of change up to this value belong to bucket 0, in messages per second. The value is about one message
+ * in four months.
+ */
 const LOWEST_PER_SECOND = 1e-7;
 const BUCKETS_A_DECADE = 8;
 
-/** Returns the bucket of a rate, from 0 to {@link RATE_BUCKETS} - 1. Neighbouring buckets differ by about a third. */
+/**
+ * Returns the index of the bucket for a rate of change in messages per second. The index is at least 0 and
+ * less than {@link RATE_BUCKETS}. The rates of neighbouring buckets differ by about a third.
+ */
 export function rateBucketOf(perSecond: number): number {
   if (!(perSecond > LOWEST_PER_SECOND)) return 0;
   const bucket = Math.floor(Math.log10(perSecond / LOWEST_PER_SECOND) * BUCKETS_A_DECADE);
   return Math.min(bucket, RATE_BUCKETS - 1);
 }
 
-/** Returns the rate in the middle of a bucket, in messages per second. */
+/**
+ * Returns the rate of change that represents all rates of a bucket, in messages per second: the geometric
+ * mean of the bucket's bounds.
+ */
 export function rateOfBucket(bucket: number): number {
   return LOWEST_PER_SECOND * 10 ** ((bucket + 0.5) / BUCKETS_A_DECADE);
 }

@@ -39,14 +39,14 @@ describe('the rate of change of a contact', () => {
     },
   );
 
-  it('falls to a tenth three minutes after a conversation with gaps of 15 s, and to a thousandth in an hour', () => {
+  it('falls to a tenth within three minutes after a conversation, and to a thousandth within an hour', () => {
     const state = talk(silent(), START + HOUR, 8, 15 * SECOND);
     const high = rateOf(state, state.at);
     expect(rateOf(state, state.at + 3 * MINUTE)).toBeLessThan(high / 10);
     expect(rateOf(state, state.at + HOUR)).toBeLessThan(high / 1000);
   });
 
-  it('only falls while no message arrives', () => {
+  it('never rises while no message arrives', () => {
     const state = talk(silent(), START + HOUR, 5, 10 * SECOND);
     const rates = Array.from({ length: 200 }, (_, n) => rateOf(state, state.at + n * 20 * SECOND));
     for (const [n, rate] of rates.entries()) expect(rate).toBeLessThanOrEqual(rates[n - 1] ?? Infinity);
@@ -63,7 +63,7 @@ describe('the rate of change of a contact', () => {
     expect(rateOf(often, later)).toBeGreaterThan(5 * rateOf(once, later));
   });
 
-  it('forgets old conversations within weeks', () => {
+  it('is hardly affected by conversations of three weeks ago', () => {
     const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<RateState>(
       (state, from) => talk(state, from, 8, 30 * SECOND),
       silent(),
@@ -76,7 +76,7 @@ describe('the rate of change of a contact', () => {
     expect(recordRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(state);
   });
 
-  it('treats messages without a timestamp as spread over the time since the last read', () => {
+  it('counts messages without a timestamp as spread evenly over the time since the last read', () => {
     const findings = { arrivals: 5, at: START + MINUTE, since: START };
     const timed = [6, 18, 30, 42, 54].map((second) => START + second * SECOND);
     expect(recordRead(silent(), findings)).toEqual(recordRead(silent(), { ...findings, times: timed }));

@@ -1,86 +1,141 @@
 /**
- * Estimate of how often one contact changes. Conversations begin at a slow rate, which is learned over days. Within a
- * conversation, messages follow at a pace that is learned from message to message.
+ * Data from which the rate of new messages of one contact is estimated. New conversations begin at a low
+ * rate, which is learned over days. The messages of a conversation follow one another at a higher rate, which
+ * is learned from message to message.
  *
- * A read without new messages leaves the state unchanged: the rate falls with time alone. All times are in milliseconds
- * since 1970, by the reader's clock.
+ * A read without new messages does not change this data, but the estimated rate falls as time passes. All
+ * times are in milliseconds since 1970, by Redis' clock.
  */
 export interface RateState {
-  /** Time of the last message. All other values refer to this time. */
+  /**
+   * When the contact's last message arrived, in milliseconds since 1970. All counts and sums describe this
+   * moment.
+   */
   at: number;
-  /** Number of conversations begun, decayed over days. */
+  /**
+   * Number of conversations that began. Older conversations count less: their weight halves every two days.
+   */
   starts: number;
-  /** Number of messages that continued a conversation, decayed like {@link starts}. */
+  /**
+   * Number of messages that continued a conversation. Older messages count less: their weight halves every
+   * two days.
+   */
   follows: number;
-  /** Time that the contact has been observed, decayed like {@link starts}; in milliseconds. */
+  /**
+   * Time for which the contact has been observed, in milliseconds. Earlier time counts less: its weight
+   * halves every two days.
+   */
   watchedMs: number;
-  /** Number of gaps between messages of a conversation; older gaps weigh less. */
+  /** Number of time gaps between consecutive messages of a conversation. Older gaps count less. */
   gaps: number;
-  /** Sum of these gaps with the same weights, in milliseconds. */
+  /**
+   * Sum of the time gaps between consecutive messages of a conversation, in milliseconds. Older gaps count
+   * less, with the same weights as in {@link gaps}.
+   */
   gapsMs: number;
-  /** Time of the last send to the contact; absent if that was long ago. */
+  /**
+   * When the last send to the contact was relayed, in milliseconds since 1970. Absent if there was no send in
+   * the last minutes.
+   */
   expectedAt?: number;
 }
 
-/** Result of one read of a contact. */
+/** What one read of a contact found. */
 export interface ReadFindings {
-  /** Number of messages that were not known before. Changed flags and fields do not count. */
+  /**
+   * Number of new messages that the read found. Known messages whose flags or fields changed do not count.
+   */
   arrivals: number;
-  /** Time of the read. */
+  /** When the contact was read, in milliseconds since 1970. */
   at: number;
-  /** Time of the previous read, if any: a message without a timestamp arrived after it. */
+  /**
+   * When the contact was previously read, in milliseconds since 1970; absent at the first read. A new message
+   * without a timestamp arrived after this time.
+   */
   since?: number;
-  /** Known timestamps of the new messages, converted to the reader's clock. */
+  /**
+   * Timestamps of those new messages that have one, in milliseconds since 1970, converted from upstream's
+   * clock to Redis' clock.
+   */
   times?: readonly number[];
 }
 
-/** Half-life of the counts of conversations, in milliseconds. */
+/** Time in which the weight of an observed conversation halves, in milliseconds. */
 const HALF_LIFE_MS = 2 * 86_400_000;
-/** Observed time assumed for an unknown contact (Bayesian prior), in milliseconds. */
+/** Time for which an unknown contact is assumed to have been observed (Bayesian prior), in milliseconds. */
 const PRIOR_WATCHED_MS = 86_400_000;
-/** Number of conversations assumed for an unknown contact (Bayesian prior). Low: most contacts are silent for weeks. */
+/**
+ * Number of conversations that an unknown contact is assumed to have had (Bayesian prior). The number is low,
+ * because most contacts are silent for weeks.
+ */
 const PRIOR_STARTS = 0.2;
 /**
- * Discount for small numbers of conversations. Few contacts have most conversations, so one observed conversation is mostly
- * chance, while ten are not.
+ * Reduces the weight of small numbers of conversations: n conversations count as n² / (n + DISCOUNT). A few
+ * contacts have most of the conversations, so a single conversation of a contact is mostly chance, while ten
+ * are not.
  */
 const DISCOUNT = 2;
-/** Number of continuing messages and of ended conversations assumed for an unknown contact (Bayesian prior). */
+/**
+ * `PRIOR_FOLLOWS` is the number of messages that continued a conversation, and `PRIOR_ENDS` is the number of
+ * conversations that ended. Both are assumed for an unknown contact (Bayesian prior).
+ */
 const PRIOR_FOLLOWS = 4;
 const PRIOR_ENDS = 0.5;
-/** Number of gaps between messages, and their sum in milliseconds, assumed for a new conversation (Bayesian prior). */
+/**
+ * `PRIOR_GAPS` is the number of time gaps between messages, and `PRIOR_GAPS_MS` is the sum of these gaps in
+ * milliseconds. Both are assumed for a new conversation (Bayesian prior).
+ */
 const PRIOR_GAPS = 0.6;
 const PRIOR_GAPS_MS = 20_000;
-/** Factor by which the weight of a gap between messages shrinks with each later message. */
+/** Factor by which the weight of a time gap between two messages shrinks with each later message. */
 const GAP_MEMORY = 0.95;
-/** Expected changes per second right after a send: the send's message, its flags, perhaps a reply. */
+/**
+ * Changes per second that are expected right after a send to a contact: the new message appears, its flags
+ * change, and perhaps a reply arrives.
+ */
 const EXPECTED_PER_SECOND = 0.2;
-/** Time after a send in which the expected rate of changes falls to a quarter, in milliseconds. */
+/** Time after a send within which the expected rate of changes falls to a quarter, in milliseconds. */
 const EXPECTED_MS = 30_000;
 const EXPECTED_ENDS_MS = 20 * EXPECTED_MS;
-/** Maximum number of messages of one read that count; the latest ones count. */
+/**
+ * Maximum number of new messages of one read from which the rate is estimated. If there are more, the latest
+ * ones are used.
+ */
 const MAX_ARRIVALS = 50;
 
-/** Returns the state after a read; the same object if the read changed nothing. */
+/**
+ * Returns the data about a contact's rate of new messages after a read. If the read changed nothing, the same
+ * object is returned.
+ */
 export function recordRead(state: RateState | undefined, findings: ReadFindings): RateState {
   let next = state ?? unknownAt(findings.since ?? findings.at);
   for (const time of arrivalTimes(state, findings)) next = addMessage(next, time);
   return withoutOldExpectation(next, findings.at);
 }
 
-/** Returns the state of a contact after a send to this contact was relayed at the time `at`. */
+/**
+ * Returns the data about a contact's rate of new messages after a send to the contact was relayed. For some
+ * minutes after the send, more changes are expected.
+ * @param at when the send was relayed, in milliseconds since 1970
+ */
 export function expectReply(state: RateState | undefined, at: number): RateState {
   return { ...(state ?? unknownAt(at)), expectedAt: at };
 }
 
-/** Returns the expected rate of new messages from now on, in messages per second, right after a read without news. */
+/**
+ * Returns the rate of new messages that is expected of a contact at the time `at`, in messages per second.
+ * @param at time until which all new messages have been read, in milliseconds since 1970
+ */
 export function rateOf(state: RateState | undefined, at: number): number {
   const known = state ?? unknownAt(at);
   const age = Math.max(at - known.at, 0);
   return startsPerMs(known, age) * 1000 + followsPerMs(known, age) * 1000 + expectedPerSecond(known, at);
 }
 
-/** Returns the state of a contact that was never read: whether the contact is in a conversation is unknown. */
+/**
+ * Returns the data for estimating the rate of a contact that was never read. It is unknown whether such a
+ * contact is in a conversation.
+ */
 function unknownAt(at: number): RateState {
   return { at, starts: 0, follows: 0, watchedMs: 0, gaps: 0, gapsMs: 0 };
 }
@@ -101,16 +156,21 @@ function startsPerMs(state: RateState, age: number): number {
 }
 
 /**
- * Returns the rate of messages that continue the conversation. The pace is estimated from few gaps, so the time to the next
- * message has a Pareto (Lomax) distribution: the longer the silence, the slower the conversation may have been all along.
+ * Returns the expected rate of messages that continue the current conversation, in messages per millisecond.
+ * The pace of the conversation is estimated from few time gaps, so the time to the next message has a Pareto
+ * (Lomax) distribution: the longer the silence, the slower the conversation may have been from the start.
+ * @param age time since the last message, in milliseconds
  */
 function followsPerMs(state: RateState, age: number): number {
   return (continueProbability(state, age) * (state.gaps + PRIOR_GAPS)) / (state.gapsMs + PRIOR_GAPS_MS + age);
 }
 
-/** Returns the probability that the conversation of the last message continues after this silence. */
+/**
+ * Returns the probability, from 0 to 1, that the current conversation continues although no message has
+ * arrived for `age` milliseconds.
+ */
 function continueProbability(state: RateState, age: number): number {
-  // Without any message there is no conversation that could continue.
+  // A contact without any message has no conversation that could continue.
   const messagesSeen = Math.min(state.starts + state.follows, 1);
   const follows = state.follows + PRIOR_FOLLOWS;
   const ends = state.starts + PRIOR_ENDS;
@@ -124,7 +184,11 @@ function expectedPerSecond({ expectedAt }: RateState, at: number): number {
   return EXPECTED_PER_SECOND / (1 + Math.max(at - expectedAt, 0) / EXPECTED_MS) ** 2;
 }
 
-/** Adds one message: it counts partly as continuing the conversation and partly as starting one. */
+/**
+ * Adds one new message to the data about a contact's rate. The message counts partly as the continuation of a
+ * conversation and partly as the start of a new one, according to the probability of each.
+ * @param time when the message arrived, in milliseconds since 1970
+ */
 function addMessage(state: RateState, time: number): RateState {
   const at = Math.max(time, state.at);
   const age = at - state.at;
@@ -141,7 +205,10 @@ function addMessage(state: RateState, time: number): RateState {
   };
 }
 
-/** Returns the arrival times in ascending order. Messages without a timestamp are spread evenly over the possible time. */
+/**
+ * Returns the times at which the new messages of a read arrived, in ascending order. Messages without a
+ * timestamp are spread evenly over the time since the previous read.
+ */
 function arrivalTimes(state: RateState | undefined, findings: ReadFindings): number[] {
   const { at, arrivals } = findings;
   const since = Math.min(Math.max(findings.since ?? at, state?.at ?? 0), at);
