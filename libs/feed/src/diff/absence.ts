@@ -21,8 +21,8 @@ export interface AbsenceInput {
   /** True if unreadable elements of the read may be the missing messages: then no message counts as missing. */
   mayBeUnreadable: boolean;
   /**
-   * Present if the read returned no message at all: last time at which upstream returned a message of any contact, by
-   * Redis' clock. Then only messages missing since before this time count as deleted.
+   * Present if the read returned no message at all: last time at which upstream returned a message of any
+   * contact, by Redis' clock. Then only messages missing since before this time count as deleted.
    */
   lastShownAt?: number;
 }
@@ -41,17 +41,20 @@ export interface AbsenceResult {
 
 /** Up to this number of missing messages or contacts never suggests an outage. */
 const MAX_FEW_MISSING = 10;
-/** Above {@link MAX_FEW_MISSING}, a share of missing messages or contacts up to this one does not suggest an outage either. */
+/**
+ * Above {@link MAX_FEW_MISSING}, a share of missing messages or contacts up to this one does not suggest an
+ * outage either.
+ */
 const MAX_MISSING_SHARE = 1 / 5;
 
 /**
- * Minimum time between two `account.suspect` events, in milliseconds. An outage is noticed contact by contact, and all
- * these findings belong to one suspicion.
+ * Minimum time between two `account.suspect` events, in milliseconds. An outage is noticed contact by contact,
+ * and all these findings belong to one suspicion.
  */
 const SUSPICION_MS = 600_000;
 
 /**
- * Returns true while the account's last suspicion lasts.
+ * Returns true while the account counts as suspect.
  * @param suspectAt time at which a read last found too much missing, by Redis' clock
  */
 export function isAccountSuspect(suspectAt: number, now: number): boolean {
@@ -68,7 +71,8 @@ export function suspectEvent(
   data: { reason: string; count: number; contactId?: string },
 ): NewEvent | undefined {
   if (isAccountSuspect(suspectAt ?? 0, now)) return undefined;
-  // Two workers that find the outage at once use the same revision: the log keeps one event.
+  // Two workers that notice the outage at the same time use the same revision, so that the log keeps only one
+  // event.
   return { type: 'account.suspect', subject: 'suspect', revision: `after:${suspectAt ?? 0}`, data };
 }
 

@@ -4,9 +4,10 @@ import type { KnownMessage } from './known-message.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 
 /**
- * The packed form: flags (1 byte), presence bits (2), revision (1 or more), timestamp in minutes (4, optional), start of the
- * absence in seconds (4, optional), hash of the whole message (8), then 2 bytes for each field hash that is not the usual one.
- * The form stays below 64 bytes, the limit up to which Redis stores a small hash compactly.
+ * The packed form: flags (1 byte), presence bits (2), revision (1 or more), timestamp in minutes (4, optional),
+ * start of the absence in seconds (4, optional), hash of the whole message (8), then 2 bytes for each field
+ * hash that is not the usual one. The form stays below 64 bytes, the limit up to which Redis stores a small
+ * hash compactly.
  */
 const DELIVERED = 1;
 const READ = 2;
@@ -40,7 +41,7 @@ function usualFields(fields: Record<string, unknown>): readonly number[] {
 export function packKnownMessage(known: KnownMessage): Buffer {
   const { direction, fingerprint } = known;
   const minute = packTime(known.timestamp, MINUTE_MS);
-  // Rounded up to a whole second: a deletion may be emitted a little later, never earlier.
+  // The start of the absence is rounded up to a whole second, so that a deletion is never emitted too early.
   const missing = packTime((known.missingSince ?? 1 - SECOND_MS) + SECOND_MS - 1, SECOND_MS);
   const unusual = fingerprint.fields.map((bits, i) => bits !== USUAL[direction][i]);
   const packed = new PackedWriter()
@@ -88,7 +89,7 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      // Shared array, since most messages have the usual field hashes.
+      // Most messages have the usual field hashes, so that they share one array.
       fields:
         (follows & (HAS_TIMESTAMP - 1)) === 0
           ? USUAL[direction]

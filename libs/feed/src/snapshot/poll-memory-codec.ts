@@ -6,7 +6,10 @@ import type { PollMemory } from './poll-memory.js';
 /** Version of the packed form. Any other version counts as damaged. */
 const FORMAT = 1;
 
-/** Optional integers. The position in this list is stored: add new names at the end. */
+/**
+ * Names of the optional integers. The packed form stores the position of each in this list, so new names are
+ * added at the end.
+ */
 const OPTIONAL_NUMBERS = [
   'completeAt',
   'completeDueAt',
@@ -24,7 +27,7 @@ const FIRST_OPTIONAL = 8;
 /** Packs the state: format, order, presence bits, integers in variable length, epoch and head as bytes. */
 export function packPollMemory(memory: PollMemory): Buffer {
   const { epoch, unreadable } = memory;
-  // A weight of 0 is the same as no activity.
+  // An activity with the weight 0 means the same as an absent activity.
   const activity = memory.activity?.weight === 0 ? undefined : memory.activity;
   const given = OPTIONAL_NUMBERS.map((name, i) => ({ bit: FIRST_OPTIONAL << i, value: memory[name] }));
   const packed = new PackedWriter()

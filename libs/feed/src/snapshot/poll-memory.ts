@@ -1,28 +1,36 @@
 import { createHash } from 'node:crypto';
 import type { PageOrder } from '../walk/page-order.js';
 
-/** State of a contact's reads, from which the next read is planned. Times are milliseconds since 1970 by Redis' clock. */
+/**
+ * State of a contact's reads, from which the next read is planned. Times are milliseconds since 1970 by Redis'
+ * clock.
+ */
 export interface PollMemory {
   order: PageOrder;
   /** Number of messages on the contact's longest page. */
   pageSize: number;
-  /** Number of messages at the last complete read; in an oldest-first list, at the last read of the newest messages. */
+  /**
+   * Number of messages at the last complete read; in an oldest-first list, at the last read of the newest
+   * messages.
+   */
   length: number;
   /** Page limit that upstream honours in reads of older messages; absent while unknown. */
   limit?: number;
   /** Hashes of unreadable elements (see {@link addUnreadable}), so that each is logged and counted once. */
   unreadable?: string;
-  /** Number of unreadable elements in the last complete read without missing messages. More may hide missing ones. */
+  /**
+   * Number of unreadable elements in the last complete read without missing messages. More may hide missing
+   * ones.
+   */
   skipped?: number;
   /** Hashes of the ids at the end of the list where new messages appear; see {@link hashIds}. */
   head: string;
   /** Rate of change as older builds stored it; kept for older builds that still run. */
   activity?: { weight: number; at: number };
-  /** Time of the last read of older messages of all messages. */
+  /** Time of the last read of all pages. */
   completeAt?: number;
   /**
-   * Time of an extra read of older messages of all messages before the next sweep; present if messages seem to be
-   * missing.
+   * Time of an extra read of all pages before the next sweep; present if messages seem to be missing.
    */
   completeDueAt?: number;
   /** Time of the next look-up of unsettled messages. */

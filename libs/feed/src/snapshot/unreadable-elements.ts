@@ -1,20 +1,20 @@
 /**
- * History of unreadable elements in an account's contact lists. Such an element has no id: it may be any contact that went
- * missing when the element appeared, but no contact that went missing at another time.
+ * History of unreadable elements in an account's contact lists. Such an element has no id: it may be any
+ * contact that went missing when the element appeared, but no contact that went missing at another time.
  */
 export interface UnreadableElements {
   /** Number of unreadable elements in the last list. */
   count: number;
   /** Start of the read of that list, in milliseconds since 1970 by Redis' clock. */
   at: number;
-  /** Number of unreadable elements before the first rise. */
+  /** Number of unreadable elements before the number rose for the first time. */
   base: number;
-  /** Rises of the number, latest last; empty once the number is back at {@link base}. */
+  /** Each rise of the number, latest last. Empty once the number has fallen to {@link base} again. */
   rises: readonly CountRise[];
 }
 
 interface CountRise {
-  /** Start of the read of the last list with the lower number, and of the first list with the higher one. */
+  /** Start of the read of the last list before the rise, and of the first list after it. */
   from: number;
   to: number;
 }
@@ -58,7 +58,8 @@ export function writeUnreadable({ count, at, base, rises }: UnreadableElements):
 /**
  * Parses the stored text.
  * @param text absent if only older builds have read lists
- * @param baseline value that older builds store: number of unreadable elements in the last list without missing contacts
+ * @param baseline value that older builds store: number of unreadable elements in the last list without missing
+ * contacts
  */
 export function readUnreadable(text: string | null | undefined, baseline: number): UnreadableElements {
   const [count = baseline, at = 0, base = count, ...times] = text?.split(' ').map(Number) ?? [];

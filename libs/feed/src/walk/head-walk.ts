@@ -13,13 +13,12 @@ import type { ReadPage } from './read-in-parts.js';
 import { lastPageOf } from './page-tail.js';
 
 /**
- * Maximum number of pages in one read of the newest messages; a read of older messages covers the rest. Keeps a
- * faulty upstream from blocking a poll.
+ * Maximum number of pages that one read of the newest messages requests. A later read of older messages covers
+ * the others. Keeps a faulty upstream from blocking a poll.
  */
 const MAX_PAGES = 50;
 /**
- * Maximum number of times the pages of a read of the newest messages are read again while new messages turn up on
- * them.
+ * Maximum number of times that pages are read again because a new message appeared on them during the read.
  */
 const MAX_REPEATS = 5;
 /** Number of consecutive pages without a readable message after which a read stops. */
@@ -37,7 +36,9 @@ export interface HeadPlan {
   order: PageOrder;
   /** Number of known messages. */
   known: number;
-  /** Number of messages at the last complete read; with oldest first, at the last read of the newest messages. */
+  /**
+   * Number of messages at the last complete read; with oldest first, at the last read of the newest messages.
+   */
   length: number;
   /** Number of messages on the contact's longest page: a shorter page is the last one. */
   pageSize: number;
@@ -47,9 +48,9 @@ export interface HeadPlan {
   limit?: number;
   /** Reduced limit of the first page, present while a full first page cannot be read. */
   headLimit?: number;
-  /** Reduced limit of the first page that worked some time ago, when a full page could not be read. */
+  /** Reduced limit with which the first page could be read some time ago, when a full first page could not. */
   lastHeadLimit?: number;
-  /** True before the first complete read of the contact. A read of older messages of the other pages then follows. */
+  /** True before the first complete read of the contact. A read of the other pages then follows. */
   isFirst: boolean;
   /** Number of consecutive failed reads of the newest messages before this read. */
   failures: number;
@@ -78,7 +79,9 @@ export interface HeadRead {
   metNoKnownMessage: boolean;
   skipped: number;
   unreadable: readonly string[];
-  /** Upstream's time at the first page, in milliseconds since 1970; absent if upstream did not send a `Date`. */
+  /**
+   * Upstream's time at the first page, in milliseconds since 1970; absent if upstream did not send a `Date`.
+   */
   date?: number;
 }
 
@@ -89,8 +92,8 @@ export interface HeadRead {
  * - Oldest first: from the former last page to the end.
  * - Other orders: page 1, which is enough only if it contains all former messages and is not full.
  *
- * Costs one request, unless a whole page is new. Messages may shift between two requests, so a read of several pages
- * reads all but the last again, until they contain nothing new.
+ * Costs one request, unless a whole page is new. Messages may shift between two requests, so a read of several
+ * pages reads all but the last again, until they contain nothing new.
  */
 export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
   const walk = new HeadWalk(source, plan);
@@ -159,8 +162,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads page 1 of a list in unknown order: the page contains the whole of a short list, else a read of older
-   * messages follows.
+   * Reads page 1 of a list in unknown order. For a short list this is enough; for a longer one, a read of all
+   * pages follows.
    */
   private async readFirst(): Promise<void> {
     const large = this.limit === LARGE_PAGE_LIMIT && this.headLimit === undefined;
@@ -190,7 +193,9 @@ class HeadWalk {
     if (this.coversAllNew) this.length = first.ids.length;
   }
 
-  /** Reads page 2 of an oldest-first list. The list is complete if page 2 is empty and page 1 still the same. */
+  /**
+   * Reads page 2 of an oldest-first list. The list is complete if page 2 is empty and page 1 still the same.
+   */
   private async readSecond(first: PageRead): Promise<void> {
     let top = first;
     for (let looks = 0; looks < MAX_REPEATS && top.count < PAGE_LIMIT; looks += 1) {
@@ -262,8 +267,9 @@ class HeadWalk {
   }
 
   /**
-   * Returns true if more new messages may follow on the next page. The last message of the page decides: messages that
-   * arrive at the same time may shift, so a known message in the middle does not mean that the rest is known.
+   * Returns true if more new messages may follow on the next page. The last message of the page decides:
+   * messages that arrive at the same time may shift, so a known message in the middle does not mean that the
+   * rest is known.
    */
   private mayMoreBeNew({ lastIsNew, ids, count }: PageRead): boolean {
     return lastIsNew || (ids.length === 0 && count > 0);
@@ -309,7 +315,10 @@ class HeadWalk {
     }
   }
 
-  /** Reads the first pages again while new messages turn up there: a message may have shifted between two requests. */
+  /**
+   * Reads the first pages again while new messages turn up there: a message may have shifted between two
+   * requests.
+   */
   private async repeatFirstPages(count: number, limit: number): Promise<void> {
     for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
       let foundNew = false;
@@ -338,7 +347,8 @@ class HeadWalk {
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
-    // The list became shorter, or earlier messages moved onto this page: read back to a page that starts with a known one.
+    // The list became shorter, or earlier messages moved onto this page: read back to a page that starts with a
+    // known one.
     while (first > 1 && page - first < MAX_PAGES) {
       const isEmpty = reads[0]?.count === 0;
       if (!isEmpty && reads[0]?.firstIsNew !== true) break;
@@ -377,7 +387,8 @@ class HeadWalk {
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
-    // If messages before this page were not read, the next read of the newest messages has nothing to compare with.
+    // If messages before this page were not read, the next read of the newest messages has nothing to compare
+    // with.
     this.head = start < 0 ? [] : ids.slice(start);
   }
 }

@@ -1,15 +1,18 @@
 import type { PageRequest } from './page-tail.js';
 
 /**
- * Finds the unreadable messages of a page by requesting smaller pages inside it, one after another. A part that fails is
- * halved until the failing message is found; the rest is then assumed to be readable. Pure.
+ * Finds the unreadable messages of a page by requesting smaller pages inside it, one after another. A part that
+ * fails is halved until the failing message is found; the rest is then assumed to be readable. Pure.
  *
  * Positions count from 0, from the first message of the contact. A page begins at a multiple of its limit.
  */
 export class PartSearch {
   private at: number;
   private readonly end: number;
-  /** A message before this position fails; undefined while no failing message is suspected. */
+  /**
+   * One of the messages before this position makes a page fail. Undefined while no page has failed since the
+   * last message that was found.
+   */
   private failsBefore: number | undefined;
 
   /** @param page a page that failed as a whole */
@@ -32,7 +35,10 @@ export class PartSearch {
     if (this.failsBefore !== undefined && this.at >= this.failsBefore) this.failsBefore = undefined;
   }
 
-  /** Reports that the part returned by {@link next} failed. Returns true if it was a single message, which is skipped. */
+  /**
+   * Reports that the part returned by {@link next} failed. Returns true if it was a single message, which is
+   * skipped.
+   */
   failed(): boolean {
     const limit = this.largestPart();
     if (limit > 1) {
