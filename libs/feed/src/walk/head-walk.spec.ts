@@ -317,6 +317,30 @@ describe('consecutive reads of the newest messages', () => {
   );
 });
 
+describe('a page that repeats the one before it', () => {
+  it('because the list grew by a whole page is not taken for the end of the list', async () => {
+    // Four new messages above two known ones. The first page can be read only with the limit 1.
+    const pages = contact('newestFirst', 6, 4);
+    pages.before = (read) => {
+      // Before the third page is requested, a new message moves every other one by a page.
+      if (read === 3) pages.all.push(message(7));
+    };
+    const read = await pages.head('newestFirst', { headLimit: 1 });
+    const missed = ['m3', 'm4', 'm5', 'm6', 'm7'].filter((id) => !idsOf(read).includes(id));
+    expect([missed.length > 0, read.coversAllNew]).toEqual([true, false]);
+    expect(read.metNoKnownMessage).toBe(false);
+  });
+
+  it('because upstream repeats its last page ends the read, which covers all', async () => {
+    const pages = contact('newestFirst', 3, 3);
+    const { page } = pages;
+    pages.page = (number, limit) => page.call(pages, Math.min(number, 3), limit);
+    const read = await pages.head('newestFirst', { headLimit: 1, known: 1, length: 1 });
+    expect(idsOf(read)).toEqual(['m1', 'm2', 'm3']);
+    expect([read.coversAllNew, read.metNoKnownMessage]).toEqual([true, true]);
+  });
+});
+
 describe('the last page of an oldest-first list', () => {
   it.each([7, 13, 20, 25])(
     'contains the last message and has room for the next: page size %d',

@@ -282,6 +282,7 @@ class HeadWalk {
     let pages = 1;
     let unreadable = top.ids.length === 0 ? 1 : 0;
     let ended = false;
+    let endRepeats = false;
     while (this.mayMoreBeNew(last) && !ended) {
       if (pages >= MAX_PAGES || unreadable >= MAX_UNREADABLE_PAGES) {
         this.coversAllNew = false;
@@ -292,12 +293,18 @@ class HeadWalk {
       if (next.count === 0) {
         if (await this.pages.continuesAfter(last, pages)) continue;
         ended = true;
-      } else if (next.repeats && next.ids.length > 0) ended = true;
+      } else if (next.repeats && next.ids.length > 0) {
+        ended = true;
+        endRepeats = true;
+      }
       unreadable = next.ids.length === 0 ? unreadable + 1 : 0;
       if (!ended) last = next;
     }
-    this.metNoKnownMessage = ended;
-    if (pages > 1) await this.repeatFirstPages(pages - 1, top.limit);
+    const hasGrown = pages > 1 && (await this.repeatFirstPages(pages - 1, top.limit));
+    // Upstream may repeat the last page of a list forever. But a page also repeats the one before it if the list grew by
+    // a whole page between the two requests: then it is not the end, and further new messages may follow.
+    if (endRepeats && hasGrown) this.coversAllNew = false;
+    this.metNoKnownMessage = ended && !(endRepeats && hasGrown);
   }
 
   /** Reads page 1 again with the large limit, unless upstream is known not to honour that limit. */
@@ -317,9 +324,9 @@ class HeadWalk {
 
   /**
    * Reads the first pages again while new messages turn up there: a message may have shifted between two
-   * requests.
+   * requests. Returns true if new messages turned up.
    */
-  private async repeatFirstPages(count: number, limit: number): Promise<void> {
+  private async repeatFirstPages(count: number, limit: number): Promise<boolean> {
     for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
       let foundNew = false;
       for (let page = 1; page <= count; page += 1) {
@@ -327,9 +334,10 @@ class HeadWalk {
         if (page === 1) this.setHeadFromTop(read);
         foundNew ||= read.newIds.length > 0;
       }
-      if (!foundNew) return;
+      if (!foundNew) return looks > 0;
     }
     this.coversAllNew = false;
+    return true;
   }
 
   /** Reads an oldest-first list from its former last page to the end. */
