@@ -88,8 +88,8 @@ export const MUTANTS: readonly Mutant[] = [
   patched(
     'pages that shifted during a read are not read again',
     'walk/head-walk.ts',
-    'if (pages > 1) await this.repeatFirstPages(pages - 1, top.limit);',
-    '',
+    'const hasGrown = pages > 1 && (await this.repeatFirstPages(pages - 1, top.limit));',
+    'const hasGrown = false;',
   ),
   patched(
     'sweeps never run',

@@ -333,8 +333,8 @@ describe('a page that repeats the one before it', () => {
 
   it('because upstream repeats its last page ends the read, which covers all', async () => {
     const pages = contact('newestFirst', 3, 3);
-    const { page } = pages;
-    pages.page = (number, limit) => page.call(pages, Math.min(number, 3), limit);
+    const page = pages.page.bind(pages);
+    pages.page = (number, limit) => page(Math.min(number, 3), limit);
     const read = await pages.head('newestFirst', { headLimit: 1, known: 1, length: 1 });
     expect(idsOf(read)).toEqual(['m1', 'm2', 'm3']);
     expect([read.coversAllNew, read.metNoKnownMessage]).toEqual([true, true]);
