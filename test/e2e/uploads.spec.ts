@@ -116,6 +116,11 @@ describe('An upload through an S3 bucket', () => {
     const size = 12 * MEGABYTE;
     await untilAccepted(running, [await upload(running, new Blob([Buffer.alloc(size, 7)]), 0)]);
     expect(await acceptedSizes(running)).toEqual([size]);
-    await eventually('no file is left', async () => (await server.files()).length === 0);
+    await eventually('no file is left', async () => {
+      const left = await server.files();
+      if (left.length === 0) return true;
+      const lines = running.allOutput().split('\n');
+      throw new Error([...left, ...lines.filter((line) => line.includes('uploaded file'))].join('\n'));
+    });
   });
 });
