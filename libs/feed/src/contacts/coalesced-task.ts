@@ -1,6 +1,7 @@
 /**
- * Runs a task per name, one run at a time. A caller gets a run that starts after the call; waiting callers
- * share it.
+ * Runs a task for a name, for example an account, but never twice at a time for the same name. A call during
+ * a run waits for that run to end and then starts a new run. All callers that wait for the same name share
+ * the new run.
  */
 export class CoalescedTask {
   private readonly current = new Map<string, Promise<void>>();
@@ -8,7 +9,10 @@ export class CoalescedTask {
 
   constructor(private readonly task: (name: string) => Promise<void>) {}
 
-  /** @throws the error of the run */
+  /**
+   * Runs the task for a name. If the task is already running for this name, waits and shares the next run.
+   * @throws the error of the task
+   */
   async run(name: string): Promise<void> {
     const current = this.current.get(name);
     if (current === undefined) return this.begin(name);
@@ -21,7 +25,8 @@ export class CoalescedTask {
   }
 
   private async after(current: Promise<void>, name: string): Promise<void> {
-    // If the current run fails, its own callers get the error.
+    // The error of the current run goes to the callers of that run, and not to the callers that wait for the
+    // next run.
     await current.catch(() => undefined);
     this.next.delete(name);
     return this.begin(name);

@@ -3,33 +3,43 @@ import type { ContactVolatilityTracker, QuickVerdict } from '../form/contact-vol
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
 /**
- * Special positions: of an unchanged contact, and of a known contact that the list has not contained so far.
+ * Values that are stored instead of a position: `UNCHANGED` for a contact that has not changed, `UNSEEN` for
+ * a known contact that the list has not contained so far.
  */
 const UNCHANGED = -1;
 const UNSEEN = -2;
 
-/** A contact of the list that must be committed. */
+/**
+ * A contact in the list that must be stored, because it is new, has changed, or must be scheduled for a poll
+ * again.
+ */
 export interface ChangedContact {
   contact: UpstreamContact;
   fingerprint: string;
-  /** How the contact differs from the snapshot, as far as its fingerprint shows. */
+  /**
+   * Result of comparing the contact's fingerprint with the one in the snapshot; `changed` for a new contact.
+   */
   verdict: QuickVerdict;
 }
 
 /**
- * Compares a contact list with the snapshot while the list arrives. Keeps only the id of an unchanged contact
- * and requests the other contacts again afterwards. If the list contains an id twice, the last element counts.
+ * Compares a contact list with the snapshot while the list arrives from upstream. To save memory, only
+ * positions and fingerprints are kept, and new and changed contacts are read a second time after the end of
+ * the list. If the list contains an id twice, the later element counts.
  */
 export class ContactListComparison implements ContactReader {
   /**
-   * Position in the list of each known contact, by the contact's index in the snapshot; or {@link UNCHANGED} or
+   * For each known contact, by its index in the snapshot: its position in the list, {@link UNCHANGED} or
    * {@link UNSEEN}.
    */
   private readonly positions: Int32Array;
-  /** Position of each new contact by its id. */
+  /** Position in the list of each new contact, by the contact's id. */
   private readonly newPositions = new Map<string, number>();
   private seen = 0;
-  /** New and changed contacts by their position. */
+  /**
+   * Fingerprint and comparison result of each contact that must be stored, by the contact's position in the
+   * list.
+   */
   private readonly notable = new Map<number, { fingerprint: string; verdict: QuickVerdict }>();
   /** Number of known contacts that are not deleted. */
   readonly present: number;
@@ -58,12 +68,15 @@ export class ContactListComparison implements ContactReader {
     return isNoted;
   }
 
-  /** Number of different contacts in the list so far. */
+  /** Number of different contact ids in the part of the list that has arrived so far. */
   get count(): number {
     return this.seen + this.newPositions.size;
   }
 
-  /** Filters the requested contacts: returns the contacts that must be committed. */
+  /**
+   * Returns those of the given contacts that must be stored. Leaves out an element if a later element of the
+   * list has the same id.
+   */
   changed(wanted: readonly { contact: UpstreamContact; position: number }[]): ChangedContact[] {
     return wanted.flatMap(({ contact, position }): ChangedContact[] => {
       const noted = this.notable.get(position);
@@ -71,7 +84,9 @@ export class ContactListComparison implements ContactReader {
     });
   }
 
-  /** Returns the known contacts that the list does not contain. */
+  /**
+   * Returns the known contacts that the list does not contain, except those that already count as deleted.
+   */
   missing(): [id: string, before: ListedContact][] {
     const missing: [string, ListedContact][] = [];
     for (const entry of this.known.contacts) {
@@ -96,7 +111,8 @@ export class ContactListComparison implements ContactReader {
   }
 
   private isScheduledAnew(before: ListedContact | undefined): boolean {
-    // If some contacts must be scheduled again, all are passed on: the commit finds out which.
+    // If fewer contacts are scheduled for polls than are known, all contacts are stored again. The commit
+    // then schedules the contacts that have no due time.
     return before?.missingSince !== undefined || this.present > this.known.scheduled;
   }
 }

@@ -22,15 +22,18 @@ import {
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /**
- * First read of a contact from the account's first list: messages that are older than the account by at most
- * this time, in milliseconds, are emitted.
+ * If a contact is in the account's first contact list, the first read of the contact emits messages that were
+ * sent up to this long before the account was added, in milliseconds.
  */
 const FIRST_LIST_SLACK_MS = 60_000;
-/** Upper bound of the delay between account creation and first list that is compensated, in milliseconds. */
+/**
+ * Messages that were sent after an account was added and before its first contact list was read are emitted
+ * if they are at most this old, in milliseconds.
+ */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
- * First read of a contact that appears in a later list: messages that are older than the previous list by at
- * most this time, in milliseconds, are emitted.
+ * If a contact appears in a later contact list, the first read of the contact emits messages that were sent
+ * up to this long before the previous list was read, in milliseconds.
  */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
@@ -42,16 +45,22 @@ const MAX_COMMIT_CONFLICTS = 3;
  */
 export type FindAddedAt = (account: string) => Promise<number | undefined>;
 
-/** What the comparison of one contact list with the snapshot shows. */
+/** Result of comparing one contact list with the stored snapshot. */
 interface ListVerdict {
   known: KnownContacts;
   tracker: ContactVolatilityTracker;
   missing: readonly [id: string, before: ListedContact][];
-  /** True if upstream shows other contacts than before: its new contacts form a new baseline without events. */
+  /**
+   * True if upstream probably shows other contacts than before. Contacts that are new in the list are then
+   * stored as a baseline, without events.
+   */
   isReplaced: boolean;
-  /** True if fewer contacts are scheduled than known; the commit finds out which ones to schedule again. */
+  /**
+   * True if fewer contacts are scheduled for polls than are known. The commit then schedules the contacts
+   * that have no due time.
+   */
   areSomeUnscheduled: boolean;
-  /** True if so many contacts are missing that no deletion is emitted. */
+  /** True if so many contacts are missing that an outage is likely. No deletion is emitted then. */
   isOutageLikely: boolean;
   unreadable: UnreadableElements;
   /**
@@ -62,9 +71,10 @@ interface ListVerdict {
 }
 
 /**
- * Polls the contact list and commits new, changed, missing and returned contacts. A changed contact is due at
- * once. A contact is deleted if two lists at least `absenceMs` apart lack it, unless so many contacts vanish
- * together that an outage is more likely.
+ * Polls the contact list of an account, and stores which contacts are new, changed, missing or back. A new or
+ * changed contact becomes due for a poll at once. A contact counts as deleted if it is missing from two lists
+ * that were read at least `absenceMs` milliseconds apart, unless so many contacts are missing that an outage
+ * is likely.
  */
 export class ContactListPoll {
   constructor(
@@ -76,7 +86,9 @@ export class ContactListPoll {
   ) {}
 
   /**
-   * @throws {UpstreamError} if the list could not be read; the store keeps the reason, and nothing is committed
+   * Reads the contact list and commits the result.
+   * @throws {UpstreamError} if the list could not be read. The reason is then stored, except for an
+   * {@link UpstreamUnavailableError}.
    */
   async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
     try {
@@ -90,11 +102,12 @@ export class ContactListPoll {
     }
   }
 
-  /** Reads and commits the list. Returns false if another list was committed meanwhile. */
+  /** Reads the contact list and commits the result. Returns false if another list was committed meanwhile. */
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const known = await this.store.knownContacts(account);
     const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_CONTACT_VOLATILITY;
-    // A list whose first response broke off is read twice, but must be counted once.
+    // If the connection breaks off, the list is read again. A new tracker then counts the contacts, so that
+    // no contact is counted twice.
     let tracker = new ContactVolatilityTracker(volatility);
     const newReader = (): ContactListComparison => {
       tracker = new ContactVolatilityTracker(volatility);
@@ -131,7 +144,9 @@ export class ContactListPoll {
       );
   }
 
-  /** Commits the list. Returns false if another list was committed meanwhile. */
+  /**
+   * Commits the result of a read of the contact list. Returns false if another list was committed meanwhile.
+   */
   private async commit(
     account: string,
     known: KnownContacts,
@@ -165,7 +180,8 @@ export class ContactListPoll {
       version: known.version,
       redisRun: known.redisRun,
       startedAt: known.now,
-      // Which messages of later contacts are emitted depends on the time of the last list that was not suspect.
+      // For contacts that appear in later lists, this time decides which messages are emitted. It is the time
+      // of the last list that was not suspect.
       listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
       unreadable: verdict.unreadable,
@@ -178,8 +194,8 @@ export class ContactListPoll {
   }
 
   /**
-   * Yields the changes one by one, because all changes together may not fit into memory. Contacts of the list
-   * come first.
+   * Yields the contacts to store one by one, because all of them together may not fit into memory. New and
+   * changed contacts come first, then missing contacts.
    */
   private async *updates(
     account: string,
@@ -208,7 +224,8 @@ export class ContactListPoll {
     replaced: boolean,
   ): Promise<number> {
     if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
-    // An earlier list was committed, so the account is not new. Only its snapshot was lost.
+    // If an earlier list was committed (`version > 0`), the account is not new, and only its snapshot was
+    // lost.
     const addedAt = version > 0 || replaced ? undefined : await this.addedAt(account);
     const late = Math.min(Math.max(now - (addedAt ?? now), 0), MAX_FIRST_LIST_DELAY_MS);
     return upstreamNow - late - FIRST_LIST_SLACK_MS;
@@ -221,7 +238,8 @@ export class ContactListPoll {
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
     const isNew = before === undefined;
-    // Contacts of the first list and of a replaced upstream form a baseline without events.
+    // New contacts are stored without events if this is the account's first list, or if upstream probably
+    // shows other contacts than before.
     const isBaseline = isNew && (known.listedAt === undefined || isReplaced);
     const record =
       isBaseline || quick === 'same' || quick === 'quiet'
@@ -274,7 +292,7 @@ export class ContactListPoll {
   }
 }
 
-/** Returns true if the list contains most of the known contacts. */
+/** Returns true if the list contains more than half of the known contacts. */
 function showsMostContacts(
   { reader: { present } }: ContactList<ContactListComparison>,
   missing: readonly unknown[],
@@ -283,8 +301,8 @@ function showsMostContacts(
 }
 
 /**
- * Returns the service that an upstream address leads to, identified by the hash of the first address that led
- * to it. A mapping that is already stored stays.
+ * Returns the messaging service that an upstream address leads to, identified by the hash of the first
+ * address that led to it. If a service is already stored for the address, it is kept.
  */
 function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
   const before = upstream === undefined || isAnother ? undefined : services.get(upstream);

@@ -4,12 +4,14 @@ import type { ContactPoll } from '../poll/contact-poll.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
 import { CoalescedTask } from './coalesced-task.js';
 
-/** Time within which the contact of an accepted send is read, in milliseconds. */
+/** After upstream has accepted a send, the recipient's contact is read within this time, in milliseconds. */
 const EXPECTED_WITHIN_MS = 250;
 
-/** Reads the messages of a send's recipient. */
+/** Reads the messages of a send's recipient, to find the message that belongs to the send. */
 export class RecipientLookup {
-  /** Runs the poll of an account's contact list. Callers of one account share a run. */
+  /**
+   * Polls the contact list of an account. Callers that wait for the list of the same account share one poll.
+   */
   private readonly listPolls: CoalescedTask;
 
   constructor(
@@ -21,12 +23,13 @@ export class RecipientLookup {
   }
 
   /**
-   * Reads the new messages of the recipient now. The polls bind them to sends.
-   * @param options `minListReadAt`: earliest acceptable start of the last contact list read, by Redis' clock;
-   * without it any list will do. `isLowPriority`: true to let new sends go first
-   * @returns true if the look-up was complete: each contact that owns the number was read, or upstream and the
-   * list agree that the contact does not exist
-   * @throws {UpstreamError} if upstream could not be read; the readable contacts were read
+   * Reads the new messages of the recipient now, and binds them to sends.
+   * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since
+   * 1970 by Redis' clock), the list is read again first. `isLowPriority`: true if new sends go first in the
+   * request budget
+   * @returns true if each contact that owns the number was read, or if upstream and the contact list both
+   * show that the contact does not exist
+   * @throws {UpstreamError} if upstream could not be read; contacts that could be read were read
    */
   async lookUp(
     account: string,
@@ -50,7 +53,7 @@ export class RecipientLookup {
           if (!contact.isMissing) recipient = await this.pollListAndFind(account, phoneNumber);
           if (isGone(recipient, contact.id)) continue;
         }
-        // The remaining contacts are still read: the message may be found there.
+        // The other contacts with this number are still read, because one of them may have the message.
         failure ??= error;
       }
     }
@@ -70,14 +73,15 @@ export class RecipientLookup {
   async expeditePoll(account: string, phoneNumber: string): Promise<void> {
     const { contacts } = await this.store.recipientOf(account, phoneNumber);
     const [likeliest] = contacts;
-    // An unknown recipient becomes a new contact: the list contains it, and new contacts are due at once.
+    // If no contact has this number yet, the contact list is read, because upstream has probably created a
+    // contact for the send. A new contact is due at once.
     if (likeliest === undefined) await this.store.requestListPoll(account);
     else await this.store.expeditePoll(account, likeliest.id, EXPECTED_WITHIN_MS);
   }
 
   /**
-   * Returns the owners of the number. Reads the contact list first if the last read is too old, or if no
-   * contact owns the number.
+   * Returns the contacts that own the phone number. Reads the contact list first if its last read is too old,
+   * or if no contact owns the number.
    */
   private async findWithFreshList(
     account: string,
@@ -91,7 +95,7 @@ export class RecipientLookup {
       return await this.pollListAndFind(account, phoneNumber);
     } catch (error) {
       if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
-      // A list that cannot be read must not block the look-up: the messages of known contacts still count.
+      // If the contact list cannot be read, the look-up continues with the contacts that are already known.
       return recipient;
     }
   }
@@ -106,7 +110,9 @@ function isNotFound(error: UpstreamError): boolean {
   return error instanceof UpstreamStatusError && (error.status === 404 || error.status === 410);
 }
 
-/** Returns true if a trustworthy list confirms that the contact does not exist. */
+/**
+ * Returns true if the contact list confirms that the contact does not exist. A suspect list confirms nothing.
+ */
 function isGone({ contacts, isListSuspect }: Recipient, id: string): boolean {
   if (isListSuspect) return false;
   return contacts.find((contact) => contact.id === id)?.isMissing ?? true;

@@ -20,12 +20,15 @@ import type { PollCommitter, PollStart } from './poll-committer.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
-/** Maximum number of pages that wait for their commit while none of them contains a known message. */
+/** Maximum number of pages that are read but not committed while none of them contains a known message. */
 const MAX_HELD_PAGES = 50;
-/** Maximum number of consecutive commits refused because another read of the contact was committed first. */
+/**
+ * A read of a contact ends early if this many of its commits in a row are refused, because other reads of the
+ * contact were committed first.
+ */
 export const MAX_COMMIT_CONFLICTS = 5;
 
-/** The contact whose pages are read, and the context of the read. */
+/** Which contact's pages of messages are read, for which purpose, and how failed pages are retried. */
 export interface PagesTask {
   account: string;
   contactId: string;
@@ -33,29 +36,34 @@ export interface PagesTask {
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
   /**
-   * Delays before the retries of a failed page, in milliseconds; after the last retry the page is read in
-   * parts.
+   * How long to wait before each retry of a failed page, in milliseconds. If the last retry fails too, the
+   * page is read in smaller parts.
    */
   pageRetriesMs: readonly number[];
 }
 
-/** Reads pages of a contact; compares each page with the snapshot and commits it separately. */
+/** Reads pages of a contact's messages. Each page is compared with the snapshot and committed on its own. */
 export class CommittedPages {
   readonly reader: PageReader;
-  /** Assumed order of the message list. */
+  /** Order in which upstream is assumed to list the messages of the contact. */
   order: PageOrder;
-  /** Page limit that upstream honours; undefined while unknown. */
+  /** Largest number of messages per page that upstream honours; undefined while it is unknown. */
   limit: number | undefined;
   /** Polling state of the contact, read before the last page was requested. */
   state: ContactState;
-  /** True if a page since the last start at page 1 contained a message that was not known. */
+  /**
+   * True if a page contained a message that was not known before. Reset when the read starts again at page 1.
+   */
   foundNew = false;
-  /** Snapshots of the known messages on the last page. */
+  /** Snapshots of the known messages on the page that was read last, by message id. */
   private lastKnown: ReadonlyMap<string, KnownMessage> = new Map();
-  /** Pages that are not committed until a page contains a known message. */
+  /** Pages that were read, but are not committed until a page contains a known message. */
   private heldPages: PageRead[] = [];
   private isHoldingBack = false;
-  /** Number of elements on the previous page. */
+  /**
+   * Number of messages on the previous page that was not empty, including those that could not be parsed.
+   * Undefined before the first page.
+   */
   private previousCount: number | undefined;
   /** Number of the page that was last retried, whether a retry succeeded or not. */
   private retriedPage: number | undefined;
@@ -88,13 +96,15 @@ export class CommittedPages {
   }
 
   /**
-   * Holds pages back until one contains a known message, if `known` (number of known messages) is large enough.
+   * From now on, commits no page until a page contains a known message. Has no effect if the contact has only
+   * a few known messages.
+   * @param known number of known messages
    */
   holdBack(known: number): void {
     this.isHoldingBack = suggestsOutage(known, known);
   }
 
-  /** True if no page of the list contained a known message, so that no page was committed. */
+  /** True if pages were read and contain messages, but no known message, so that no page was committed. */
   get showsOtherMessages(): boolean {
     return this.heldPages.some(({ ids }) => ids.length > 0);
   }
@@ -104,12 +114,14 @@ export class CommittedPages {
   }
 
   /**
-   * Reads a page and commits the result. If another read of the contact was committed meanwhile, reads the page
-   * again. The state is read before each request: a page is never compared with snapshots that are newer than
-   * the request.
+   * Reads a page and commits the result. If another read of the contact was committed meanwhile, reads the
+   * page again. A page that fails is retried after a delay, and then read in smaller parts.
    *
-   * Retries a failed page after a delay, then reads the page in parts.
-   * @returns undefined if the contact is unknown or {@link MAX_COMMIT_CONFLICTS} commits were refused in a row
+   * The stored state is read before each request, so that a page is never compared with snapshots that are
+   * newer than the request.
+   * @param limit number of messages per page
+   * @returns undefined if the contact is unknown, its stored state was lost, the read was aborted, or
+   * {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
    */
   async take(page: number, limit: number): Promise<PageRead | undefined> {
     const read = await this.tryPage(page, limit);
@@ -144,7 +156,10 @@ export class CommittedPages {
     return undefined;
   }
 
-  /** Reads the current state of the contact. Returns false if the contact is unknown or its record was lost. */
+  /**
+   * Reads the stored state of the contact again. Returns false if the contact is unknown or its state was
+   * lost.
+   */
   private async refreshState(): Promise<boolean> {
     const state = await this.store.contactState(this.task.account, this.task.contactId);
     if (state === undefined || state.lost) return false;
@@ -154,10 +169,10 @@ export class CommittedPages {
   }
 
   /**
-   * Reads a page that fails because of one of its messages: in smaller and smaller parts, each committed
-   * separately.
-   * @throws the failure of the page if no message of the page can be read: then the cause is not a single
-   * message
+   * Reads a page that upstream fails to return because of one of its messages. Requests smaller and smaller
+   * parts of the page to find and skip this message, and commits each part on its own.
+   * @throws the failure of the page if no message of the page can be read, because then the cause is not a
+   * single message
    */
   async takeParts(page: number, limit: number, { failure }: FailedPage): Promise<PageRead | undefined> {
     if (!mayBeCausedByMessage(failure)) throw failure;
@@ -175,12 +190,15 @@ export class CommittedPages {
     return whole;
   }
 
-  /** Returns the number of messages on a page. Parts must not reach beyond a page that upstream caps. */
+  /**
+   * Returns how many messages the page probably has, because upstream may return fewer than `limit`. The
+   * parts of the page must not reach beyond the end of the page.
+   */
   private sizeOf(limit: number): number {
     return Math.min(limit, this.previousCount ?? this.reader.pageSize);
   }
 
-  /** Returns true if upstream caps pages below `limit`: the contact has more messages than its longest page. */
+  /** Returns true if upstream returns fewer than `limit` messages per page, although the contact has more. */
   private isCapped(limit: number): boolean {
     return limit === PAGE_LIMIT && this.state.memory.length > this.reader.pageSize;
   }
@@ -225,10 +243,10 @@ export class CommittedPages {
       }
       this.isHoldingBack = false;
     }
-    // Messages that another read committed while a page waited are skipped: that read may be newer than the
-    // page.
+    // Of the pages that wait for their commit, messages that another read has committed meanwhile are left
+    // out, because that read may be newer.
     const held = this.heldPages.flatMap(({ items }) => items).filter(({ id }) => !known.has(id));
-    // Each message counts once, in its latest form: a message of a waiting page may have been read again.
+    // A message may be on several of these pages. Only its latest form is used.
     const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
     const isNew = served.some(({ id }) => !known.has(id));
     const reading = { ...this.readingOf(served), ...this.newHead(page, read), detectsVolatility: page === 1 };
@@ -249,7 +267,8 @@ export class CommittedPages {
   }
 
   /**
-   * Returns the ids of page 1 as the new head if page 1 was read as the head: the next poll compares with them.
+   * Returns the ids on page 1 as the new head, with which the next poll compares. Returns nothing for other
+   * pages, for a page 1 of less than the documented size, and for a list that is not newest first.
    */
   private newHead(page: number, { ids, limit }: PageRead): Pick<PagesRead, 'head'> {
     const isHead = page === 1 && limit >= PAGE_LIMIT && this.state.memory.order === 'newestFirst';
@@ -257,8 +276,9 @@ export class CommittedPages {
   }
 
   /**
-   * Commits a new baseline: upstream shows none of the known messages but others. The pages that waited for
-   * their commit become the new snapshot, and another read of all pages follows.
+   * Commits a new baseline, because upstream shows only other messages than the known ones. The pages that
+   * waited for their commit become the new snapshot. A later read goes through all pages again.
+   * @returns false, because the read has not reached its end
    */
   async startNewBaseline(): Promise<false> {
     const served = this.heldPages.flatMap(({ items }) => items);
@@ -290,26 +310,29 @@ export class CommittedPages {
     };
   }
 
-  /** Returns true if this page or a neighbour was retried: the failing message may have moved by one page. */
+  /**
+   * Returns true if the last retried page was this page or one next to it. New messages may have moved the
+   * message that causes the failure from one page to the next.
+   */
   wasRetried(page: number): boolean {
     return this.retriedPage !== undefined && Math.abs(page - this.retriedPage) <= 1;
   }
 
   /**
-   * Returns true if the contact is known to have a message that upstream fails to show: then retries are
-   * useless.
+   * Returns true if an earlier read found a message of the contact that upstream fails to return. Retries of
+   * the page are useless then.
    */
   private hasFailingMessage(): boolean {
     return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE]).added === 0;
   }
 }
 
-/** Failure of a page after all retries. */
+/** A page that could not be read, not even by retries, and the error of the last request. */
 export class FailedPage {
   constructor(readonly failure: unknown) {}
 }
 
-/** Returns true if the same request may succeed a little later. */
+/** Returns true if a failed request may succeed when it is repeated a little later. */
 function isTransient(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return error.status >= 500 || error.status === 429;
   return error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError);

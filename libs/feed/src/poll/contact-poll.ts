@@ -15,7 +15,10 @@ import type { FeedSource, RecordedMessages, ReadPurpose, SendBinder } from '../p
 import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
-/** Maximum number of consecutive commits refused because another read of the contact was committed first. */
+/**
+ * Maximum number of attempts to read and commit the newest messages of a contact. An attempt is repeated if
+ * another read of the contact was committed first.
+ */
 const MAX_COMMIT_CONFLICTS = 3;
 
 const DAMAGED_REASON = 'the stored snapshots of its messages are damaged';
@@ -37,8 +40,9 @@ export class ContactPoll {
   }
 
   /**
-   * Runs a read of the newest messages and, if one is due, a read of older messages.
-   * @returns true if the contact is known and a read of the newest messages was committed, by this call or by a faster one
+   * Reads the newest messages of a contact and, if a read of its older messages is due, those too.
+   * @returns true if this call or a concurrent one committed the newest messages; false if the contact is
+   * unknown
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async poll(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
@@ -48,8 +52,9 @@ export class ContactPoll {
   }
 
   /**
-   * Runs a read of the newest messages: reads the pages on which new messages appear.
-   * @returns true if the contact is known and a read of the newest messages was committed, by this call or by a faster one
+   * Reads the newest messages of a contact: the pages on which new messages appear.
+   * @returns true if this call or a concurrent one committed the newest messages; false if the contact is
+   * unknown
    * @throws {UpstreamError} if a page could not be read; nothing is committed then
    */
   async pollHead(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
@@ -57,9 +62,9 @@ export class ContactPoll {
   }
 
   /**
-   * Reads all new messages of a contact: runs a read of the newest messages, and a read of older messages if the
-   * head may not show all new messages.
-   * @returns true if the reads were committed
+   * Reads all new messages of a contact: first the newest messages and then, if the pages with the newest
+   * messages may not show all new ones, the older messages.
+   * @returns true if the reads were committed; false if the contact is unknown
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async pollNewMessages(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
@@ -70,8 +75,8 @@ export class ContactPoll {
   }
 
   /**
-   * Runs a read of the newest messages. Returns whether the head shows all new messages; undefined if the contact is
-   * unknown.
+   * Reads and commits the newest messages. Returns `enough` if the pages that were read show all new
+   * messages, and `in part` if older pages may contain more of them; undefined if the contact is unknown.
    */
   private async readHeadUntilCommitted(
     account: string,
@@ -93,9 +98,10 @@ export class ContactPoll {
   }
 
   /**
-   * Runs the read of older messages that is due, if any: reads all pages, or all messages whose flags may still change.
+   * Reads older messages of a contact, if such a read is due. Reads either all pages, or only until every
+   * message was read whose flags (`delivered`, `read`) may still change.
    * @param signal aborts the read after the current page
-   * @returns true if the read reached its end, or no read of older messages was due
+   * @returns true if the read reached its end, or if no read of older messages was due
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async runDeepRead(
@@ -139,7 +145,10 @@ export class ContactPoll {
     return memory.completeAt + this.settings.sweepMs <= now;
   }
 
-  /** Reads the head. Starts a new baseline if the snapshot is lost or damaged: else every later poll would fail as well. */
+  /**
+   * Reads and commits the newest messages. If the snapshot is lost or damaged, starts a new baseline, because
+   * otherwise every later poll would fail too.
+   */
   private async readOrResync(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
     const resync = lossReasonOf(start.state);
     try {
@@ -195,7 +204,10 @@ export class ContactPoll {
     };
   }
 
-  /** Returns true if unsettled messages were due for a look-up and the head contained all of them. */
+  /**
+   * Returns true if a read of the messages whose flags may still change was due, and the pages with the
+   * newest messages contained all of them.
+   */
   private showsAllUnsettled({ state }: PollStart, { served }: HeadRead, { all }: HeadSnapshots): boolean {
     if (all === undefined) return false;
     const shown = new Set(served.map(({ id }) => id));
@@ -204,7 +216,7 @@ export class ContactPoll {
     );
   }
 
-  /** Returns true if upstream shows messages of the contact but none of its many known ones. */
+  /** Returns true if many messages of the contact are known, but upstream shows only other messages. */
   private async isReplaced({ account, contactId }: PollStart, { served }: HeadRead): Promise<boolean> {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
@@ -222,15 +234,18 @@ interface HeadCommit {
   isCommitted: boolean;
 }
 
-/** Returns the request budget of the account's polls, as the claim reported it. */
+/**
+ * Returns how many upstream requests per second the account's polls can rely on, as the claim of the contact
+ * said. Returns nothing if the contact was not claimed.
+ */
 function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
   return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
 }
 
 interface HeadSnapshots {
-  /** Snapshots of the messages that were read. */
+  /** Snapshots of the messages that were read, by message id. */
   served: ReadonlyMap<string, KnownMessage>;
-  /** Snapshots of all known messages of the contact, if they were needed. */
+  /** Snapshots of all known messages of the contact, by message id; absent if they were not needed. */
   all?: ReadonlyMap<string, KnownMessage>;
 }
 
@@ -240,7 +255,8 @@ function planOf({ state, resync }: PollStart): HeadPlan {
   const { headLimit, headLimitUntil = 0 } = extension;
   return {
     ...{ order, length, pageSize, longestPage, failures },
-    // Before the first complete read of older messages, only a newest-first page can serve as the head.
+    // Until all pages were read once, it is unknown how long an oldest-first list is, and on which page its
+    // newest messages are.
     ...(memory.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? storedMessages : 0,
     isFirst: state.emitAfter !== undefined || resync !== undefined,
@@ -265,28 +281,32 @@ function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): Pa
   };
 }
 
-/** Returns true if messages at the head disappeared or moved since the last read of the newest messages. */
+/**
+ * Returns true if messages at the head have disappeared or moved since the previous read of the newest
+ * messages.
+ */
 function isHeadDisturbed(
   { memory, emitAfter }: ContactState,
   { shown, order, showsEnd }: HeadRead,
   known: ReadonlyMap<string, KnownMessage>,
 ): boolean {
-  // The first read of older messages is still under way and reads all pages anyway.
+  // Until all pages of the contact have been read once, a read of all pages is due anyway.
   if (emitAfter !== undefined) return false;
   const { head: before, length } = memory;
   const now = hashIds(shown.filter((id) => known.has(id)));
   const marks = new Set(splitIdHashes(now));
   const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
-  // The order changed. From `unknown` to a known order is no disturbance.
+  // If the order of the list changed, that matters only if the order was known before.
   if (order !== memory.order) return memory.order !== 'unknown' && (!showsEnd || isMissing);
-  // Oldest first: the last messages must still stand at the same positions, with no earlier message among them.
+  // In an oldest-first list, the known messages at the end must be the same ones as before, in the same
+  // order.
   if (order === 'oldestFirst') {
     const { page, limit } = lastPageOf(length, memory.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;
     return wasRead && now !== before;
   }
   if (order === 'unsorted' || (order === 'unknown' && showsEnd)) return isMissing;
-  // A page that is not full shows the end of the list: all former head messages must still be there.
+  // If the read reached the end of the list, all messages of the previous head must still be there.
   if (showsEnd) return !now.startsWith(before);
   return !before.startsWith(now) && !now.startsWith(before);
 }
