@@ -79,7 +79,7 @@ describe('an embedded Redis', () => {
     expect((await stat(join(directory, 'server.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps its data over a stop and a start', async () => {
+  it('keeps its data when it is stopped and started again', async () => {
     const first = await start();
     await using(first.url, (client) => client.set('k', 'v'));
     await first.stop();
@@ -87,7 +87,7 @@ describe('an embedded Redis', () => {
     expect(await using(second.url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('restarts after a kill at the same address with its data', async () => {
+  it('restarts with the same address and data after it was killed', async () => {
     const redis = await start();
     const { url, pid } = redis;
     await using(url, (client) => client.set('k', 'v'));
@@ -99,7 +99,7 @@ describe('an embedded Redis', () => {
     expect(await using(url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('shuts down a server that a killed owner left on the same data before it starts its own', async () => {
+  it('first shuts down a server that a killed process left running on the same data', async () => {
     const search = await findRedisServer();
     if (!search.found) throw new Error(search.reason);
     const port = await freePort();
@@ -119,7 +119,7 @@ describe('an embedded Redis', () => {
     expect(await using(redis.url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('does not touch a Redis that runs on other data, even if an old record names it', async () => {
+  it('does not shut down a Redis on other data, even if an outdated record names that Redis', async () => {
     const other = await mkdtemp(join(tmpdir(), 'tidings-embedded-'));
     const neighbour = await startEmbeddedRedis({ dataDirectory: other });
     try {
@@ -132,7 +132,7 @@ describe('an embedded Redis', () => {
     }
   });
 
-  it('reports with Redis’ own message and a remedy that it cannot start on a damaged file', async () => {
+  it('reports a damaged file with the message of Redis and a way to repair the file', async () => {
     const redis = await start();
     await using(redis.url, async (client) => {
       for (let index = 0; index < 50; index++) await client.set(`key:${index}`, 'v'.repeat(50));

@@ -16,36 +16,41 @@ const CHECK_EVERY_MS = 20;
 const PORT_ATTEMPTS = 10;
 
 export interface EmbeddedRedisOptions {
-  /** Folder of the append-only file; created if missing. Only one process may use it at a time. */
+  /**
+   * Folder in which Redis stores its append-only file. It is created if missing. Only one process may use it
+   * at a time.
+   */
   dataDirectory: string;
-  /** Path of the server program; searched on the PATH if absent. */
+  /** Path of the Redis server program. If absent, the program is searched for on the PATH. */
   binary?: string;
   /** Called with every line of the server's output. */
   log?: (line: string) => void;
 }
 
-/** A private Redis on 127.0.0.1, a child of this process. */
+/** A private Redis server on 127.0.0.1. It runs as a child process of this process. */
 export interface EmbeddedRedis {
-  /** Address `redis://:password@127.0.0.1:port`. A restart keeps the address. */
+  /** Address of the server, in the form `redis://:password@127.0.0.1:port`. A restart does not change it. */
   readonly url: string;
   readonly port: number;
-  /** Process id of the current run. */
+  /** Process id of the running Redis server. A restart changes it. */
   readonly pid: number;
-  /** Resolves when the current run ends. */
+  /** Resolves when the current server process has ended. After a restart, read the property again. */
   readonly exited: Promise<RedisExit>;
   /** Shuts the server down gracefully. Resolves when the server process has ended. */
   stop(): Promise<void>;
-  /** Sends a signal to the server process. For tests. */
+  /** Sends a signal to the server process. Meant for tests only. */
   kill(signal: NodeJS.Signals): void;
-  /** Restarts the server with the same address and data. Stops the current run first. */
+  /** Stops the server, then starts it again with the same address and data. */
   restart(): Promise<void>;
 }
 
 /**
- * Starts a private Redis and waits until it answers, even while it loads much data. First shuts down a server that a
- * killed owner left on the same data.
+ * Starts a private Redis server, and waits until it has loaded its data and answers. First shuts down a
+ * server that still runs on the same data because the process that started it was killed.
  *
- * @throws {ConfigurationError} if no suitable server program is found, or the server exits: with the server's output
+ * @throws {ConfigurationError} if no suitable server program is found, or if the server exits; the message
+ * then quotes the server's output
+ * @throws {DeadlineError} if the server does not answer in time
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const program = options.binary ?? (await requireProgram());
@@ -116,7 +121,7 @@ class RunningRedis implements EmbeddedRedis {
       await withDeadline(this.server.exited, SHUT_DOWN_WITHIN_MS, 'Redis: shutting down');
     } catch (error) {
       if (!(error instanceof DeadlineError)) throw error;
-      // No data is lost: every acknowledged write is on disk.
+      // A kill loses no data, because every acknowledged write is already on disk.
       this.server.kill('SIGKILL');
       await this.server.exited;
     }
@@ -124,7 +129,7 @@ class RunningRedis implements EmbeddedRedis {
   }
 }
 
-/** Another process took the port before the server could listen on it. */
+/** Thrown if another process took the port before the Redis server could listen on it. */
 class PortTakenError extends Error {}
 
 async function requireProgram(): Promise<string> {
@@ -139,7 +144,10 @@ async function newCredentials(record: ServerRecord): Promise<Credentials> {
   return credentials;
 }
 
-/** Shuts down the recorded server if it runs on this data directory. */
+/**
+ * Shuts down the Redis server of an earlier process, if that server still runs on this data directory.
+ * @throws {ConfigurationError} if the server does not shut down in time
+ */
 async function endFormerServer(record: ServerRecord, directory: string): Promise<void> {
   const credentials = record.read();
   if (credentials === undefined) return;
@@ -181,11 +189,14 @@ async function runServer(
   return server;
 }
 
-/** Matches lines that Redis logs as warnings at every start. */
+/** Matches log lines that Redis writes at every start. They do not explain why a start failed. */
 const START_UP_LINES =
   /^(Reading config|oO0Oo|Redis version|Valkey version|Configuration loaded|Server initialized|WARNING|$)/;
 
-/** Converts the last output of a server that did not start into an error that names the remedy. */
+/**
+ * Returns the error for a server that did not start, from the last lines of its output. If the data file is
+ * damaged, the message says how to repair it.
+ */
 function reasonOf({ code, signal, lastOutput }: RedisExit, directory: string): Error {
   const words = lastOutput
     .filter((line) => !/^\d+:\w .*? [*.-] /.test(line))

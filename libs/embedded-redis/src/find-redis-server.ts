@@ -8,8 +8,8 @@ const MIN_MAJOR = 7;
 const VERSION_DEADLINE_MS = 5_000;
 
 /**
- * A suitable Redis server program, or the reason why none was found. `missing` is true if the PATH has no Redis at
- * all.
+ * Result of a search for a Redis server program: a suitable program, or the reason why none was found.
+ * `missing` is true if the PATH contains no Redis server program of any version.
  */
 export type RedisServerSearch =
   { found: true; path: string; version: string } | { found: false; missing: boolean; reason: string };
@@ -49,7 +49,10 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
-/** Reads the version that the program prints: `Redis server v=7.0.15 …`, `Valkey server v=8.0.1 …`. */
+/**
+ * Runs the program and returns the version that it prints, such as `7.0.15` from `Redis server v=7.0.15 …`.
+ * Returns undefined if the version is unknown.
+ */
 async function versionOf(program: string): Promise<string | undefined> {
   try {
     const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: VERSION_DEADLINE_MS });

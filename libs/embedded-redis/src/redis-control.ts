@@ -6,10 +6,13 @@ import { redisUrl, type Credentials } from './settings.js';
 const ANSWER_WITHIN_MS = 2_000;
 const CHECK_EVERY_MS = 20;
 
-/** State of a server. `away`: no server listens, or the server rejects the password. */
+/**
+ * State of a Redis server. `ready`: it answers. `loading`: it is still loading its data. `away`: it does not
+ * answer, or it rejects the password.
+ */
 export type RedisHealth = 'ready' | 'loading' | 'away';
 
-/** Reads the state of the server with one attempt. */
+/** Asks the Redis server for its state once, without a retry. */
 export async function redisHealth(credentials: Credentials): Promise<RedisHealth> {
   const reply = await runOnce(credentials, async (redis) => {
     try {
@@ -35,8 +38,8 @@ export async function serverIdentity(
 }
 
 /**
- * Asks the server to save its data and exit. The server answers by closing the connection; watch the process for its
- * end.
+ * Asks the Redis server to save its data and exit. The server process may still be running when this function
+ * resolves.
  */
 export async function requestShutdown(credentials: Credentials): Promise<void> {
   await runOnce(credentials, (redis) => redis.shutdown());
@@ -62,19 +65,23 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * Returns true if the process has ended but its parent has not read its exit status. In a container without an init
- * process, this state may last.
+ * Returns true if the process has ended, but its parent process has not read its exit status yet. In a
+ * container without an init process, this state may last.
  */
 function isZombie(pid: number): boolean {
   try {
     return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // The file is missing: this is not Linux, or the process has just ended, which the next check shows.
+    // The file does not exist, because this is not Linux or because the process has just ended. In the second
+    // case the next check notices the end.
     return false;
   }
 }
 
-/** Runs commands on a new connection, with one attempt. Resolves to undefined if they fail or take too long. */
+/**
+ * Runs commands on a new connection to the Redis server, without a retry. Resolves to undefined if the
+ * commands fail or take longer than {@link ANSWER_WITHIN_MS}.
+ */
 async function runOnce<T>(
   credentials: Credentials,
   ask: (redis: Redis) => Promise<T>,
@@ -83,15 +90,15 @@ async function runOnce<T>(
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     retryStrategy: () => null,
-    // The library waits this long even if the connection is already closed.
+    // Time that ioredis waits for a disconnection, in milliseconds, even if the connection is already closed.
     disconnectTimeout: 50,
   });
-  // The command that failed reports the error.
+  // Ignores connection errors here, because the failed command reports them.
   redis.on('error', () => undefined);
   try {
     return await withDeadline(ask(redis), ANSWER_WITHIN_MS, 'Redis: an answer');
   } catch {
-    // No server, another password, or a server that hangs or shuts down.
+    // There is no server, the password is wrong, or the server hangs or is shutting down.
     return undefined;
   } finally {
     redis.disconnect();

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** Exit of a server process, with the last lines of its output. */
+/** How a Redis server process exited, with the last lines of its output. */
 export interface RedisExit {
   code: number | null;
   signal: NodeJS.Signals | null;
   lastOutput: readonly string[];
 }
 
-/** A running server process. */
+/** A Redis server process that was started. */
 export interface ServerProcess {
   readonly pid: number;
   readonly exited: Promise<RedisExit>;
@@ -17,14 +17,17 @@ export interface ServerProcess {
 
 const MAX_LINES_KEPT = 20;
 
-/** Starts the program and passes the configuration on its standard input. Rejects if the program cannot be run. */
+/**
+ * Starts the Redis server program and writes the configuration to its standard input. Rejects if the program
+ * cannot be run.
+ */
 export async function startServerProcess(
   program: string,
   settings: string,
   log: (line: string) => void,
 ): Promise<ServerProcess> {
-  // The server gets its own process group. Ctrl-C reaches all processes of the terminal's group at once, but Redis
-  // must end last.
+  // `detached` gives the server a process group of its own. Ctrl-C in a terminal stops all processes of the
+  // terminal's group at once, but Redis must end last.
   const child = spawn(program, ['-'], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   const words: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
@@ -38,7 +41,7 @@ export async function startServerProcess(
       resolve({ code, signal, lastOutput: words });
     });
   });
-  // If the server exits before it has read its input, its exit reports the error.
+  // Ignores the write error of a server that exits before it has read its input. `exited` reports that exit.
   child.stdin.on('error', () => undefined);
   child.stdin.end(settings);
   const pid = await spawned(child);
@@ -64,15 +67,16 @@ function spawned(child: ChildProcess): Promise<number> {
 }
 
 /**
- * Starts a shell that waits for the end of its input, which comes when this process ends in any way. The shell then
- * stops the server, so that a killed owner leaves no server behind. The shell is killed when the server has ended.
+ * Starts a shell that stops the Redis server when this process ends, even if this process is killed: the end
+ * of this process closes the shell's standard input. The shell is killed when the server has ended.
  */
 function startGuard(pid: number): ChildProcess {
   const guard = spawn('/bin/sh', ['-c', 'read -r _; kill -TERM "$1"', 'sh', String(pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // Without a guard, the next owner shuts the server down: see ServerRecord.
+  // Without this shell, the server may outlive a killed process. The next start on the same data then shuts
+  // that server down; see ServerRecord.
   guard.on('error', () => undefined);
   guard.unref();
   return guard;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { Credentials } from './settings.js';
 
 /**
- * File in a data directory with the credentials of the server that runs on it. A later owner uses it to shut down a
- * server whose owner was killed. It is written before the server starts and removed after the server stops.
+ * File in a data directory that contains the port and password of the Redis server on that directory. If the
+ * process that started the server was killed, the next start uses the file to shut that server down. The file
+ * is written before the server starts and removed after the server stops.
  */
 export class ServerRecord {
   private readonly path: string;
@@ -14,7 +15,7 @@ export class ServerRecord {
     this.path = join(dataDirectory, 'server.json');
   }
 
-  /** Reads the credentials. Returns undefined if the file is missing or invalid. */
+  /** Reads the server's port and password. Returns undefined if the file is missing or invalid. */
   read(): Credentials | undefined {
     try {
       const found: unknown = JSON.parse(readFileSync(this.path, 'utf8'));

@@ -4,14 +4,15 @@ export interface Credentials {
   password: string;
 }
 
-/** Returns the address for clients, with the password. */
+/** Returns the URL at which clients reach the Redis server. The URL contains the password. */
 export function redisUrl({ port, password }: Credentials): string {
   return `redis://:${password}@127.0.0.1:${port}`;
 }
 
 /**
- * Returns the configuration for the server's standard input, so that the password is on no command line. Every
- * acknowledged write is on disk, no key is evicted, and only this machine can connect.
+ * Returns the configuration of the Redis server. It is passed on standard input, so that the password appears
+ * in no command line. Redis writes every change to disk before it acknowledges the change, evicts no key, and
+ * accepts connections only from this machine.
  */
 export function redisConfiguration({ port, password }: Credentials, dataDirectory: string): string {
   return [

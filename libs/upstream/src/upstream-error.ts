@@ -1,35 +1,38 @@
 import type { RedactedError } from '#platform';
 
-/** A request to upstream failed. The subclass says at which stage. */
+/** Error of a request to upstream. The subclass says how the request failed. */
 export abstract class UpstreamError extends Error implements RedactedError {
   protected constructor(name: string, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = name;
   }
 
-  /** Error message for the log. It leaves out upstream's own words, which may quote a message. */
+  /** Error message for the log. It leaves out upstream's error text, which may quote a message. */
   get logMessage(): string {
     return this.message;
   }
 }
 
-/** No connection was established: upstream did not receive the request. */
+/** No connection to upstream was established, so upstream did not receive the request. */
 export class UpstreamUnreachableError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {
     super('UpstreamUnreachableError', `upstream cannot be reached: ${reason}`, options);
   }
 }
 
-/** The exchange did not end within the deadline. Upstream may have processed the request. */
+/** Upstream did not answer the request completely within the deadline. It may have processed the request. */
 export class UpstreamTimeoutError extends UpstreamError {
-  /** @param hint further facts for the operator */
+  /** @param ms deadline, in milliseconds @param hint more information for the operator */
   constructor(ms: number, options?: ErrorOptions, hint?: string) {
     const words = hint === undefined ? '' : ` (${hint})`;
     super('UpstreamTimeoutError', `upstream did not answer within ${ms} ms${words}`, options);
   }
 }
 
-/** The connection broke during the exchange. Upstream may have processed the request. */
+/**
+ * The connection to upstream broke before the whole reply was received. Upstream may have processed the
+ * request.
+ */
 export class UpstreamConnectionLostError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {
     super('UpstreamConnectionLostError', `the connection to upstream broke: ${reason}`, options);
@@ -40,9 +43,11 @@ export class UpstreamConnectionLostError extends UpstreamError {
 export class UpstreamStatusError extends UpstreamError {
   constructor(
     readonly status: number,
-    /** Upstream's error message, shortened. */
+    /** Error message from upstream's reply, shortened. Empty if the reply has none. */
     readonly upstreamMessage: string,
-    /** Time that upstream asks to wait, in milliseconds. */
+    /**
+     * Time that upstream asks to wait before a retry, in milliseconds. Undefined if upstream asks for none.
+     */
     readonly retryAfterMs: number | undefined,
   ) {
     super(
@@ -56,9 +61,15 @@ export class UpstreamStatusError extends UpstreamError {
   }
 }
 
-/** The server that answered is a Tidings gateway, this one or another: requests would go round in a circle. */
+/**
+ * The server that answered is itself a Tidings gateway, this one or another. Requests would be relayed in a
+ * circle.
+ */
 export class UpstreamIsGatewayError extends UpstreamError {
-  /** @param mayBeProcessed true if the gateway may have processed the request; false if it rejects requests of gateways */
+  /**
+   * @param mayBeProcessed true if the gateway may have processed the request; false if it rejected the
+   * request
+   */
   constructor(readonly mayBeProcessed: boolean) {
     super(
       'UpstreamIsGatewayError',
@@ -67,14 +78,16 @@ export class UpstreamIsGatewayError extends UpstreamError {
   }
 }
 
-/** Upstream answered 2xx with an unreadable body. Upstream may have processed the request. */
+/**
+ * Upstream answered with a 2xx status, but its reply cannot be read. Upstream may have processed the request.
+ */
 export class UpstreamReplyError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {
     super('UpstreamReplyError', `upstream's answer cannot be read: ${reason}`, options);
   }
 }
 
-/** Upstream's reply exceeds the maximum size. A smaller part of the same list may be readable. */
+/** Upstream's reply exceeds the maximum size. A smaller page of the same list may be readable. */
 export class UpstreamReplyTooLargeError extends UpstreamReplyError {
   constructor(max: number, unit: 'bytes' | 'elements' = 'bytes', options?: ErrorOptions) {
     super(unit === 'bytes' ? `it is larger than ${max} bytes` : `it has more than ${max} elements`, options);
@@ -83,7 +96,8 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyError {
 }
 
 /**
- * Upstream's reply was not read, because this process already reads the maximum number of large replies. Retry later.
+ * Upstream's reply was not read, because this process already reads the maximum number of large replies. A
+ * later retry may succeed.
  */
 export class UpstreamReplyDeferredError extends UpstreamError {
   constructor() {
@@ -91,7 +105,10 @@ export class UpstreamReplyDeferredError extends UpstreamError {
   }
 }
 
-/** The request was not sent, because its connection was established too late. */
+/**
+ * The request was not sent, because it could not be written in time or because the upstream address has
+ * changed.
+ */
 export class UpstreamTooLateError extends UpstreamError {
   constructor() {
     super('UpstreamTooLateError', 'the request could not begin in time');

@@ -7,14 +7,14 @@ import type { ParsedList } from './reply/reply-list.js';
 
 /** Address and API key of an account's upstream. */
 export interface UpstreamAddress {
-  /** Base address with `/v1`, without a trailing slash. */
+  /** Base URL of upstream's API. It ends with `/v1`, without a trailing slash. */
   baseUrl: string;
   apiKey: string;
-  /** Awaited right before the request is written; see {@link Admission}. */
+  /** Check that is awaited right before the request is written; see {@link Admission}. */
   admission?: Admission;
 }
 
-/** A file of a send. */
+/** A file that is posted with a send. */
 export interface UpstreamFile {
   name: string;
   contentType: string;
@@ -41,31 +41,35 @@ export interface MessagePage extends ParsedList<UpstreamMessage> {
   date?: number;
 }
 
-/** Query parameters, in order. A name may occur more than once. */
+/** Query parameters of a request, in the order in which they are sent. A name may occur more than once. */
 export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 
 /**
- * Upstream's HTTP API. Each call makes one request and never retries. Each call ends within the deadline, and fails
- * with the {@link UpstreamError} of the stage that it reached.
+ * Upstream's HTTP API. Each call makes one request without retries, and ends within the deadline. A call that
+ * fails throws the {@link UpstreamError} that says how it failed.
  */
 export interface Upstream {
   /**
-   * Posts a send. Resolves when upstream has queued the send.
-   * @param limit once this time limit is over, nothing of the request is written
+   * Posts a send to upstream. Resolves when upstream has answered that the send is queued.
+   * @param limit time limit after which the request is no longer written
    * @throws {UpstreamTooLateError} if the time limit is over before the connection is established
    */
   send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void>;
 
   /**
-   * Passes the contact list to a reader as a stream. The caller must close the list.
-   * @param newReader see {@link ContactListReader}
+   * Reads the contact list as a stream, and passes each contact to a reader. The caller must close the list.
+   * @param newReader creates a reader; called once for each list in the reply
    */
   listContacts<R extends ContactReader>(
     address: UpstreamAddress,
     newReader: () => R,
   ): Promise<ContactList<R>>;
 
-  /** Reads one page of a contact's messages. @param page number of the page, from 1 */
+  /**
+   * Reads one page of a contact's messages.
+   * @param page number of the page, from 1
+   * @param limit maximum number of messages in the page
+   */
   listMessages(
     address: UpstreamAddress,
     contactId: string,
@@ -73,9 +77,9 @@ export interface Upstream {
     limit: number,
   ): Promise<MessagePage>;
 
-  /** Reads the contact list as JSON text, as upstream wrote it. */
+  /** Reads the contact list. Resolves to upstream's JSON text, unchanged. */
   readContactsText(address: UpstreamAddress, query: UpstreamQuery): Promise<string>;
 
-  /** Reads a page of a contact's messages as JSON text, as upstream wrote it. */
+  /** Reads a page of a contact's messages. Resolves to upstream's JSON text, unchanged. */
   readMessagesText(address: UpstreamAddress, contactId: string, query: UpstreamQuery): Promise<string>;
 }

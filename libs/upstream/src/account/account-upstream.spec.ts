@@ -117,14 +117,14 @@ beforeEach(() => {
   broken = false;
 });
 
-describe('an account whose upstream is away', () => {
+describe('an account whose upstream is down', () => {
   it.each([
     new UpstreamUnreachableError('ECONNREFUSED'),
     new UpstreamTimeoutError(10),
     new UpstreamConnectionLostError('ECONNRESET'),
     status(503),
   ])(
-    'gets no more requests after several consecutive requests with this failure, not before: %s',
+    'gets no more requests once enough consecutive requests have failed with: %s',
     async (error) => {
       const one = make();
       await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN - 1).fill(error));
@@ -136,7 +136,7 @@ describe('an account whose upstream is away', () => {
   );
 
   it.each(['fine', status(404), status(429), new UpstreamReplyError('not JSON')] as const)(
-    'still gets requests if one of the failures is followed by an answer: %s',
+    'still gets requests if an answer comes between the failures: %s',
     async (answer) => {
       const one = make();
       for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);
@@ -159,7 +159,7 @@ describe('an account whose upstream is away', () => {
     [2, 20],
     [1, 10],
     [1, 100],
-  ])('still gets requests if only a later page always fails: page %d, limit %d', async (page, limit) => {
+  ])('still gets requests if only reads of an unusual page fail: page %d, limit %d', async (page, limit) => {
     const one = make();
     for (let i = 0; i < 3 * FAILURES_UNTIL_OPEN; i += 1) await pages(one, [page, limit, status(500)]);
     expect(begun).toEqual([]);
@@ -167,7 +167,7 @@ describe('an account whose upstream is away', () => {
     expect(requests).toBe(3 * FAILURES_UNTIL_OPEN + 1);
   });
 
-  it('gets no more requests after 5xx for first pages, even if later pages answer in between', async () => {
+  it('gets no more requests after 5xx for first pages, even if later pages get 5xx in between', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1) {
       expect(begun).toEqual([]);
@@ -176,13 +176,13 @@ describe('an account whose upstream is away', () => {
     expect(begun).toMatchObject([{ kind: 'away', reason: 'upstream answered 503' }]);
   });
 
-  it('gets no more requests after several later pages without any answer', async () => {
+  it('gets no more requests after several reads of later pages got no answer', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1) await pages(one, [3, 20, lost]);
     expect(begun).toMatchObject([{ kind: 'away' }]);
   });
 
-  it('rejects each request with the reason, and uses none of the request budget', async () => {
+  it('has each request rejected with the reason of the outage, and uses none of its budget', async () => {
     outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
     const one = make();
     const calls = [
@@ -197,7 +197,7 @@ describe('an account whose upstream is away', () => {
     expect(requests).toBe(1);
   });
 
-  it('is reported as down again if upstream fails after other processes saw it return', async () => {
+  it('starts a new outage if upstream fails again after another process recorded its recovery', async () => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN).fill(lost));
     outages.clear();
@@ -208,7 +208,7 @@ describe('an account whose upstream is away', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('gets no requests from a process that could not record the outage, until requests are admitted again', async () => {
+  it('gets no requests from a process that failed to record the outage, until one is admitted', async () => {
     broken = true;
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN).fill(lost));
@@ -220,7 +220,7 @@ describe('an account whose upstream is away', () => {
     expect(requests).toBe(made + 1);
   });
 
-  it('reports the outcome of a request even if the health cannot be recorded', async () => {
+  it('gets the outcome of each request even if Redis cannot record the outage', async () => {
     broken = true;
     const one = make();
     await one.post('a', send);
@@ -232,13 +232,13 @@ describe('an account whose upstream is away', () => {
 });
 
 describe('an account that upstream refuses', () => {
-  it('gets no more requests after the first 401, for any kind of request', async () => {
+  it('gets no more requests after the first 401 answer, whatever was requested', async () => {
     ends = [status(401)];
     await expect(make().listContacts('a', MORE, reader)).rejects.toThrow('401');
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 401' }]);
   });
 
-  it('gets no more requests after the third consecutive 403 to a POST', async () => {
+  it('gets no more requests after the third consecutive 403 answer to a POST', async () => {
     const one = make();
     await post(one, status(403), status(403), 'fine', status(403), status(403), status(400));
     expect(begun).toEqual([]);
@@ -246,7 +246,7 @@ describe('an account that upstream refuses', () => {
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 403' }]);
   });
 
-  it('still gets requests after a 403 to a read', async () => {
+  it('still gets requests after 403 answers to reads', async () => {
     const one = make();
     ends = [status(403), status(403), status(403), status(403)];
     for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, MORE).catch(() => undefined);
@@ -256,7 +256,7 @@ describe('an account that upstream refuses', () => {
 
 describe('an account whose upstream is a Tidings gateway', () => {
   it.each(['a send', 'a list', "a caller's read"])(
-    'gets no more requests after the first answer of the gateway to %s',
+    'gets no more requests after the gateway has answered %s',
     async (asked) => {
       const one = make();
       const circle = new UpstreamIsGatewayError(false);
@@ -275,7 +275,7 @@ describe('an account whose upstream is a Tidings gateway', () => {
 describe('a probe of an unavailable upstream', () => {
   const during = (kind: Outage['kind']): void => void outages.set('a', { since: 1, kind, reason: 'x' });
 
-  it('reads the contact list within the budget, and ends the outage', async () => {
+  it('reads the contact list with a token of the budget, and ends the outage', async () => {
     during('away');
     await make().probe('a');
     expect([requests, asked, outages.size]).toEqual([1, ['a 10 send'], 0]);
@@ -295,7 +295,7 @@ describe('a probe of an unavailable upstream', () => {
     ['refused', status(403), 'refused'],
     ['away', new UpstreamIsGatewayError(false), 'loop'],
     ['loop', new UpstreamIsGatewayError(true), 'loop'],
-  ] as const)('of an outage "%s" that fails with "%s" delays the next probe', async (kind, error, next) => {
+  ] as const)('in an outage "%s" delays the next probe if it fails with "%s"', async (kind, error, next) => {
     during(kind);
     ends = [error];
     await make().probe('a');
@@ -309,7 +309,7 @@ describe('a probe of an unavailable upstream', () => {
     ['refused', status(429)],
     ['refused', new UpstreamReplyError('not JSON')],
   ] as const)(
-    'of an outage "%s" that gets "%s" ends the outage, because upstream answers',
+    'in an outage "%s" ends the outage if upstream answers with "%s"',
     async (kind, answer) => {
       during(kind);
       ends = [answer];
@@ -320,7 +320,7 @@ describe('a probe of an unavailable upstream', () => {
 });
 
 describe('the budget of an account', () => {
-  it('is used by each read in its priority class, and by the caller before a send', async () => {
+  it('gives each read a token of its priority class, and each send a token before its POST', async () => {
     const one = make();
     await one.listContacts('a', 'read', reader);
     await one.listMessages('a', 'c', 1, 20, MORE);
@@ -329,7 +329,7 @@ describe('the budget of an account', () => {
     expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
   });
 
-  it('is told of each 429 and of each good answer', async () => {
+  it('is lowered by each 429 answer and raised by each successful answer', async () => {
     const one = make();
     await post(one, status(429), 'fine', status(500));
     ends = [status(429)];
@@ -337,7 +337,7 @@ describe('the budget of an account', () => {
     expect(limits).toEqual(['a 10 too many', 'a 10 fine', 'a 10 too many']);
   });
 
-  it('prevents a request when it is used up, without a change of the health', async () => {
+  it('prevents requests when it is used up, but starts no outage', async () => {
     const full = new BudgetExhaustedError(5);
     const one = make({ ...budget, acquire: () => Promise.reject(full) });
     for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1)

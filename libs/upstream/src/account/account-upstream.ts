@@ -21,29 +21,42 @@ export interface UpstreamAccount extends UpstreamAddress {
   requestsPerSecond: number;
 }
 
-/** Finds an account's upstream. @throws if the account is not found */
+/**
+ * Returns the address, API key and request budget of an account's upstream.
+ * @throws if the account is not found
+ */
 export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
 
-/** Maximum wait for a token, in milliseconds, by request class. Requests of polls wait without a limit. */
+/**
+ * Maximum time that a request waits for a token of the budget, in milliseconds, by request class. Requests of
+ * polls wait without a limit.
+ */
 const MAX_WAIT_MS = { send: 2_000, read: 5_000 } as const;
 
-/** What a request is for: a class whose wait is limited, or a poll. */
+/**
+ * What a request is for. A `send` or `read` waits a limited time for a token of the budget. A poll, given by
+ * its {@link PollTokenSource}, waits without a limit.
+ */
 export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
 
 /**
- * Number of consecutive 403 answers to POSTs after which the account counts as refused. Fewer may concern
- * single messages.
+ * Number of consecutive 403 answers to POSTs after which upstream counts as refusing the account. Fewer 403
+ * answers may be about single messages.
  */
 const MAX_FORBIDDEN = 3;
 
-/** Page size that upstream documents: the usual value of `limit`. */
+/** Number of messages per page that upstream documents: the usual value of the parameter `limit`. */
 const DOCUMENTED_LIMIT = 20;
 
-/** Reader that keeps no contact: a probe reads the contact list only to see whether upstream answers. */
+/**
+ * Reader that ignores every contact. A probe uses it, because it reads the contact list only to see whether
+ * upstream answers.
+ */
 const DISCARDING_READER: ContactReader = { receive: () => false };
 
 /**
- * Sends the requests of all accounts to upstream. Keeps each account's budget. Holds requests during an outage.
+ * Sends the requests of all accounts to upstream. Keeps each account within its request budget. During an
+ * outage of an account it sends only probes.
  */
 export class AccountUpstream {
   private readonly circuits = new Map<string, Circuit>();
@@ -58,19 +71,21 @@ export class AccountUpstream {
     private readonly logger: Logger,
   ) {}
 
-  /** Forgets the circuit of an account that was removed. */
+  /** Removes the circuit breaker of an account that was removed. */
   forget(account: string): void {
     this.circuits.delete(account);
   }
 
-  /** Ends every poll's wait for a token, because the process stops. */
+  /** Makes every poll stop waiting for a token of the budget, because the process is stopping. */
   stopWaiting(): void {
     this.stopping.abort();
   }
 
   /**
-   * Resolves when one request may be sent.
-   * @throws {UpstreamUnavailableError | BudgetExhaustedError}
+   * Takes a token of the budget for one request. Resolves to the check that the request must await right
+   * before it is written.
+   * @throws {UpstreamUnavailableError} during an outage of the account
+   * @throws {BudgetExhaustedError} if the budget has no token in time
    */
   async admit(account: string, purpose: RequestPurpose): Promise<Admission> {
     return this.admitOpen(account, await this.findOpen(account), purpose);
@@ -81,8 +96,8 @@ export class AccountUpstream {
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
   ): Promise<Admission> {
-    // The shared health shows no outage, so a circuit that is open here is out of date. If writing the outage
-    // failed, the next failures open the circuit again.
+    // Redis shows no outage, so if the circuit breaker of this process is open, it is out of date. If this
+    // process failed to record an outage, the next failures open the circuit breaker again.
     this.circuitOf(account).reset();
     if (typeof purpose === 'string') {
       const patience = MAX_WAIT_MS[purpose];
@@ -107,11 +122,12 @@ export class AccountUpstream {
   }
 
   /**
-   * Sends one POST. The caller must have acquired a token before.
-   * @param limit once this time limit is over, nothing of the request is written
+   * Posts one send to upstream. The caller must have called {@link admit} before.
+   * @param limit time limit after which the request is no longer written
    * @param admission the result of {@link admit}
-   * @param expectedAddress the stamp of the only address that may receive the POST; any address if absent
-   * @throws {UpstreamError}
+   * @param expectedAddress hash of the only upstream address that may receive the POST; if absent, any
+   * address may
+   * @throws {UpstreamError} if the request fails or is not sent
    */
   async post(
     account: string,
@@ -137,7 +153,12 @@ export class AccountUpstream {
     });
   }
 
-  /** @throws {UpstreamError | BudgetExhaustedError} */
+  /**
+   * Reads an account's contact list from upstream.
+   * @param newReader creates the reader that receives the contacts
+   * @throws {UpstreamError} if the request fails or is not sent
+   * @throws {BudgetExhaustedError} if the budget has no token in time
+   */
   async listContacts<R extends ContactReader>(
     account: string,
     purpose: RequestPurpose,
@@ -147,7 +168,13 @@ export class AccountUpstream {
     return this.watch(account, address, () => this.upstream.listContacts(address, newReader));
   }
 
-  /** @throws {UpstreamError | BudgetExhaustedError} */
+  /**
+   * Reads one page of a contact's messages from upstream.
+   * @param page number of the page, from 1
+   * @param limit maximum number of messages in the page
+   * @throws {UpstreamError} if the request fails or is not sent
+   * @throws {BudgetExhaustedError} if the budget has no token in time
+   */
   async listMessages(
     account: string,
     contactId: string,
@@ -165,16 +192,18 @@ export class AccountUpstream {
   }
 
   /**
-   * Reads the contact list for a caller, as upstream wrote it.
-   * @throws {UpstreamError | BudgetExhaustedError}
+   * Reads the contact list for an API caller. Resolves to upstream's JSON text, unchanged.
+   * @throws {UpstreamError} if the request fails or is not sent
+   * @throws {BudgetExhaustedError} if the budget has no token in time
    */
   async readContactsText(account: string, query: UpstreamQuery): Promise<string> {
     return this.readText(account, (address) => this.upstream.readContactsText(address, query));
   }
 
   /**
-   * Reads a page of a contact's messages for a caller, as upstream wrote it.
-   * @throws {UpstreamError | BudgetExhaustedError}
+   * Reads a page of a contact's messages for an API caller. Resolves to upstream's JSON text, unchanged.
+   * @throws {UpstreamError} if the request fails or is not sent
+   * @throws {BudgetExhaustedError} if the budget has no token in time
    */
   async readMessagesText(account: string, contactId: string, query: UpstreamQuery): Promise<string> {
     return this.readText(account, (address) => this.upstream.readMessagesText(address, contactId, query));
@@ -182,7 +211,7 @@ export class AccountUpstream {
 
   /**
    * Reads the contact list to find out whether an outage is over, and records the result.
-   * @throws {BudgetExhaustedError}
+   * @throws {BudgetExhaustedError} if the budget has no token in time
    */
   async probe(account: string): Promise<void> {
     const outage = await this.health.outage(account);
@@ -206,8 +235,8 @@ export class AccountUpstream {
   }
 
   /**
-   * Makes a read whose parameters a caller chose. Records only answers that concern the account: a caller's
-   * parameters must not be able to make upstream count as away.
+   * Makes a read whose parameters an API caller chose. Records only errors that concern the whole account.
+   * The parameters may cause other errors, which must not start an outage.
    */
   private async readText(
     account: string,
@@ -224,19 +253,19 @@ export class AccountUpstream {
     }
   }
 
-  /** Waits until a request may be sent, and returns the address for the request. */
+  /** Takes a token of the budget for one request. Resolves to the address to which the request must go. */
   private async admitted(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
     const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
     const found = await this.findOpen(account);
     const may = await this.admitOpen(account, found, purpose);
-    // The account may have changed during the wait for a token.
+    // Reads the account again, because it may have changed during the wait for a token.
     return { ...(hasToken ? found : await this.find(account)), admission: may };
   }
 
   /**
-   * Waits without a limit for a poll's token. In this process, only one request of each class and account asks
-   * at a time. Every attempt reads the account, its budget and its outage again, because each may change during
-   * the wait.
+   * Waits without a limit for a poll's token, and resolves to the time at which the token was requested. In
+   * this process, only one request of each class and account asks for a token at a time. Each attempt reads
+   * the account, its budget and its outage again, because each may change during the wait.
    */
   private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
     const stop = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
@@ -261,7 +290,10 @@ export class AccountUpstream {
     );
   }
 
-  /** @throws {UpstreamUnavailableError} while the account's requests are held */
+  /**
+   * Returns the address, API key and request budget of an account's upstream.
+   * @throws {UpstreamUnavailableError} during an outage of the account
+   */
   private async findOpen(account: string): Promise<UpstreamAccount> {
     const found = await this.find(account);
     const outage = await this.health.outage(account);
@@ -290,8 +322,8 @@ export class AccountUpstream {
   }
 
   /**
-   * Records what an error says about the account: its rate is too high (429), it is refused (401), or its
-   * upstream is a gateway.
+   * Records what an error shows about the account: its requests are too frequent (429), upstream refuses the
+   * account (401), or its upstream is a Tidings gateway.
    */
   private async recordRefusal(account: string, rate: number, error: unknown): Promise<void> {
     if (error instanceof UpstreamIsGatewayError) await this.hold(account, 'loop', error);
@@ -309,7 +341,8 @@ export class AccountUpstream {
   }
 
   private async hold(account: string, kind: OutageKind, cause: unknown): Promise<void> {
-    // The reason is stored, emitted and logged. It leaves out upstream's own words, which may quote a message.
+    // The reason is stored, emitted in an event and logged. So it leaves out upstream's error text, which may
+    // quote a message.
     const reason = logMessageOf(cause);
     await this.recordQuietly(account, async () => {
       if (await this.health.recordOutage(account, kind, reason))
@@ -321,8 +354,8 @@ export class AccountUpstream {
   }
 
   /**
-   * Writes to the shared health. A failed write is only logged, so that it does not hide the outcome of the
-   * request.
+   * Writes to Redis what a request showed about an account. A failed write is only logged, so that it does
+   * not hide the outcome of the request.
    */
   private async recordQuietly(account: string, write: () => Promise<void>): Promise<void> {
     try {
@@ -340,8 +373,9 @@ export class AccountUpstream {
 }
 
 /**
- * Returns the kind of the outage that continues after a failed probe, or undefined if upstream answered. A 403
- * to the contact list extends an outage only if the account was refused before.
+ * Returns the kind of outage that continues after a failed probe. Returns undefined if the outage is over,
+ * because upstream answered. A 403 answer to the contact list continues an outage only if upstream refused
+ * the account before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
   if (meansUpstreamIsUnreachable(error)) return before;
@@ -352,9 +386,9 @@ function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefine
 }
 
 /**
- * Returns true if a read asks for more than the first page in the documented size. A 5xx to such a read may
- * concern one message that upstream cannot show, so it must not hold the account. Other requests find a real
- * outage.
+ * Returns true if a read asks for a later page, or for another page size than upstream documents. A 5xx
+ * answer to such a read may come from one message that upstream cannot show, so it must not start an outage.
+ * Other requests detect a real outage.
  */
 function isDeep(page: number, limit: number): boolean {
   return page > 1 || limit !== DOCUMENTED_LIMIT;

@@ -15,20 +15,20 @@ import {
 } from '../upstream-error.js';
 
 /**
- * Number of consecutive requests without an answer, or with a 5xx, that open the circuit. Consecutive 5xx
- * answers open it only if at most as many requests are still under way: an overloaded upstream rejects some
- * requests at once and answers the others late.
+ * Number of consecutive requests without any answer that open the circuit breaker. Requests with a 5xx answer
+ * count, too, but then the breaker stays closed while more requests are running than have failed: an
+ * overloaded upstream rejects some requests at once and answers the others late.
  */
 export const FAILURES_UNTIL_OPEN = 5;
 /**
- * Time until an open circuit lets one request through, in milliseconds. Used only if the outage could not be
- * recorded.
+ * Time in milliseconds after which an open circuit breaker lets one request through. It matters only if the
+ * outage could not be recorded in Redis.
  */
 const HALF_OPEN_AFTER_MS = 5_000;
 
 /**
- * Returns true if an error shows that upstream is away. A 4xx or an unreadable reply shows that upstream is
- * there.
+ * Returns true if an error shows that upstream is down: no connection, no answer, or a 5xx answer. A 4xx
+ * answer or an unreadable reply shows that upstream is running.
  */
 export function meansUpstreamIsUnreachable(error: unknown): boolean {
   return (
@@ -39,20 +39,20 @@ export function meansUpstreamIsUnreachable(error: unknown): boolean {
   );
 }
 
-/** Returns true if upstream was away and sent no answer at all, not even a 5xx. */
+/** Returns true if upstream sent no answer at all, not even a 5xx. */
 function isUnanswered(error: unknown): boolean {
   return meansUpstreamIsUnreachable(error) && !(error instanceof UpstreamStatusError);
 }
 
-/** Outcome of a request that shows that upstream is there. */
+/** Outcome of a request that shows that upstream is running: a result, or an error such as a 4xx answer. */
 type Answered<T> = { result: T } | { error: unknown };
 
 /**
- * Circuit breaker of one account in this process: it notices that upstream is away. Whether requests stop, and
- * when a test request is made, is decided by all processes together; see {@link UpstreamHealth}.
+ * Circuit breaker of one account in this process. It opens when upstream seems to be down. All processes
+ * together decide whether requests stop and when a probe is made; see {@link UpstreamHealth}.
  */
 export class Circuit {
-  /** Number of requests under way. */
+  /** Number of requests that are still running. */
   private waiting = 0;
   private breaker = this.newBreaker();
   private policy = this.newPolicy();
@@ -61,7 +61,7 @@ export class Circuit {
     return this.policy.state !== CircuitState.Closed;
   }
 
-  /** Closes the circuit, because the shared health shows no outage. */
+  /** Closes the circuit breaker, because Redis shows no outage. */
   reset(): void {
     if (!this.isOpen()) return;
     this.breaker = this.newBreaker();
@@ -69,11 +69,11 @@ export class Circuit {
   }
 
   /**
-   * Makes a request unless the circuit is open.
-   * @param isOwnFault returns true for an error that the request itself may have caused. Such an error neither
-   * counts as a failure nor ends a series of failures. While the circuit is open, the error counts like any
-   * other.
-   * @throws the error of the request, or {@link UpstreamUnavailableError} if the circuit is open
+   * Makes a request unless the circuit breaker is open.
+   * @param isOwnFault returns true for an error that the request itself may have caused. Such an error does
+   * not count as a failure, and does not reset the number of failures. While the breaker is open, the error
+   * counts like any other.
+   * @throws the error of the request, or {@link UpstreamUnavailableError} if the circuit breaker is open
    */
   async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {
     let outcome: Answered<T>;
@@ -120,18 +120,18 @@ export class Circuit {
   }
 }
 
-/** Wraps an error that the circuit breaker must not count. */
+/** Wraps an error that the circuit breaker must not count, because the request itself may have caused it. */
 class OwnFault extends Error {
   constructor(cause: unknown) {
     super('the request itself may have caused the error', { cause });
   }
 }
 
-/** Breaker that opens after consecutive failures. */
+/** Decides when the circuit breaker opens: after consecutive failures; see {@link FAILURES_UNTIL_OPEN}. */
 class ConsecutiveFailuresBreaker implements IBreaker {
-  /** Number of failures since the last answer. */
+  /** Number of failed requests since the last answer other than a 5xx. */
   state = 0;
-  /** Number of these failures without any answer. */
+  /** Number of requests without any answer since the last answer other than a 5xx. */
   unanswered = 0;
 
   constructor(private readonly waiting: () => number) {}
@@ -148,7 +148,11 @@ class ConsecutiveFailuresBreaker implements IBreaker {
   }
 }
 
-/** Turns an error that shows that upstream is there into a result, so that it ends the series of failures. */
+/**
+ * Makes a request. An error that shows that upstream is running is returned, not thrown, so that it resets
+ * the number of failures.
+ * @throws {OwnFault} if the request itself may have caused the error
+ */
 async function answered<T>(
   request: () => Promise<T>,
   isOwnFault: (error: unknown) => boolean,

@@ -1,11 +1,11 @@
 /**
- * Why an account's requests are held. `away`: upstream does not answer, or answers 5xx. `refused`: upstream rejects
- * this account. `loop`: the upstream is itself a Tidings gateway.
+ * Why no requests are sent for an account. `away`: upstream does not answer, or answers 5xx. `refused`:
+ * upstream rejects this account. `loop`: upstream is itself a Tidings gateway.
  */
 export const OUTAGE_KINDS = ['away', 'refused', 'loop'] as const;
 export type OutageKind = (typeof OUTAGE_KINDS)[number];
 
-/** An outage of an account's upstream. */
+/** An outage of an account's upstream. Until it ends, only probes are sent for the account. */
 export interface Outage {
   /** When the outage began, in milliseconds since 1970 by Redis' clock. */
   since: number;
@@ -14,34 +14,43 @@ export interface Outage {
 }
 
 /**
- * What the caller must do for an account now: probe its upstream, wake the work that waited for the end of an outage,
- * or nothing.
+ * What the caller must do for an account now. `probe`: probe its upstream. `recovered`: start the work that
+ * waited for the end of the outage. `nothing`: neither.
  */
 export type ProbeTurn = 'probe' | 'recovered' | 'nothing';
 
 /**
- * The health of each account's upstream, shared by all processes. An outage begins once and ends once, however many
- * processes notice it. Its begin emits `upstream.unavailable`; its end emits `upstream.recovered`.
+ * Records whether each account's upstream is available, for all processes. However many processes notice an
+ * outage, it starts once and ends once. Its start emits the event `upstream.unavailable`; its end emits
+ * `upstream.recovered`.
  */
 export interface UpstreamHealth {
-  /** Resolves to the current outage, or undefined if there is none. */
+  /** Resolves to the account's current outage, or to undefined if there is none. */
   outage(account: string): Promise<Outage | undefined>;
 
-  /** Records an outage. Resolves to true if it begins now. A current outage only takes the new reason. */
+  /**
+   * Records an outage. Resolves to true if it is new. If an outage is already recorded, its reason is
+   * replaced, and its kind unless the new kind is `away`.
+   */
   recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean>;
 
-  /** Records the end of this outage. Resolves to true if no other process recorded it before. */
+  /** Records the end of an outage. Resolves to false if the end of this outage was already recorded. */
   recordRecovery(account: string, outage: Outage): Promise<boolean>;
 
-  /** Counts a 403 answer to a POST. Resolves to the number of consecutive ones, over all processes. */
+  /**
+   * Counts a 403 answer to a POST. Resolves to the account's number of consecutive 403 answers to POSTs, over
+   * all processes.
+   */
   countForbidden(account: string): Promise<number>;
 
-  /** Sets the count of consecutive 403 answers to zero. */
+  /** Sets the account's number of consecutive 403 answers to POSTs to zero. */
   resetForbidden(account: string): Promise<void>;
 
   /**
-   * Decides whether the caller must probe. During an outage only one caller at a time probes, at growing intervals.
-   * @param leaseMs time after which a probe without a result counts as lost, in milliseconds
+   * Decides what the caller must do for an account now. During an outage only one caller at a time probes, at
+   * growing intervals.
+   * @param leaseMs time in milliseconds after which another caller may probe, if this probe has no result by
+   * then
    */
   takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
 

@@ -1,21 +1,23 @@
 import { TOKEN_TTL_MS } from './request-budget.js';
 
 /**
- * Waits until one request may be written. Call it right before the request is written, and again when a new
- * connection is ready: it replaces a token that has expired. If it rejects, write nothing.
+ * Check that a request awaits right before it is written, and again when a new connection is ready. If the
+ * request's token has expired, the check replaces the token. If the check rejects, the request must not be
+ * written.
  */
 export type Admission = () => Promise<void>;
 
 /**
- * Maximum number of tokens that one request replaces because they have expired. If Redis is always this slow,
- * the request leaves with an expired token; otherwise no request would ever leave.
+ * Maximum number of expired tokens that one check replaces. If Redis is so slow that every token expires, the
+ * request is sent with an expired token; otherwise it would never be sent.
  */
 const MAX_RENEWALS = 10;
 
 /**
  * Creates the check that a request makes right before it is written: its token must still be valid.
  * @param requestedAt when the token was requested, by `performance.now()`
- * @param renew returns the token and takes another; resolves to the time at which that token was requested
+ * @param renew returns the expired token to the budget and takes a new one; resolves to the time at which the
+ * new token was requested, by `performance.now()`
  */
 export function createAdmission(requestedAt: number, renew: () => Promise<number>): Admission {
   let latest = requestedAt;

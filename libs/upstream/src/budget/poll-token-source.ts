@@ -1,11 +1,14 @@
 import type { RequestClass } from './request-budget.js';
 
-/** Source of the tokens for a poll's requests. */
+/** Says how the requests of a poll get their tokens from the request budget. */
 export interface PollTokenSource {
-  /** Class in which requests wait for a token, without a limit. */
+  /** Request class in which the poll's requests wait for a token. The wait has no time limit. */
   readonly kind: Extract<RequestClass, 'more' | 'deep'>;
-  /** Time at which the token of the next request was requested, if that token was already taken. The next request removes it. */
+  /**
+   * When the token for the next request was requested, by `performance.now()`. Absent if that token was not
+   * taken yet. The request that uses the token deletes this field.
+   */
   tokenRequestedAt?: number | undefined;
-  /** Ends the wait for a token. */
+  /** When this signal aborts, the poll stops waiting for a token. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -19,16 +19,16 @@ const shrinkBudget = LuaScript.from(import.meta.url, 'lua/shrink-budget.lua');
 const growBudget = LuaScript.from(import.meta.url, 'lua/grow-budget.lua');
 
 /**
- * Length of a burst of 429 answers, in milliseconds. Later answers of a burst belong to requests that left before the
- * budget was halved, so they do not halve it again.
+ * Time in milliseconds in which several 429 answers halve the budget only once. The later answers belong to
+ * requests that were sent before the budget was halved.
  */
 const BURST_MS = 1_000;
-/** Share of the rate by which each good answer raises a budget that was halved. */
+/** Part of the configured rate by which each successful answer raises a budget that was halved. */
 const GROWTH = 1 / 50;
 
-/** {@link RequestBudget} in Redis, shared by all processes. */
+/** Implements {@link AdaptiveBudget} in Redis, so that all processes share each account's budget. */
 export class RedisRequestBudget implements AdaptiveBudget {
-  /** Accounts whose budget was below their rate when this process last asked. */
+  /** Accounts whose budget was below their configured rate when this process last asked Redis. */
   private readonly shrunk = new Set<string>();
 
   constructor(
@@ -64,7 +64,7 @@ export class RedisRequestBudget implements AdaptiveBudget {
     await returnTokens.run(this.redis, { bucket: this.bucketOf(account) }, { rate, count: 1 });
   }
 
-  /** Reads how all processes together use the budget. */
+  /** Reads how much of an account's budget all processes together use. */
   async usage(account: string, rate: number): Promise<BudgetUsage> {
     const reply = await readUsage.run(this.redis, { bucket: this.bucketOf(account) }, { rate });
     const usage = reply as Record<keyof BudgetUsage, string>;

@@ -1,28 +1,30 @@
 /**
- * What a request is for. The class decides which request goes first when tokens are scarce:
+ * Class of a request. It decides which request gets a token first when tokens are scarce:
  *
  * 1. `send`: sends and their look-ups;
- * 2. `read`: callers' reads;
- * 3. polls, which together always get at least a fifth. `more`: a further request of a poll that has begun, or the
- * contact list. Then `poll`: the first request of a poll. Then `deep`: a page of a read of older messages. While
- * other requests of polls wait, reads of older messages get one token for every ten of theirs. Otherwise reads of
- * older messages get all tokens of polls.
+ * 2. `read`: reads that API callers ask for;
+ * 3. polls, which together always get at least a fifth of the tokens. First `more`: a further request of a
+ * poll that has begun, or a read of the contact list. Then `poll`: the first request of a poll. Then `deep`:
+ * a page of a read of older messages.
+ *
+ * While other polls wait, reads of older messages get only a small share of the polls' tokens. The share
+ * grows with the delay of these reads.
  */
 export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 
 /**
- * Time for which a token is valid after it was requested, in milliseconds. A request that is written later needs
- * another token. The arithmetic of `token-bucket.lua` depends on this value.
+ * How long a token is valid after it was requested, in milliseconds. A request that is written later needs
+ * another token. The calculations in `token-bucket.lua` depend on this value.
  */
 export const TOKEN_TTL_MS = 100;
 
 /**
- * Maximum time between two attempts to take a token, in milliseconds. The bucket counts a class as waiting for this
- * long.
+ * Maximum time between two attempts to take a token, in milliseconds. After a failed attempt, the budget
+ * counts the request's class as waiting for longer than this time.
  */
 export const MAX_PAUSE_MS = 250;
 
-/** The budget has no token for this class before the deadline. */
+/** Thrown if the budget has no token for a request in time, or if the wait for the token was aborted. */
 export class BudgetExhaustedError extends Error {
   constructor(readonly retryAfterMs: number) {
     super(`the budget of upstream requests is used up for another ${retryAfterMs} ms`);
@@ -30,38 +32,44 @@ export class BudgetExhaustedError extends Error {
   }
 }
 
-/** A budget that adapts to upstream's own rate limit, which is unknown and may change. */
+/** A request budget that adapts to upstream's own rate limit. That limit is unknown and may change. */
 export interface AdaptiveBudget extends RequestBudget {
-  /** Records a 429 answer: halves the budget for all processes. A burst of such answers counts once. */
+  /**
+   * Records a 429 answer: halves the account's budget for all processes. Several 429 answers in a short time
+   * halve it only once.
+   */
   shrink(account: string, rate: number): Promise<void>;
 
-  /** Records any other answer: a budget that was halved grows step by step back to `rate`. */
+  /** Records a successful answer: if the account's budget was halved, raises it by one step, up to `rate`. */
   grow(account: string, rate: number): Promise<void>;
 }
 
-/** Result of one attempt to take a token. */
+/** Result of one attempt to take a token from the budget. */
 export interface TokenAttempt {
-  /** 0 if the token was taken; otherwise the time until the next attempt, in milliseconds. */
+  /** 0 if the token was taken. Otherwise the time to wait before the next attempt, in milliseconds. */
   waitMs: number;
-  /** Time at which the token was requested, by `performance.now()`. {@link TOKEN_TTL_MS} starts then. */
+  /**
+   * When the token was requested, by `performance.now()`. The token is valid for {@link TOKEN_TTL_MS} from
+   * then on.
+   */
   requestedAt: number;
 }
 
 /**
- * Shares one account's budget of upstream requests among all processes. In any t seconds at most rate × t + max(rate,
- * 1) requests reach upstream, if each is written while its token is valid.
+ * Shares each account's budget of upstream requests among all processes. If each request is written while its
+ * token is valid, at most rate × t + max(rate, 1) requests of an account reach upstream in any t seconds.
  */
 export interface RequestBudget {
   /**
-   * Tries once to take a token. If there is none, the bucket counts this class as waiting.
-   * @param unused number of tokens to return first: they were taken before and will not be used
+   * Tries once to take a token. If the budget has no token, it counts this class of requests as waiting.
+   * @param unused number of tokens that were taken earlier and are not needed; they are returned first
    */
   tryAcquire(account: string, rate: number, kind: RequestClass, unused?: number): Promise<TokenAttempt>;
 
   /**
    * Waits for a token. Resolves to the time at which the token was requested, by `performance.now()`.
    * @param patienceMs maximum wait, in milliseconds
-   * @param unused as for {@link tryAcquire}
+   * @param unused number of tokens to return first, as for {@link tryAcquire}
    * @throws {BudgetExhaustedError} if there is no token within `patienceMs`
    */
   acquire(
@@ -72,21 +80,29 @@ export interface RequestBudget {
     unused?: number,
   ): Promise<number>;
 
-  /** Returns an unused token of a poll to the budget. */
+  /** Gives a token that a poll took but did not use back to the budget. */
   returnToken(account: string, rate: number): Promise<void>;
 }
 
 /** How an account's budget is used. All values are requests per second. */
 export interface BudgetUsage {
-  /** The current budget: the rate less the margin that very small rates need, or less after a 429. */
+  /**
+   * Requests per second that the budget allows now. This is less than the configured rate after a 429 answer,
+   * and at rates below 1.25, which may need a safety margin.
+   */
   allowed: number;
-  /** Recent use: a moving average in which half of the weight is younger than ten seconds. */
+  /**
+   * Requests made recently, as a moving average in which the weight of a request halves every ten seconds.
+   */
   used: number;
   /**
-   * The part of {@link used} that excludes the first requests of polls, and reads of older messages made while
-   * nothing else waited.
+   * The part of {@link used} that leaves out the first requests of polls. It also leaves out reads of older
+   * messages that were made while no other poll waited.
    */
   usedByOthers: number;
-  /** What polls can count on: the budget that other requests leave, but at least a fifth of {@link allowed}. */
+  /**
+   * What polls can rely on: {@link allowed} less {@link usedByOthers}, but at least a fifth of
+   * {@link allowed}.
+   */
   availableForPolls: number;
 }

@@ -1,10 +1,10 @@
-/** Runs work of the same line one at a time, in the order of arrival. */
+/** Runs work in named queues. The work of one queue runs one piece at a time, in the order of arrival. */
 export class SerialQueues {
   private readonly ends = new Map<string, Promise<void>>();
 
   /**
-   * Runs `work` after all earlier work of the line has ended, or at once if the signal aborts. `work` must check the
-   * signal.
+   * Runs `work` after all earlier work of the same queue has ended. If the signal aborts, `work` runs at
+   * once, so `work` must check the signal.
    */
   async run<T>(queue: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const before = this.ends.get(queue) ?? Promise.resolve();

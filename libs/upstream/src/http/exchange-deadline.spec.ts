@@ -5,7 +5,7 @@ import { ExchangeDeadline } from './exchange-deadline.js';
 const TIME_MS = 50;
 
 describe('the deadline of an exchange', () => {
-  it('aborts when its time is over', async () => {
+  it('aborts its signal when its time is over', async () => {
     const began = performance.now();
     const deadline = new ExchangeDeadline(TIME_MS);
     await once(deadline.signal, 'abort');

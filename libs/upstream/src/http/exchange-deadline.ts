@@ -1,6 +1,6 @@
 /**
- * Deadline of one exchange with upstream, including the reply's body. It counts only the time that upstream takes.
- * The clock stands still while this process handles bytes or waits for a slot.
+ * Deadline of one exchange with upstream: a request and its whole reply. It counts only the time that
+ * upstream takes. It is paused while this process handles bytes or waits for a slot.
  */
 export class ExchangeDeadline {
   private readonly controller = new AbortController();
@@ -22,7 +22,7 @@ export class ExchangeDeadline {
     return this.controller.signal.aborted;
   }
 
-  /** Stops the clock. Call it also at the end of the exchange. */
+  /** Pauses the deadline. Call this method also at the end of the exchange. */
   pause(): void {
     if (this.runningSince === undefined) return;
     this.leftMs -= performance.now() - this.runningSince;

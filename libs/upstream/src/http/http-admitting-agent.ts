@@ -6,7 +6,10 @@ import type { Admission } from '../budget/admission.js';
 /** The check that the request being started must pass before it gets a connection; see {@link Admission}. */
 const current = new AsyncLocalStorage<Admission | undefined>();
 
-/** Starts a request through an {@link withAdmission} agent. */
+/**
+ * Starts a request that uses an agent from {@link withAdmission}. The agent awaits this `admission` before it
+ * hands over a new connection.
+ */
 export function runWithAdmission<T>(admission: Admission | undefined, begin: () => Promise<T>): Promise<T> {
   return current.run(admission, begin);
 }

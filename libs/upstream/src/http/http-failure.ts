@@ -15,24 +15,24 @@ import {
 const MAX_ERROR_MESSAGE_LENGTH = 500;
 
 /**
- * Network errors that usually mean that no connection was established. An established connection can end with some of
- * them, too.
+ * Codes of network errors that usually mean that no connection was established. Some of these errors can also
+ * end an established connection.
  */
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** Facts about an exchange that failed. */
+/** What is known of an exchange (a request and its reply) that failed. */
 export interface FailedExchange {
   timeoutMs: number;
   timedOut: boolean;
-  /** True if a connection was established. Absent if unknown: then the error code decides. */
+  /** True if a connection was established. If absent, the code of the error decides whether it was. */
   connected?: boolean | undefined;
   /** Maximum size of the reply, in bytes. */
   maxBytes: number;
-  /** Number of bytes received of the reply's body. */
+  /** Number of bytes of the reply's body that were received. If absent, 0. */
   received?: number;
 }
 
-/** Returns the error for an exchange that ended without a whole reply. */
+/** Returns the error for an exchange with upstream that ended before the whole reply was received. */
 export function failureOf(error: unknown, exchange: FailedExchange): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { timeoutMs, timedOut, connected, maxBytes, received = 0 } = exchange;
@@ -52,17 +52,20 @@ export function failureOf(error: unknown, exchange: FailedExchange): UpstreamErr
 
 /**
  * Creates the error for a reply whose status is not 2xx.
- * @param body text of the body, or its beginning
+ * @param body text of the reply's body, or the beginning of that text
  */
 export function statusErrorOf({ status, headers }: AxiosResponse, body: unknown): UpstreamStatusError {
   const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), systemClock.now());
   return new UpstreamStatusError(status, messageOf(body), retryAfter);
 }
 
-/** Status with which a gateway rejects a request of another gateway. */
+/** Status with which a Tidings gateway rejects a request of another gateway. */
 const LOOP_DETECTED = 508;
 
-/** @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway */
+/**
+ * Checks that a reply does not come from a Tidings gateway.
+ * @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway
+ */
 export function assertNotGateway({ status, headers }: AxiosResponse): void {
   if (headerOf(headers, GATEWAY_HEADER.name) === undefined) return;
   throw new UpstreamIsGatewayError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
@@ -79,7 +82,7 @@ export function dateOf(headers: AxiosResponse['headers']): { date?: number } {
 
 function codeOf(error: unknown): string | undefined {
   if (isAxiosError(error)) return error.code;
-  // Errors of a streamed body do not come from Axios.
+  // Axios does not wrap an error that occurs while a body is streamed. Such an error has its own `code`.
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
@@ -90,8 +93,8 @@ function hintOf(received: number): string | undefined {
 }
 
 /**
- * Extracts the readable message of an error body, on one line: its `message`, `detail` or `error`, else the whole
- * text.
+ * Returns the error message in a reply's body, on one line: the field `message`, `detail` or `error`, or else
+ * the whole text. A long message is shortened.
  */
 function messageOf(text: unknown): string {
   if (typeof text !== 'string') return '';

@@ -5,22 +5,27 @@ import type { TimeLimit } from '#platform';
 import type { Admission } from '../budget/admission.js';
 
 /**
- * HTTP agent that gives one request a new connection, and says whether that connection was established. A kept
- * connection that the server closes looks like a request that broke half-way. With a new connection, "never
- * connected" is certain. The request gets its connection only once the connection is established, and only
- * before the time limit: a process that was paused until after the limit writes nothing.
+ * HTTP agent that opens a new connection for one request, and knows whether the connection was established.
+ * If it was not, upstream certainly did not receive the request; with a reused connection this would be
+ * uncertain. The request gets the connection only before the time limit. So a process that was paused until
+ * after the limit writes nothing.
  */
 export class FreshConnection {
-  /** True if the connection, including a TLS handshake, was established. Before that, nothing was written. */
+  /**
+   * True if the connection, including a TLS handshake, was established. While this is false, nothing was
+   * written.
+   */
   established = false;
-  /** True if the connection was established too late, so that nothing was written. */
+  /** True if nothing was written, because the time limit was over or `admission` rejected. */
   tooLate = false;
   readonly agent: HttpAgent | HttpsAgent;
   private socket: Duplex | null | undefined;
 
   /**
-   * @param limit nothing is written after this time limit
-   * @param admission awaited once the connection is established
+   * @param secure true for HTTPS, false for HTTP
+   * @param limit time limit after which nothing is written
+   * @param admission check that is awaited once the connection is established; if it rejects, nothing is
+   * written
    */
   constructor(secure: boolean, limit?: TimeLimit, admission: Admission = () => Promise.resolve()) {
     this.agent = secure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false });

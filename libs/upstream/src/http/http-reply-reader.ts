@@ -12,39 +12,44 @@ import type { UpstreamAddress } from '../upstream.js';
 const LARGE_BYTES = 1024 * 1024;
 /** Maximum number of large replies that this process reads at once, over all accounts. */
 const MAX_LARGE_REPLIES = 4;
-/** Maximum number of bytes that are read of an error's body. */
+/** Maximum number of bytes that are read from the body of an error reply. */
 const MAX_ERROR_BYTES = 64 * 1024;
-/** Time for which the chunks of one reply may occupy the event loop, in milliseconds. */
+/** Time in milliseconds after which the reader of a reply lets other work of this process run. */
 const TURN_MS = 10;
 
-/** Consumer of a reply's body. */
+/** Receives the body of a reply, chunk by chunk. */
 export interface BodyConsumer {
-  /** @throws {UpstreamError} if the body is not valid */
+  /** Receives the next chunk of the body. @throws {UpstreamError} if the body is not valid */
   push(chunk: Buffer): void | Promise<void>;
 }
 
-/** Limits of one reply. */
+/** Limits for the reading of one reply. */
 export interface ReplyLimits {
   /** Maximum size of the body after decompression, in bytes. */
   maxBytes: number;
-  /** True if the whole reply stays in memory until it is read. The number of such large replies at once is limited. */
+  /**
+   * True if the whole reply stays in memory until it is read. This process reads only a limited number of
+   * such replies at once, if they are large.
+   */
   isBuffered: boolean;
 }
 
-/** Reads replies as streams. */
+/** Reads upstream's replies as streams and passes them to a consumer. */
 export class HttpReplyReader {
   private readonly largeReplies = new LargeReplySlots(MAX_LARGE_REPLIES);
 
-  /** @param timeoutMs deadline of a whole exchange including the body, in milliseconds */
+  /** @param timeoutMs time that upstream may take for one request and its whole reply, in milliseconds */
   constructor(
     private readonly http: AxiosInstance,
     private readonly timeoutMs: number,
   ) {}
 
   /**
-   * Passes the whole body of a successful reply to the taker. Resolves to the reply's headers.
-   * @param address its base address is the owner of the slot for a large reply; each owner gets a share of the slots
-   * @throws {UpstreamError}
+   * Sends a request and passes the whole body of a successful reply to `consumer`. Resolves to the reply's
+   * headers.
+   * @param address upstream of the request; each base address gets only a share of the slots for large
+   * replies
+   * @throws {UpstreamError} if the request fails or the reply is not valid
    */
   async read(
     { baseUrl, admission }: UpstreamAddress,
@@ -65,7 +70,8 @@ export class HttpReplyReader {
       for await (const chunk of response.data as AsyncIterable<Buffer>) {
         exchange.received += chunk.length;
         if (exchange.received > limits.maxBytes) throw new UpstreamReplyTooLargeError(limits.maxBytes);
-        // The deadline counts only upstream's time, neither our own work nor the wait for a slot.
+        // The deadline counts only the time that upstream takes. So it is paused while this process handles
+        // the chunk or waits for a slot.
         deadline.pause();
         if (limits.isBuffered && exchange.received > LARGE_BYTES)
           exchange.releaseSlot ??= await this.largeReplies.acquire(baseUrl, this.timeoutMs);
@@ -90,12 +96,12 @@ export class HttpReplyReader {
   }
 }
 
-/** A request that is under way. */
+/** A request to upstream that is under way, with its deadline and the slot for a large reply. */
 class Exchange {
   readonly deadline: ExchangeDeadline;
-  /** Number of bytes of the body after decompression. */
+  /** Number of bytes of the reply's body that were received, counted after decompression. */
   received = 0;
-  /** Releases the slot of a large reply. */
+  /** Releases the slot for a large reply. Undefined if the request has no slot. */
   releaseSlot: (() => void) | undefined;
 
   constructor(timeoutMs: number) {
@@ -108,7 +114,10 @@ class Exchange {
   }
 }
 
-/** Destroys the body of a gateway's reply. @throws {UpstreamIsGatewayError} if a gateway replied */
+/**
+ * Checks that a reply does not come from a Tidings gateway. If it does, discards the reply's body.
+ * @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway
+ */
 function assertIsUpstream(response: AxiosResponse<Readable>): void {
   try {
     assertNotGateway(response);

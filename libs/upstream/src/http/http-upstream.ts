@@ -21,12 +21,18 @@ import { UpstreamReplyError, UpstreamTooLateError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 
-/** Maximum size of a reply, in bytes. A larger page is requested again in smaller parts. */
+/**
+ * Maximum size of a reply, in bytes. A page of messages that is larger is requested again in smaller pages. A
+ * contact list that is read as a stream may be larger: see {@link MAX_LIST_BYTES}.
+ */
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
-/** Maximum number of elements in a page. Elements take more time and memory than their bytes suggest. */
+/**
+ * Maximum number of elements in a page of messages. Elements take more time and memory than their size in
+ * bytes suggests.
+ */
 const MAX_PAGE_ELEMENTS = 10_000;
 
-/** {@link Upstream} over HTTP: the only class that knows the vendor's HTTP API. */
+/** Implements {@link Upstream} over HTTP. Only this class knows the HTTP API of the messaging service. */
 export class HttpUpstream implements Upstream {
   private readonly http: AxiosInstance;
   private readonly replies: HttpReplyReader;
@@ -35,10 +41,11 @@ export class HttpUpstream implements Upstream {
     httpsAgent: withAdmission(new HttpsAgent({ keepAlive: true })),
   };
 
-  /** @param timeoutMs deadline of a whole exchange including the body, in milliseconds */
+  /** @param timeoutMs time that upstream may take for one request and its whole reply, in milliseconds */
   constructor(private readonly timeoutMs: number) {
     this.http = axios.create({
-      // Ignores proxy variables of the environment, so that requests go to the configured address.
+      // Ignores proxy settings in environment variables, so that requests go directly to the configured
+      // address.
       proxy: false,
       maxRedirects: 0,
       maxContentLength: MAX_REPLY_BYTES,
@@ -188,8 +195,9 @@ function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }:
 }
 
 /**
- * Checks that the reply says `queued`. Any other 200 may come from another server, such as a proxy.
- * @throws {UpstreamReplyError}
+ * Checks that the reply to a send says `queued`. Another reply with status 200 may come from a different
+ * server, such as a proxy.
+ * @throws {UpstreamReplyError} if the reply does not say `queued`
  */
 function assertQueued(text: string): void {
   let body: unknown;

@@ -1,14 +1,14 @@
 import { UpstreamReplyDeferredError } from '../upstream-error.js';
 
-/** A reader that waits for a slot. */
+/** A reader of a large reply that waits for a slot. */
 interface Waiting {
   owner: string;
   enter: () => void;
 }
 
 /**
- * Limits how many large replies this process reads at once, over all accounts. One owner gets at most half of the
- * slots, so that a slow upstream does not block other upstreams.
+ * Limits how many large replies this process reads at once, over all accounts. The owner of a slot is an
+ * upstream address. One owner gets at most half of the slots, so that a slow upstream does not block others.
  */
 export class LargeReplySlots {
   private readonly held = new Map<string, number>();
@@ -19,7 +19,8 @@ export class LargeReplySlots {
 
   /**
    * Waits for a slot. Resolves to the function that releases the slot.
-   * @throws {UpstreamReplyDeferredError} if no slot is free within `patienceMs`
+   * @param patienceMs maximum wait, in milliseconds
+   * @throws {UpstreamReplyDeferredError} if the owner gets no slot within `patienceMs`
    */
   async acquire(owner: string, patienceMs: number): Promise<() => void> {
     if (!this.hasFreeSlot(owner)) await this.wait(owner, patienceMs);
@@ -65,7 +66,7 @@ export class LargeReplySlots {
     const left = (this.held.get(owner) ?? 0) - 1;
     if (left > 0) this.held.set(owner, left);
     else this.held.delete(owner);
-    // Readers get the slot in the order of their arrival, if their owner may have it.
+    // The free slot goes to the reader that has waited longest and whose owner may have another slot.
     for (const one of this.waiting) {
       if (this.hasFreeSlot(one.owner)) one.enter();
     }

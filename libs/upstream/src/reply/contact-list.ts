@@ -9,47 +9,48 @@ export const MAX_LIST_BYTES = 256 * 1024 * 1024;
 /** Maximum number of elements in a contact list. */
 export const MAX_LIST_ELEMENTS = 1_000_000;
 
-/** Receives the contacts of a list while the list is being read. */
+/** Receives the contacts of a contact list one by one, while the list is being read. */
 export interface ContactReader {
   /**
-   * Receives one contact, in the order of the list. Returns true to receive the contact again from {@link
-   * ContactList.requestedContacts}, once the list is known to be complete. Until then, no conclusion is valid.
+   * Receives one contact, in the order of the list. Return true to receive the contact again from
+   * {@link ContactList.requestedContacts}. Draw no conclusion from the contact before that, because the list
+   * may turn out to be incomplete.
    * @param position index of the contact in the list, from 0
    */
   receive(contact: UpstreamContact, position: number): boolean;
 }
 
-/** A contact that its {@link ContactReader} asked to receive again. */
+/** A contact that a {@link ContactReader} asked to receive again. */
 export interface RequestedContact {
   contact: UpstreamContact;
   position: number;
 }
 
 /**
- * A contact list that was read completely. It may be larger than memory: the reader saw its contacts one by
- * one, and only the requested ones can be read again. The caller must close the list.
+ * A contact list that was read completely. It may be larger than memory: only the contacts that the reader
+ * asked to receive again can be read again. The caller must close the list.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Hash of the upstream address that the list came from. */
   upstream: string;
-  /** The reader, which has received all contacts. */
+  /** The reader that received all contacts of the list. */
   reader: R;
-  /** Number of elements that could not be read. */
+  /** Number of elements of the list that could not be read as contacts. */
   skipped: number;
   /**
    * When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date.
    */
   date?: number;
-  /** Yields the requested contacts, in the order of the list, in batches. */
+  /** Yields the contacts that the reader asked to receive again, in batches and in the order of the list. */
   requestedContacts(): AsyncIterable<readonly RequestedContact[]>;
   close(): Promise<void>;
 }
 
-/** Reads a contact list as a stream. */
+/** Reads a contact list from a reply that arrives in chunks. */
 export class ContactListReader<R extends ContactReader> {
   /**
-   * State of each list of the reply, by its number. Only the end of the reply shows which list holds the
-   * contacts.
+   * State of each list in the reply, by the number of the list. Which list holds the contacts is known only
+   * at the end of the reply.
    */
   private readonly lists = new Map<number, { reader: R; skipped: number; position: number }>();
   private readonly spool = new TextSpool();
@@ -57,19 +58,23 @@ export class ContactListReader<R extends ContactReader> {
     this.take(element);
   });
 
-  /** @param newReader called once for each list in the reply */
+  /** @param newReader creates a reader; called once for each list in the reply */
   constructor(private readonly newReader: () => R) {}
 
   /**
-   * @throws {UpstreamReplyError} if the chunk cannot continue a reply with a list, or the contacts cannot be
-   * stored
+   * Reads the next chunk of the reply.
+   * @throws {UpstreamReplyError} if the chunk makes the reply invalid, or if the contacts cannot be stored in
+   * a file
    */
   async push(chunk: Buffer): Promise<void> {
     this.scanner.push(chunk);
     await this.spool.flush();
   }
 
-  /** @throws {UpstreamReplyError} if the reply has no contact list or is incomplete */
+  /**
+   * Ends the reading and returns the contact list.
+   * @throws {UpstreamReplyError} if the reply has no contact list or is incomplete
+   */
   end(): Omit<ContactList<R>, 'upstream' | 'date'> {
     const number = this.scanner.end('contacts');
     const { reader, skipped } = this.listOf(number);

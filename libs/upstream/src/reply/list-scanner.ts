@@ -1,11 +1,20 @@
 import { findList } from './reply-list.js';
 import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
-/** Maximum nesting depth of an element. A deeper element is unreadable: recursive code would run out of stack. */
+/**
+ * Maximum nesting depth of a list's element. A deeper element counts as unreadable, because recursive code
+ * would run out of stack.
+ */
 export const MAX_JSON_DEPTH = 64;
-/** Maximum size of an element, and of all the text outside the lists, in bytes. A larger element is unreadable. */
+/**
+ * Maximum size of a list's element, in bytes; a larger element counts as unreadable. It is also the maximum
+ * size of all the text outside the lists; if that text is larger, the reply is rejected.
+ */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
-/** Maximum depth of a list: the reply itself, a field of the reply, or a field of such a field. */
+/**
+ * Maximum depth at which a list is found. 1: the reply itself. 2: a field of the reply. 3: a field of such a
+ * field.
+ */
 const MAX_LIST_DEPTH = 3;
 
 const QUOTE = 0x22;
@@ -15,32 +24,38 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_RECORD = 0x7b;
 const CLOSE_RECORD = 0x7d;
-/** Length of a text in bytes from which a native search for its end is faster than a loop. */
+/**
+ * Length of a JSON string, in bytes, above which a native search finds the end of the string faster than a
+ * loop.
+ */
 const MAX_SHORT_TEXT = 64;
 /** Bytes that JSON counts as whitespace. */
 const BLANKS: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
 /** An element of one of the lists in a reply. */
 export interface ScannedElement {
-  /** Number of the list that contains the element. Lists are numbered in the order of their beginnings, from 0. */
+  /**
+   * Number of the list that contains the element. Lists are numbered from 0, in the order in which they
+   * begin.
+   */
   list: number;
   /**
-   * The element's JSON, not validated. If the element is unreadable, only its beginning. The bytes are valid until
-   * the callback returns.
+   * JSON text of the element, not validated. If the element is unreadable, this may be only its beginning.
+   * The bytes are valid only until the callback returns.
    */
   bytes: Buffer;
-  /** False if the element is nested too deeply or too large. */
+  /** False if the element is too large or nested too deeply. */
   readable: boolean;
 }
 
 /**
- * Finds the elements of all lists in a streamed reply, and holds only one element at a time. It looks only at
- * brackets, commas and quotes; the callback must validate each element. The text outside the lists is kept, with each
- * list's number in place of its elements, and parsed at the end. Hence the same rule as for a whole reply finds the
- * list, and an incomplete reply is never taken for a shorter list.
+ * Finds the elements of all lists in a reply that arrives in chunks, and keeps only one element in memory. It
+ * looks only at brackets, commas and quotes, so the callback must validate each element. It keeps the text
+ * outside the lists, with the number of each list in place of its elements, and parses that text at the end.
+ * So an incomplete reply never looks like a shorter list.
  */
 export class ListScanner {
-  /** The text outside the lists. */
+  /** The text outside the lists, with the number of each list in place of its elements. */
   private readonly around: Buffer[] = [];
   private aroundBytes = 0;
   private lists = 0;
@@ -48,13 +63,13 @@ export class ListScanner {
   private depth = 0;
   private inText = false;
   private isEscaped = false;
-  /** Part of the reply that the next byte belongs to. */
+  /** The part of the reply to which the next byte belongs. `around`: the text outside the lists. */
   private where: 'around' | 'list' | 'element' = 'around';
-  /** Inside a list: the part that was read last. It decides what may come next. */
+  /** What was read last in the current list. It decides what may come next. `start`: the opening bracket. */
   private after: 'start' | 'element' | 'comma' = 'start';
   private depthInElement = 0;
   private isTooDeep = false;
-  /** Beginning of an element that started in an earlier chunk. */
+  /** Beginning of the current element, if the element started in an earlier chunk. */
   private begun: Buffer[] = [];
   private begunBytes = 0;
 
@@ -67,7 +82,10 @@ export class ListScanner {
     private readonly onElement: (element: ScannedElement) => void,
   ) {}
 
-  /** @throws {UpstreamReplyError} if the chunk cannot continue a reply with a list */
+  /**
+   * Scans the next chunk of the reply.
+   * @throws {UpstreamReplyError} if the chunk makes the reply invalid or too large
+   */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -78,8 +96,9 @@ export class ListScanner {
   }
 
   /**
-   * Returns the number of the list that is named `name` or comes in a usual envelope.
-   * @throws {UpstreamReplyError} if there is no such list, or the reply is incomplete
+   * Ends the scan. Returns the number of the list that is the reply itself, or is in the field `name` or
+   * another usual field such as `data`.
+   * @throws {UpstreamReplyError} if the reply has no such list or is incomplete
    */
   end(name: string): number {
     if (this.where !== 'around' || this.depth > 0) throw notJson();
@@ -94,7 +113,10 @@ export class ListScanner {
     return Number(list);
   }
 
-  /** Scans text outside the lists. Returns the offset behind the bracket that opens a list, or the end of the chunk. */
+  /**
+   * Scans text outside the lists. Returns the offset after the bracket that opens a list, or the length of
+   * the chunk if no list begins.
+   */
   private scanAround(chunk: Buffer, from: number): number {
     let at = this.inText ? this.scanText(chunk, from) : from;
     while (at < chunk.length) {
@@ -121,7 +143,10 @@ export class ListScanner {
     return at;
   }
 
-  /** Scans text between two elements. Returns the offset of the next element, or the offset behind the list's end. */
+  /**
+   * Scans text between two elements of a list. Returns the offset of the next element, the offset after the
+   * end of the list, or the length of the chunk if neither is found.
+   */
   private scanList(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at += 1) {
       const byte = chunk[at] ?? 0;
@@ -147,7 +172,10 @@ export class ListScanner {
     return chunk.length;
   }
 
-  /** Scans an element. Returns the offset of the comma or bracket that ends the element, or the end of the chunk. */
+  /**
+   * Scans an element of a list. Returns the offset of the comma or bracket after the element, or the length
+   * of the chunk if the element does not end in this chunk.
+   */
   private scanElement(chunk: Buffer, from: number): number {
     let at = this.inText ? this.scanText(chunk, from) : from;
     while (at < chunk.length) {
@@ -167,7 +195,7 @@ export class ListScanner {
     }
     this.begunBytes += at - from;
     if (this.isReadable() || this.begun.length === 0) {
-      // The caller may reuse the chunk, so copy it.
+      // Copies the bytes, because the caller may reuse the memory of the chunk.
       this.begun.push(Buffer.from(chunk.subarray(from, at)));
     }
     return at;
@@ -192,7 +220,10 @@ export class ListScanner {
     return !this.isTooDeep && this.begunBytes <= MAX_PART_BYTES;
   }
 
-  /** Scans a string from behind its opening quote. Returns the offset behind its closing quote, or the chunk's end. */
+  /**
+   * Scans a JSON string whose opening quote was already read. Returns the offset after its closing quote, or
+   * the length of the chunk if the string does not end in this chunk.
+   */
   private scanText(chunk: Buffer, from: number): number {
     let at = from;
     this.inText = true;

@@ -43,7 +43,7 @@ describe('a message of upstream', () => {
   });
 
   it.each([null, 42, 'text', [], {}, { id: '' }, { id: null }, { id: {} }, { id: true }])(
-    'without an id is not a message: %p',
+    'without a valid id is not parsed: %p',
     (value) => {
       expect(parseMessage(value)).toBeUndefined();
       expect(parseContact(value)).toBeUndefined();
@@ -62,7 +62,7 @@ describe('a message of upstream', () => {
     ['__proto__', 'other'],
     [null, 'other'],
     [1, 'other'],
-  ])('of direction %p is %s', (direction, read) => {
+  ])('with the direction %p counts as %s', (direction, read) => {
     expect(parseMessage({ id: 'x', direction })?.direction).toBe(read);
   });
 
@@ -74,11 +74,11 @@ describe('a message of upstream', () => {
     ['yesterday', undefined],
     ['', undefined],
     [null, undefined],
-  ])('with the timestamp %p has the time %p', (timestamp, read) => {
+  ])('with the timestamp %p gets the time %p in milliseconds', (timestamp, read) => {
     expect(parseMessage({ id: 'x', timestamp })?.timestamp).toBe(read);
   });
 
-  it('of any JSON is parsed without an error, into a known direction', () => {
+  it('of any JSON value is parsed without an error, and gets a known direction', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (value, direction) => {
         parseMessage(value);

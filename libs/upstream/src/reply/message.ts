@@ -8,9 +8,12 @@ export interface UpstreamMessage {
   direction: Direction;
   from?: string;
   to?: string;
-  /** Text of the message; empty if it has none. */
+  /** Text of the message. An empty string if the message has no text. */
   body: string;
-  /** Milliseconds since 1970 by upstream's clock. Absent if the timestamp is missing or unreadable. */
+  /**
+   * Timestamp of the message, in milliseconds since 1970 by upstream's clock. Absent if upstream's timestamp
+   * is missing or unreadable.
+   */
   timestamp?: number;
   attachments: number;
   delivered: boolean;
@@ -54,13 +57,16 @@ export function parseMessage(value: unknown): UpstreamMessage | undefined {
   };
 }
 
-/** Returns an id as text, a number in decimal notation. Returns undefined if the value is no id. */
+/**
+ * Returns an id as text; a number becomes decimal text. Returns undefined if the value is neither a non-empty
+ * string nor a finite number.
+ */
 export function parseId(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
 }
 
-/** Timestamps below this number are seconds since 1970; others are milliseconds. */
+/** A numeric timestamp below this number is in seconds since 1970. Any other is in milliseconds. */
 const SECONDS_END = 100_000_000_000;
 
 function parseTimestamp(value: unknown): number | undefined {
@@ -70,7 +76,7 @@ function parseTimestamp(value: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Returns true if a JSON value is an object. */
+/** Returns true if a JSON value is an object, not null and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

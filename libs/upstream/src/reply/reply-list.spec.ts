@@ -42,7 +42,7 @@ describe('a list in a reply', () => {
     expect(skipped).toBe(5);
   });
 
-  it('keeps every digit of a numeric id, and does not change strings that look like one', () => {
+  it('keeps every digit of a numeric id, and does not change strings that look like ids', () => {
     const text = String.raw`[{"id":9007199254740993},{"id" : 9007199254740992 ,"note":"\"id\":12345678901234567890}"}]`;
     const { items } = parseReplyList(text, 'contacts', parseContact);
     expect(items.map(({ id }) => id)).toEqual(['9007199254740993', '9007199254740992']);
@@ -67,7 +67,7 @@ describe('a list in a reply', () => {
     '[{"id":1}}',
     '[{"id":1}]]',
     '[]"',
-  ])('is not taken for an empty list if it is missing: %p', (text) => {
+  ])('is not read as an empty list if it is missing or invalid: %p', (text) => {
     expect(() => read(text)).toThrow(UpstreamReplyError);
   });
 });
@@ -93,7 +93,7 @@ describe('a nested element', () => {
     expect(unreadable?.every((text) => text.length < 1_000)).toBe(true);
   });
 
-  it('beside the list makes the reply unreadable', () => {
+  it('outside the list makes the reply unreadable if it is nested too deeply', () => {
     const deep = '{"a":'.repeat(1_000_000);
     expect(() => read(`{"contacts":[],"x":${deep}1${'}'.repeat(1_000_000)}}`)).toThrow(UpstreamReplyError);
   });
@@ -170,7 +170,7 @@ describe('a reply that arrives in chunks', () => {
   }
   const written = (reply: JsonValue, indent: number): string => JSON.stringify(reply, null, indent);
 
-  it('is read like a whole reply, wherever it is cut and whatever its form', () => {
+  it('is read like a whole reply, wherever the chunks end and whatever JSON it contains', () => {
     assert(
       property(replies, nat(2), nat(6), (reply, indent, size) => {
         const text = written(reply, indent);
@@ -182,7 +182,7 @@ describe('a reply that arrives in chunks', () => {
     );
   });
 
-  it('has no list if it is incomplete, wherever it ends', () => {
+  it('is rejected if it is incomplete, wherever it ends', () => {
     assert(
       property(lists, nat(1), nat(1_000), (list, enveloped, at) => {
         const text = written(enveloped === 1 ? { total: 1, data: { contacts: list } } : list, 0);
@@ -193,7 +193,7 @@ describe('a reply that arrives in chunks', () => {
     );
   });
 
-  it('has no list if a byte of its structure is changed', () => {
+  it('is read like a whole reply even if one of its characters is wrong', () => {
     assert(
       property(lists, nat(1_000), nat(8), (list, at, which) => {
         const text = written({ contacts: list }, 0);

@@ -6,25 +6,28 @@ import { UpstreamReplyError } from '../upstream-error.js';
 export interface ParsedList<T> {
   items: T[];
   skipped: number;
-  /** One text for each skipped element; different elements have different texts. Absent if no element was skipped. */
+  /**
+   * One text for each skipped element, which helps to tell the elements apart. Absent if no element was
+   * skipped.
+   */
   unreadable?: readonly string[];
 }
 
-/** Usual names of the field that contains a list. A list may also be a bare array. */
+/** Usual names of the reply's field that contains the list. The reply may also be the list itself. */
 const ENVELOPES = ['data', 'items', 'results'];
 
 /** Parses one element of a list. Returns undefined if the element is unreadable. */
 export type ParseElement<T> = (value: unknown) => T | undefined;
 
-/** Number of bytes that identify an element that is not parsed. */
+/** Number of bytes, from the beginning of an unreadable element, that {@link ParsedList.unreadable} shows. */
 const BEGINNING_BYTES = 256;
 
 /**
- * Reads a list from a streamed reply: a bare array, or an array under `name` or a usual envelope. An unreadable
- * element does not affect the others.
+ * Reads a list from a reply that arrives in chunks. The list is the reply itself, or is in the field `name`
+ * or another usual field such as `data`. An unreadable element does not affect the others.
  */
 export class ReplyListReader<T> {
-  /** Elements of each list of the reply, by its number. Empty lists are left out. */
+  /** Elements of each list in the reply, by the number of the list. Empty lists are left out. */
   private readonly lists = new Map<number, { items: T[]; unreadable: string[] }>();
   private readonly scanner: ListScanner;
 
@@ -38,15 +41,18 @@ export class ReplyListReader<T> {
     });
   }
 
-  /** @throws {UpstreamReplyError} if the chunk cannot continue a reply with a list */
+  /**
+   * Reads the next chunk of the reply.
+   * @throws {UpstreamReplyError} if the chunk makes the reply invalid or too large
+   */
   push(chunk: Buffer): void {
     this.scanner.push(chunk);
   }
 
   /**
-   * Returns the list.
-   * @throws {UpstreamReplyError} if the reply is not JSON or has no such list: an error page must not look like an
-   * empty list
+   * Ends the reading and returns the list.
+   * @throws {UpstreamReplyError} if the reply is not JSON or has no such list, so that an error page does not
+   * look like an empty list
    */
   end(): ParsedList<T> {
     const { items, unreadable } = this.lists.get(this.scanner.end(this.name)) ?? {
@@ -71,7 +77,10 @@ export class ReplyListReader<T> {
   }
 }
 
-/** Reads a list from a whole reply, like {@link ReplyListReader}. @throws {UpstreamReplyError} */
+/**
+ * Reads a list from a whole reply, by the same rules as {@link ReplyListReader}.
+ * @throws {UpstreamReplyError} if the reply is not JSON, has no such list, or is too large
+ */
 export function parseReplyList<T>(
   text: string,
   name: string,
@@ -83,23 +92,29 @@ export function parseReplyList<T>(
   return reader.end();
 }
 
-/** @throws {UpstreamReplyError} if it is not JSON */
+/** Parses the JSON of one element of a list. @throws {UpstreamReplyError} if `json` is not JSON */
 export function parseElement(json: Buffer): unknown {
   return parseReply(json.toString());
 }
 
 /**
- * Matches an id of 16 or more digits that is a JSON number. Parsed as a number above 2^53, it would lose digits, and two
- * ids could become equal. The pattern cannot match inside a string, because quotes are escaped there.
+ * Matches an id that is a JSON number of 16 or more digits. A number above 2^53 would lose digits in parsing,
+ * so that two ids could become equal. The pattern cannot match inside a string, because quotes are escaped
+ * there.
  */
 const LONG_NUMERIC_ID = /"id"(\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
 
-/** Returns the text of a reply with long numeric ids as strings, so that no digit is lost. */
+/**
+ * Returns the text of a reply with long numeric ids turned into strings, so that no digit is lost in parsing.
+ */
 export function withExactIds(text: string): string {
   return text.replace(LONG_NUMERIC_ID, '"id"$1"$2"');
 }
 
-/** @throws {UpstreamReplyError} if it is not JSON */
+/**
+ * Parses a reply or a part of a reply. Long numeric ids become strings, so that no digit is lost.
+ * @throws {UpstreamReplyError} if `text` is not JSON
+ */
 export function parseReply(text: string): unknown {
   try {
     return JSON.parse(withExactIds(text));
@@ -108,13 +123,16 @@ export function parseReply(text: string): unknown {
   }
 }
 
-/** A list, and the other fields of the objects that contain it. */
+/** A list in a reply, and the other fields of the objects that contain the list. */
 interface FoundList {
   list: unknown[];
   otherFields: Readonly<Record<string, unknown>>;
 }
 
-/** Finds the list in a parsed reply. @throws {UpstreamReplyError} if there is no list */
+/**
+ * Finds the list in a parsed reply: the reply itself, or the list in the field `name` or another usual field.
+ * @throws {UpstreamReplyError} if there is no list
+ */
 export function findList(body: unknown, name: string): FoundList {
   if (isList(body)) return { list: body, otherFields: {} };
   if (isRecord(body)) {

@@ -3,9 +3,9 @@ import { findList, parseReply, withExactIds } from './reply-list.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 
 /**
- * Returns a reply as an object that holds its list under `name`, with ids as text. Everything else stays as upstream
- * wrote it, byte for byte if no change is needed.
- * @throws {UpstreamReplyError} if the reply has no such list
+ * Returns a reply as the JSON text of an object that has the list in the field `name`, and ids as text.
+ * Everything else stays as upstream wrote it. If nothing has to change, the text is returned byte for byte.
+ * @throws {UpstreamReplyError} if the reply is not JSON or has no such list
  */
 export function normalizeListReply(text: string, name: string): string {
   const exact = withExactIds(text);
@@ -18,7 +18,7 @@ export function normalizeListReply(text: string, name: string): string {
 }
 
 /**
- * Returns a reply's text unchanged.
+ * Checks that a reply is JSON, and returns its text unchanged.
  * @throws {UpstreamReplyError} if the text is not JSON
  */
 export function requireJson(text: string): string {
@@ -27,7 +27,7 @@ export function requireJson(text: string): string {
 }
 
 /**
- * Returns the contacts of a reply by their ids, with ids as text.
+ * Returns the contacts of a reply as a map from the contact's id to the contact. Numeric ids become text.
  * @throws {UpstreamReplyError} if the reply has no contact list
  */
 export function contactsById(text: string): ReadonlyMap<string, unknown> {

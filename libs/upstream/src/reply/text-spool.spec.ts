@@ -42,19 +42,19 @@ describe('stored texts', () => {
     [20_000, 1_000],
     [9, MEGABYTE],
     [5, 2 * MEGABYTE],
-  ])('are read unchanged, in order, and repeatedly: %d of %d bytes', async (count, bytes) => {
+  ])('can be read repeatedly, unchanged and in order: %d texts of %d bytes', async (count, bytes) => {
     await keep(count, bytes);
     expect(await read()).toEqual(wanted(count));
     expect(await read()).toEqual(wanted(count));
   });
 
-  it('leave no file behind, even if the process is killed while they are stored', async () => {
+  it('have no file name in the folder, so that a killed process leaves no file behind', async () => {
     await keep(10, MEGABYTE);
     expect(await readdir(directory)).toEqual([]);
     expect(await read()).toHaveLength(10);
   });
 
-  it('report the folder that had no space for them', async () => {
+  it('report the folder in which they could not be stored', async () => {
     await rm(directory, { recursive: true });
     const failed = keep(10, MEGABYTE);
     await expect(failed).rejects.toThrow(UpstreamReplyError);

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UpstreamReplyError } from '../upstream-error.js';
 
-/** Maximum number of bytes in memory. Further texts go to a file. */
+/** Number of bytes of stored texts above which the texts are moved from memory to a file. */
 const MEMORY_BYTES = 4 * 1024 * 1024;
-/** Number of bytes that one write or read transfers. */
+/** Approximate number of bytes that are written to the file, or read from the file, at once. */
 const BATCH_BYTES = 64 * 1024;
 
-/** A stored text, with the number of its list and its position in that list. */
+/** A stored text, with the number of the list that it belongs to and its position in that list. */
 export interface SpooledText {
   list: number;
   position: number;
@@ -16,16 +16,19 @@ export interface SpooledText {
 }
 
 /**
- * Stores texts until they are read again: a small part in memory, the rest in a file of `os.tmpdir()`. The file has
- * no name in the directory, so that it disappears when the process ends, in whatever way.
+ * Stores texts until they are read again. A small part stays in memory; the rest goes to a file in
+ * `os.tmpdir()`. The file's name is removed from the folder at once, so that the file disappears however the
+ * process ends.
  */
 export class TextSpool {
   private readonly lists: number[] = [];
   private readonly positions: number[] = [];
-  /** End of each text, as an offset in bytes, by the index of the text. The next text begins there. */
+  /**
+   * Offset in bytes at which each text ends, by the index of the text. The next text begins at that offset.
+   */
   private readonly ends: number[] = [];
   private bytes = 0;
-  /** Texts that are not in the file. If there is no file yet, all texts. */
+  /** Texts that are not in the file. As long as there is no file, these are all texts. */
   private inMemory: Buffer[] = [];
   private memoryBytes = 0;
   private file: FileHandle | undefined;
@@ -34,7 +37,7 @@ export class TextSpool {
   /** @param directory folder in which the file is created */
   constructor(private readonly directory = tmpdir()) {}
 
-  /** Stores a copy of a text. Call {@link flush} after some additions. */
+  /** Stores a copy of a text in memory. Call {@link flush} regularly to move the stored texts to the file. */
   add({ list, position, text }: SpooledText): void {
     this.lists.push(list);
     this.positions.push(position);
@@ -44,7 +47,10 @@ export class TextSpool {
     this.memoryBytes += text.length;
   }
 
-  /** Moves texts from memory to the file if memory holds too many. @throws {UpstreamReplyError} if the write fails */
+  /**
+   * Moves the texts in memory to the file if they take too much memory.
+   * @throws {UpstreamReplyError} if the file cannot be written
+   */
   async flush(): Promise<void> {
     if (this.memoryBytes <= (this.file === undefined ? MEMORY_BYTES : BATCH_BYTES)) return;
     await this.withReplyError(async () => {
@@ -57,7 +63,10 @@ export class TextSpool {
     this.memoryBytes = 0;
   }
 
-  /** Yields all texts in the order of addition, in batches. @throws {UpstreamReplyError} if the read fails */
+  /**
+   * Yields all texts in batches, in the order in which they were added.
+   * @throws {UpstreamReplyError} if the file cannot be read
+   */
   async *read(): AsyncGenerator<SpooledText[]> {
     for (let from = 0; from < this.ends.length;) {
       const begin = this.beginOf(from);
@@ -120,7 +129,7 @@ export class TextSpool {
   }
 }
 
-/** Opens a file without a name, which only this process can reach. */
+/** Opens a new file and removes its name from the folder, so that only this process can reach the file. */
 async function openUnlinked(parent: string): Promise<FileHandle> {
   const directory = await mkdtemp(join(parent, 'tidings-list-'));
   try {
