@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
 import { RedisAccountErasure, RedisAccountStore } from '#accounts';
 import {
@@ -44,8 +44,8 @@ describe.each([
   afterAll(async () => {
     await closeRedis(redis);
     await server.dispose();
-    await rm(directory, { recursive: true, force: true });
   });
+  afterEach(() => rm(directory, { recursive: true, force: true }));
   beforeEach(async () => {
     // Without escaping, this prefix would match keys of other installations.
     prefix = `t[a-z]*?${newId('req')}`;

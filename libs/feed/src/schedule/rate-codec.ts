@@ -2,8 +2,6 @@ import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-byte
 import type { RateState } from './rate.js';
 
 const VERSION = 1;
-/** Bit of the version byte that is set if the packed state contains `expectedAt`. */
-const EXPECTED = 0x80;
 /** Unit in which times are packed, in milliseconds. */
 const TICK_MS = 100;
 const MAX_TIME = Date.UTC(2200, 0, 1);
@@ -15,17 +13,13 @@ const MIN_AMOUNT = 1e-6;
 const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 
-/**
- * Packs the estimated rate of change of a contact into at most 16 bytes, or 21 bytes if `expectedAt` is
- * present.
- */
+/** Packs the data about a contact's rate of new messages into at most 16 bytes. */
 export function packRate(state: RateState): Buffer {
-  const { at, starts, follows, watchedMs, gaps, gapsMs, expectedAt } = state;
-  const writer = new PackedWriter().byte(expectedAt === undefined ? VERSION : VERSION | EXPECTED);
+  const { at, starts, follows, watchedMs, gaps, gapsMs } = state;
+  const writer = new PackedWriter().byte(VERSION);
   writer.number(ticks(at));
   for (const amount of [starts, follows, watchedMs / 1000, gaps, gapsMs / 1000])
     writer.bits16(codeOf(amount));
-  if (expectedAt !== undefined) writer.number(ticks(expectedAt));
   return writer.done();
 }
 
@@ -43,8 +37,7 @@ export function unpackRate(bytes: Buffer): RateState | undefined {
 }
 
 function read(reader: PackedReader): RateState | undefined {
-  const version = reader.byte();
-  if ((version & ~EXPECTED) !== VERSION) return undefined;
+  if (reader.byte() !== VERSION) return undefined;
   const state: RateState = {
     at: timeOf(reader),
     starts: amountOf(reader.bits16()),
@@ -53,7 +46,6 @@ function read(reader: PackedReader): RateState | undefined {
     gaps: amountOf(reader.bits16()),
     gapsMs: amountOf(reader.bits16()) * 1000,
   };
-  if ((version & EXPECTED) !== 0) state.expectedAt = timeOf(reader);
   reader.end();
   return state;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectReply, rateOf, type RateState, recordRead } from './rate.js';
+import { rateOf, type RateState, recordRead } from './rate.js';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -96,12 +96,4 @@ describe('the rate of change of a contact', () => {
       expect(state.at).toBeLessThanOrEqual(START + MINUTE);
     },
   );
-
-  it('rises for some minutes after a send, even for an unknown contact', () => {
-    const state = expectReply(undefined, START);
-    expect(rateOf(state, START)).toBeGreaterThan(0.05);
-    expect(rateOf(state, START + 2 * MINUTE)).toBeGreaterThan(100 * rateOf(undefined, START));
-    expect(rateOf(state, START + HOUR)).toBeLessThan(2 * rateOf(undefined, START));
-    expect(recordRead(state, { arrivals: 0, at: START + HOUR })).not.toHaveProperty('expectedAt');
-  });
 });

@@ -33,11 +33,6 @@ export interface RateState {
    * less, with the same weights as in {@link gaps}.
    */
   gapsMs: number;
-  /**
-   * When the last send to the contact was relayed, in milliseconds since 1970. Absent if there was no send in
-   * the last minutes.
-   */
-  expectedAt?: number;
 }
 
 /** What one read of a contact found. */
@@ -90,14 +85,6 @@ const PRIOR_GAPS_MS = 20_000;
 /** Factor by which the weight of a time gap between two messages shrinks with each later message. */
 const GAP_MEMORY = 0.95;
 /**
- * Changes per second that are expected right after a send to a contact: the new message appears, its flags
- * change, and perhaps a reply arrives.
- */
-const EXPECTED_PER_SECOND = 0.2;
-/** Time after a send within which the expected rate of changes falls to a quarter, in milliseconds. */
-const EXPECTED_MS = 30_000;
-const EXPECTED_ENDS_MS = 20 * EXPECTED_MS;
-/**
  * Maximum number of new messages of one read from which the rate is estimated. If there are more, the latest
  * ones are used.
  */
@@ -110,16 +97,7 @@ const MAX_ARRIVALS = 50;
 export function recordRead(state: RateState | undefined, findings: ReadFindings): RateState {
   let next = state ?? unknownAt(findings.since ?? findings.at);
   for (const time of arrivalTimes(state, findings)) next = addMessage(next, time);
-  return withoutOldExpectation(next, findings.at);
-}
-
-/**
- * Returns the data about a contact's rate of new messages after a send to the contact was relayed. For some
- * minutes after the send, more changes are expected.
- * @param at when the send was relayed, in milliseconds since 1970
- */
-export function expectReply(state: RateState | undefined, at: number): RateState {
-  return { ...(state ?? unknownAt(at)), expectedAt: at };
+  return next;
 }
 
 /**
@@ -129,7 +107,7 @@ export function expectReply(state: RateState | undefined, at: number): RateState
 export function rateOf(state: RateState | undefined, at: number): number {
   const known = state ?? unknownAt(at);
   const age = Math.max(at - known.at, 0);
-  return startsPerMs(known, age) * 1000 + followsPerMs(known, age) * 1000 + expectedPerSecond(known, at);
+  return startsPerMs(known, age) * 1000 + followsPerMs(known, age) * 1000;
 }
 
 /**
@@ -179,11 +157,6 @@ function continueProbability(state: RateState, age: number): number {
   return (messagesSeen * follows * silent) / (follows * silent + ends);
 }
 
-function expectedPerSecond({ expectedAt }: RateState, at: number): number {
-  if (expectedAt === undefined || at - expectedAt > EXPECTED_ENDS_MS) return 0;
-  return EXPECTED_PER_SECOND / (1 + Math.max(at - expectedAt, 0) / EXPECTED_MS) ** 2;
-}
-
 /**
  * Adds one new message to the data about a contact's rate. The message counts partly as the continuation of a
  * conversation and partly as the start of a new one, according to the probability of each.
@@ -219,11 +192,4 @@ function arrivalTimes(state: RateState | undefined, findings: ReadFindings): num
   const untimed = Math.min(Math.max(arrivals - times.length, 0), MAX_ARRIVALS);
   for (let n = 0; n < untimed; n += 1) times.push(since + ((n + 0.5) / untimed) * (at - since));
   return times.sort((a, b) => a - b).slice(-MAX_ARRIVALS);
-}
-
-function withoutOldExpectation(state: RateState, at: number): RateState {
-  if (state.expectedAt === undefined || at - state.expectedAt <= EXPECTED_ENDS_MS) return state;
-  const next = { ...state };
-  delete next.expectedAt;
-  return next;
 }
