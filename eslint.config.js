@@ -8,7 +8,7 @@ const HTTP = ['axios', 'undici', 'form-data', 'fastify', '@fastify/*'];
 const S3 = ['@aws-sdk/*', '@smithy/*'];
 const NEST = ['@nestjs/*', 'rxjs'];
 
-const APPS = ['gateway', 'worker', 'simulator', 'launcher'];
+const APPS = ['gateway', 'worker', 'simulator', 'launcher', 'cli'];
 const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs'];
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
 

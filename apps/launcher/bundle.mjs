@@ -10,6 +10,7 @@ const PROGRAMS = {
   gateway: 'gateway/src/main.js',
   worker: 'worker/src/main.js',
   simulator: 'simulator/src/main.js',
+  cli: 'cli/src/main.js',
   'rotate-secrets': 'gateway/src/rotate-secrets.js',
 };
 

@@ -3,22 +3,15 @@
 // Plain JavaScript with Node's own modules only, because it installs the packages and runs the compiler.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { SetupFault } from './setup/fault.mjs';
-import { installPackages } from './setup/packages.mjs';
 import { run } from './setup/run.mjs';
-import {
-  aptInstall,
-  hasChromiumPackage,
-  installRedis,
-  isRootWithApt,
-  onPath,
-} from './setup/system-packages.mjs';
-import { holderOf, waitForLock } from './src/lock.mjs';
+import { built, setUp } from './setup/set-up.mjs';
+import { aptInstall, hasChromiumPackage, isRootWithApt, onPath } from './setup/system-packages.mjs';
+import { holderOf } from './src/lock.mjs';
 
 const OLDEST_NODE = [20, 19];
 const USAGE_EXIT = 64;
-const LOCK_DEADLINE_MS = 20 * 60_000;
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -52,15 +45,15 @@ async function start(args) {
       `Tidings is already running in this checkout: process ${running.pid}${running.note === undefined ? '' : `, ${running.note}`}`,
     );
   }
-  await setUp({ redis: (process.env['REDIS_URL'] ?? '') === '' });
+  await setUp(root, say, { redis: (process.env['REDIS_URL'] ?? '') === '' });
   /** @type {typeof import('./src/main.js')} */
-  const { launch } = await import(built('apps/launcher/src/main.js'));
+  const { launch } = await import(built(root, 'apps/launcher/src/main.js'));
   return await launch({ root, environment: process.env });
 }
 
 /** @param {string[]} args */
 async function test(args) {
-  await setUp({ redis: true });
+  await setUp(root, say, { redis: true });
   await provideBrowser();
   return (await jest(args)).status;
 }
@@ -70,14 +63,14 @@ async function test(args) {
  * @param {string[]} args
  */
 async function testKind(kind, args) {
-  await setUp({ redis: kind !== 'unit', bundles: kind === 'e2e' });
+  await setUp(root, say, { redis: kind !== 'unit', bundles: kind === 'e2e' });
   if (kind === 'e2e') await provideBrowser();
   return (await jest(args, { TIDINGS_TESTS: kind })).status;
 }
 
 /** @param {string[]} args */
 async function testLong(args) {
-  await setUp({ redis: true });
+  await setUp(root, say, { redis: true });
   const environment = { TIDINGS_LONG: '1' };
   // The trials measure times, and each starts many processes: run one at a time.
   const trials = await jest(
@@ -104,7 +97,7 @@ async function bench(args) {
     );
   const benches = all.filter((_, n) => args.length === 0 || args.includes(names[n] ?? ''));
   // Benchmarks are compiled like the product, so that they measure the code that runs in production.
-  await setUp({ redis: true, alsoBuild: [folder, 'test/support'] });
+  await setUp(root, say, { redis: true, alsoBuild: [folder, 'test/support'] });
   let worst = 0;
   for (const file of benches) {
     const script = join(root, 'dist', folder, file.replace(/\.ts$/, '.js'));
@@ -113,56 +106,6 @@ async function bench(args) {
     if (interrupted) break;
   }
   return worst;
-}
-
-/** @param {{ redis: boolean, bundles?: boolean, alsoBuild?: string[] }} needs `bundles` is true by default */
-async function setUp(needs) {
-  const lock = await waitForLock(join(root, '.data/setup.lock'), {
-    deadlineMs: LOCK_DEADLINE_MS,
-    onWait: (holder) => {
-      say(`Waiting for process ${holder.pid} to finish setting up this checkout …`);
-    },
-  });
-  try {
-    await installPackages(root, say);
-    await buildAll(needs.alsoBuild ?? [], needs.bundles ?? true);
-    if (needs.redis) await provideRedis();
-  } finally {
-    lock.release();
-  }
-}
-
-/**
- * @param {string[]} extra folders to build in addition to the projects
- * @param {boolean} bundles whether processes of the product are started
- */
-async function buildAll(extra, bundles) {
-  const { build, buildProduct, BuildError, productTarget } = await import('./build.mjs');
-  const slow = setTimeout(() => {
-    say('Building …');
-  }, 1_000);
-  try {
-    await (bundles ? buildProduct(root, extra) : build(root, productTarget(root, extra)));
-  } catch (error) {
-    throw error instanceof BuildError ? new SetupFault(error.message, 1) : error;
-  } finally {
-    clearTimeout(slow);
-  }
-}
-
-async function provideRedis() {
-  /** @type {typeof import('../../libs/embedded-redis/src/find-redis-server.js')} */
-  const { findRedisServer } = await import(built('libs/embedded-redis/src/find-redis-server.js'));
-  let search = await findRedisServer();
-  if (!search.found && search.missing) {
-    await installRedis(say);
-    search = await findRedisServer();
-  }
-  if (!search.found) {
-    throw new SetupFault(
-      `Redis: ${search.reason}; install Redis 7.0 or newer (available in Debian 12, Ubuntu 24.04 and Homebrew), or set REDIS_URL`,
-    );
-  }
 }
 
 /** Installs Chromium for the browser test in CI. Elsewhere prints how to install it. */
@@ -186,11 +129,6 @@ async function jest(args, extra = {}) {
     cwd: root,
     env: { ...process.env, ...extra },
   });
-}
-
-/** @param {string} file */
-function built(file) {
-  return pathToFileURL(join(root, 'dist', file)).href;
 }
 
 function checkNode() {

@@ -14,6 +14,8 @@ export { type ProblemCode, TidingsConnectionError, TidingsError } from './client
 export { type EventOptions, EventStream } from './event-stream.js';
 export type { ConnectionOptions } from './requests.js';
 export {
+  signWebhook,
+  type SigningOptions,
   type VerificationOptions,
   verifyRequest,
   verifyWebhook,

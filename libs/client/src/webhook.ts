@@ -62,6 +62,38 @@ export async function verifyWebhook(
   throw new WebhookVerificationError('no signature is valid for the given secrets');
 }
 
+/** What {@link signWebhook} signs a body with. */
+export interface SigningOptions {
+  /** Id of the event, which the receiver gets as `webhook-id`. */
+  id: string;
+  /** Signing secret of the webhook, `whsec_…`. */
+  secret: string;
+  /** When the delivery is sent, in milliseconds since 1970. Default: the clock of this machine. */
+  atMs?: number;
+}
+
+/**
+ * Returns the headers with which the gateway delivers a body. Use it to test a receiver of webhooks.
+ *
+ * @example
+ * ```ts
+ * const body = JSON.stringify(event);
+ * const headers = { 'content-type': 'application/json', ...(await signWebhook(body, { id: event.id, secret })) };
+ * const response = await fetch(receiverUrl, { method: 'POST', headers, body });
+ * ```
+ * @throws {TypeError} if the secret does not have the form of a signing secret
+ */
+export async function signWebhook(
+  body: string,
+  { id, secret, atMs = Date.now() }: SigningOptions,
+): Promise<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>> {
+  const timestamp = String(Math.floor(atMs / 1_000));
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
+  const signature = new Uint8Array(await crypto.subtle.sign('HMAC', await keyOf(secret), signed));
+  const base64 = btoa(String.fromCharCode(...signature));
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${base64}` };
+}
+
 /**
  * Verifies a delivery that a server of the fetch API received, such as Bun, Deno, Hono or a route of Next.js. Reads the
  * body of the request.
@@ -90,13 +122,16 @@ function headerOf(
 }
 
 /** A key of Web Crypto, whose type has another name in each environment. */
-type VerificationKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-async function keyOf(secret: string): Promise<VerificationKey> {
+async function keyOf(secret: string): Promise<HmacKey> {
   const bytes = secret.startsWith(SECRET_PREFIX) ? bytesOf(secret.slice(SECRET_PREFIX.length)) : undefined;
   if (bytes === undefined || bytes.length === 0)
     throw new TypeError('a webhook secret must be `whsec_` and base64, as the gateway returns it');
-  return await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+  return await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'sign',
+    'verify',
+  ]);
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {

@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import { Tidings } from '#client';
+import type { ExitCode } from './exit-code.js';
+import { Output, type TextStream } from './output/output.js';
+import { findConnection } from './settings/connection.js';
+import { ProfileStore } from './settings/profile-store.js';
+
+/** What a process gives to the command line. Tests replace it. */
+export interface Terminal {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: TextStream;
+  readonly stderr: TextStream;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Aborts when the user presses Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Sets the exit code of the process. */
+  readonly setExitCode: (code: ExitCode) => void;
+}
+
+/** Options of every command. */
+interface GlobalOptions {
+  url?: string;
+  profile?: string;
+  json?: boolean;
+  color?: boolean;
+}
+
+/** What a command needs: the gateway, where to print, and when to stop. */
+export class CommandContext {
+  readonly output: Output;
+  readonly profiles: ProfileStore;
+
+  constructor(
+    readonly terminal: Terminal,
+    private readonly options: GlobalOptions,
+  ) {
+    const { stdout, stderr, environment } = terminal;
+    const wantsColor = options.color !== false && (environment['NO_COLOR'] ?? '') === '';
+    const isJson = options.json === true;
+    this.output = new Output(stdout, stderr, isJson, wantsColor && !isJson && stdout.isTTY === true);
+    this.profiles = ProfileStore.ofUser(environment);
+  }
+
+  get signal(): AbortSignal {
+    return this.terminal.signal;
+  }
+
+  /** Returns a client of the selected gateway. @throws {CommandFault} if there is no API key */
+  async client(): Promise<Tidings> {
+    const { url, apiKey } = await this.connection();
+    return new Tidings({ baseUrl: url, apiKey });
+  }
+
+  /** Calls an operation of the API, and returns the JSON of its answer. */
+  async call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown> {
+    const tidings = await this.client();
+    return await tidings.call(method, path, body, { signal: this.signal });
+  }
+
+  /** Returns address and API key of the selected gateway. @throws {CommandFault} if there is no API key */
+  async connection(): Promise<{ url: string; apiKey: string }> {
+    return await findConnection(this.options, this.terminal.environment, this.profiles);
+  }
+
+  /** The address given on the command line. */
+  get givenUrl(): string | undefined {
+    return this.options.url;
+  }
+
+  /** The name of the profile given on the command line. */
+  get givenProfile(): string | undefined {
+    return this.options.profile;
+  }
+}
+
+/**
+ * Returns a function for `Command.action`, which calls `run` with the context and the arguments and options of the command.
+ * An exit code that `run` returns becomes that of the process.
+ */
+export function action<Arguments extends unknown[]>(
+  terminal: Terminal,
+  run: (context: CommandContext, ...given: Arguments) => Promise<ExitCode | undefined>,
+): (...given: [...Arguments, Command]) => Promise<void> {
+  return async (...given) => {
+    const command = given.at(-1) as Command;
+    const context = new CommandContext(terminal, command.optsWithGlobals<GlobalOptions>());
+    const code = await run(context, ...(given.slice(0, -1) as Arguments));
+    if (code !== undefined) terminal.setExitCode(code);
+  };
+}

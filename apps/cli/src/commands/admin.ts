@@ -1,0 +1,205 @@
+import { type Command, Option } from 'commander';
+import type {
+  Account,
+  AccountChanges,
+  AccountList,
+  ApiKeyList,
+  CreatedApiKey,
+  NewAccount,
+  NewApiKey,
+} from '#client';
+import { action, type CommandContext, type Terminal } from '../command-context.js';
+import { CommandFault } from '../failure.js';
+import { timeOf } from '../output/duration.js';
+import { onOrOff } from '../settings/option-values.js';
+
+const SCOPES = [
+  'messages:send',
+  'messages:read',
+  'webhooks:manage',
+  'events:read',
+  'admin',
+] as const satisfies NewApiKey['scopes'];
+
+interface KeyOptions {
+  account: string;
+  scopes: NewApiKey['scopes'];
+  expiresAt?: string;
+}
+
+interface AccountOptions {
+  baseUrl?: string;
+  requestsPerSecond?: number;
+  polling?: boolean;
+}
+
+/** Adds `keys` and `accounts`, which need a key with the scope `admin`. */
+export function addAdmin(program: Command, terminal: Terminal): void {
+  const keys = program.command('keys').description('create, list and revoke API keys (scope admin)');
+  keys
+    .command('list', { isDefault: true })
+    .description('list the API keys')
+    .action(action(terminal, listKeys));
+  keys
+    .command('create')
+    .argument('<name>', 'what the key is for')
+    .option('--account <id>', 'account of the key', 'default')
+    .addOption(
+      new Option('--scopes <scopes...>', 'what the key may do').choices(SCOPES).makeOptionMandatory(),
+    )
+    .option('--expires-at <time>', 'when the key expires, ISO 8601')
+    .description('create an API key; it is shown only once')
+    .action(action(terminal, createKey));
+  keys
+    .command('revoke')
+    .argument('<id>')
+    .description('revoke an API key, at once')
+    .action(
+      action(terminal, async (context, id: string) => {
+        await context.call('DELETE', `/v1/api-keys/${encodeURIComponent(id)}`);
+        context.output.result({ revoked: id }, `Revoked ${id}.`);
+        return undefined;
+      }),
+    );
+
+  const accounts = program.command('accounts').description('create, list and change accounts (scope admin)');
+  accounts
+    .command('list', { isDefault: true })
+    .description('list the accounts')
+    .action(action(terminal, listAccounts));
+  accounts
+    .command('show')
+    .argument('<id>')
+    .description('show an account')
+    .action(
+      action(terminal, async (context, id: string) => {
+        context.output.fields((await context.call('GET', pathOf(id))) as Account);
+        return undefined;
+      }),
+    );
+  withSettings(
+    accounts
+      .command('create')
+      .argument('<id>')
+      .description('create an account; its upstream API key is read from standard input')
+      .requiredOption('--base-url <url>', 'base address of the messaging service, including /v1'),
+  ).action(
+    action(terminal, async (context, id: string, options: AccountOptions & { baseUrl: string }) => {
+      const { baseUrl, ...settings } = options;
+      const account: NewAccount = { id, baseUrl, apiKey: await readKey(context), ...settings };
+      context.output.fields((await context.call('POST', '/v1/accounts', account)) as Account);
+      return undefined;
+    }),
+  );
+  withSettings(
+    accounts
+      .command('update')
+      .argument('<id>')
+      .description('change an account')
+      .option('--base-url <url>', 'base address of the messaging service, including /v1')
+      .option('--new-key', 'read a new upstream API key from standard input'),
+  ).action(action(terminal, updateAccount));
+  accounts
+    .command('confirm-deletions')
+    .argument('<id>')
+    .description('confirm that vanished contacts and messages were deleted on purpose')
+    .action(
+      action(terminal, async (context, id: string) => {
+        await context.call('POST', `${pathOf(id)}/confirm-deletions`);
+        context.output.result({ confirmed: id }, `Confirmed the deletions of ${id}.`);
+        return undefined;
+      }),
+    );
+  accounts
+    .command('delete')
+    .argument('<id>')
+    .description('delete an account with all its data')
+    .action(
+      action(terminal, async (context, id: string) => {
+        await context.call('DELETE', pathOf(id));
+        context.output.result({ deleted: id }, `Deleted ${id}.`);
+        return undefined;
+      }),
+    );
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option('--requests-per-second <number>', 'maximum request rate at the messaging service', Number)
+    .option('--polling <on|off>', 'whether contacts are polled and events are emitted', onOrOff);
+}
+
+async function listKeys(context: CommandContext): Promise<undefined> {
+  const { apiKeys } = (await context.call('GET', '/v1/api-keys')) as ApiKeyList;
+  await context.output.list(
+    apiKeys,
+    [
+      { title: 'ID', value: ({ id }) => id },
+      { title: 'ACCOUNT', value: ({ account }) => account },
+      { title: 'NAME', value: ({ name }) => name },
+      { title: 'SCOPES', value: ({ scopes }) => scopes.join(', ') },
+      { title: 'EXPIRES', value: ({ expiresAt }) => expiresAt ?? 'never' },
+    ],
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+async function createKey(
+  context: CommandContext,
+  name: string,
+  { account, scopes, expiresAt }: KeyOptions,
+): Promise<undefined> {
+  const key: NewApiKey = {
+    account,
+    name,
+    scopes,
+    ...(expiresAt === undefined ? {} : { expiresAt: timeOf(expiresAt, '--expires-at').toISOString() }),
+  };
+  const created = (await context.call('POST', '/v1/api-keys', key)) as CreatedApiKey;
+  context.output.result(
+    created,
+    `Created ${created.id}. This is the only time that the key is shown:\n${created.key}`,
+  );
+}
+
+async function listAccounts(context: CommandContext): Promise<undefined> {
+  const { accounts } = (await context.call('GET', '/v1/accounts')) as AccountList;
+  await context.output.list(
+    accounts,
+    [
+      { title: 'ID', value: ({ id }) => id },
+      { title: 'BASE URL', value: ({ baseUrl }) => baseUrl },
+      { title: 'REQUESTS/S', value: ({ requestsPerSecond }) => requestsPerSecond },
+      { title: 'POLLING', value: ({ polling }) => (polling ? 'on' : 'off') },
+      { title: 'SOURCE', value: ({ source }) => source },
+    ],
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+async function updateAccount(
+  context: CommandContext,
+  id: string,
+  { newKey, ...settings }: AccountOptions & { newKey?: boolean },
+): Promise<undefined> {
+  const changes: AccountChanges = {
+    ...settings,
+    ...(newKey === true ? { apiKey: await readKey(context) } : {}),
+  };
+  if (Object.keys(changes).length === 0)
+    throw new CommandFault('name at least one change, for example --polling off');
+  context.output.fields((await context.call('PATCH', pathOf(id), changes)) as Account);
+}
+
+/** Reads a key of the messaging service, which must not stand on the command line. */
+async function readKey({ terminal, output }: CommandContext): Promise<string> {
+  if (terminal.stdin.isTTY) output.note('Type the upstream API key, then press Enter and Ctrl-D.');
+  let text = '';
+  for await (const chunk of terminal.stdin) text += String(chunk);
+  if (text.trim() === '') throw new CommandFault('there is no upstream API key on standard input');
+  return text.trim();
+}
+
+function pathOf(id: string): string {
+  return `/v1/accounts/${encodeURIComponent(id)}`;
+}

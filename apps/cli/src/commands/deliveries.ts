@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { progress } from '@clack/prompts';
+import { type Command, Option } from 'commander';
+import type { Delivery, NewReplay, StartedReplay, Webhook } from '#client';
+import { action, type CommandContext, type Terminal } from '../command-context.js';
+import { ExitCode } from '../exit-code.js';
+import { failureOf } from '../failure.js';
+import { ago, timeOf } from '../output/duration.js';
+import { collect, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+
+const STATUSES = [
+  'pending',
+  'succeeded',
+  'failed',
+  'missed',
+] as const satisfies readonly Delivery['status'][];
+/** Time between two looks at the progress of a replay, in milliseconds. */
+const PROGRESS_INTERVAL_MS = 500;
+
+interface ListOptions {
+  status?: Delivery['status'];
+  failed?: boolean;
+  since?: string;
+  webhook?: string;
+  limit: number;
+}
+
+interface ReplayOptions {
+  since: string;
+  until?: string;
+  types?: string[];
+  only?: Exclude<NewReplay['only'], undefined>;
+  wait: boolean;
+}
+
+/** Adds `deliveries`, `retry` and `replay`. */
+export function addDeliveries(program: Command, terminal: Terminal): void {
+  const deliveries = program
+    .command('deliveries')
+    .description('list the deliveries of all webhooks, or show one');
+  deliveries
+    .command('list', { isDefault: true })
+    .description('list deliveries, newest first')
+    .addOption(new Option('--status <status>', 'only deliveries with this status').choices(STATUSES))
+    .addOption(new Option('--failed', 'short for --status failed').conflicts('status'))
+    .option('--since <time>', 'finished since, or pending and created since: ISO 8601, or an age such as 1h')
+    .option('--webhook <id>', 'only deliveries of this webhook')
+    .option('--limit <count>', 'maximum number of deliveries', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)
+    .action(action(terminal, listDeliveries));
+  deliveries
+    .command('show')
+    .argument('<id>')
+    .description('show a delivery with every attempt')
+    .action(
+      action(terminal, async (context, id: string) => {
+        const delivery = (await context.call('GET', `/v1/deliveries/${encodeURIComponent(id)}`)) as Delivery;
+        context.output.fields(delivery);
+        return undefined;
+      }),
+    );
+
+  program
+    .command('retry')
+    .argument('<deliveryIds...>')
+    .description('attempt deliveries again: finished ones, and pending ones now')
+    .action(action(terminal, retry));
+
+  program
+    .command('replay')
+    .argument('<webhookId>')
+    .description('deliver events to a webhook again')
+    .requiredOption('--since <time>', 'events from this time on: ISO 8601, or an age such as 1h')
+    .option('--until <time>', 'events before this time')
+    .option('--types <types>', 'only these event types', collect)
+    .addOption(
+      new Option('--only <which>', 'which events (default: failed)').choices([
+        'failed',
+        'missed',
+        'pending',
+        'all',
+      ]),
+    )
+    .option('--no-wait', 'do not wait until everything was attempted')
+    .action(action(terminal, replay));
+}
+
+async function listDeliveries(context: CommandContext, options: ListOptions): Promise<undefined> {
+  const { status, failed, since, webhook, limit } = options;
+  const wanted = failed === true ? 'failed' : status;
+  const tidings = await context.client();
+  await context.output.list(
+    tidings.deliveries({
+      ...(wanted === undefined ? {} : { status: wanted }),
+      ...(since === undefined ? {} : { since: timeOf(since, '--since') }),
+      ...(webhook === undefined ? {} : { webhookId: webhook }),
+      signal: context.signal,
+    }),
+    [
+      { title: 'ID', value: ({ id }) => id },
+      { title: 'STATUS', value: (delivery) => delivery.status },
+      { title: 'EVENT', value: ({ eventType }) => eventType },
+      { title: 'WEBHOOK', value: ({ webhookId }) => webhookId },
+      { title: 'ATTEMPTS', value: ({ attempts }) => attempts.length },
+      { title: 'CREATED', value: ({ createdAt }) => ago(createdAt) },
+      { title: 'LAST REPLY', value: lastReply },
+    ],
+    limit,
+  );
+}
+
+function lastReply({ attempts, reason, blockedBy }: Delivery): string | undefined {
+  if (blockedBy !== null) return `waits for ${blockedBy}`;
+  const last = attempts.at(-1);
+  if (last === undefined) return reason ?? undefined;
+  return last.statusCode === null ? (last.error ?? undefined) : String(last.statusCode);
+}
+
+async function retry(context: CommandContext, ids: string[]): Promise<ExitCode> {
+  let code: ExitCode = ExitCode.success;
+  for (const id of ids) {
+    try {
+      const delivery = await context.call('POST', `/v1/deliveries/${encodeURIComponent(id)}/retry`);
+      context.output.result(delivery as Delivery, `${id} is attempted now.`);
+    } catch (error) {
+      if (ids.length === 1) throw error;
+      const { lines, exitCode } = failureOf(error);
+      context.output.note(`${id}: ${lines.join(' ')}`);
+      code = exitCode;
+    }
+  }
+  return code;
+}
+
+async function replay(
+  context: CommandContext,
+  webhookId: string,
+  options: ReplayOptions,
+): Promise<undefined> {
+  const { since, until, types, only, wait } = options;
+  const path = `/v1/webhooks/${encodeURIComponent(webhookId)}`;
+  const body: NewReplay = {
+    since: timeOf(since, '--since').toISOString(),
+    ...(until === undefined ? {} : { until: timeOf(until, '--until').toISOString() }),
+    ...(types === undefined ? {} : { eventTypes: types }),
+    ...(only === undefined ? {} : { only }),
+  };
+  const started = (await context.call('POST', `${path}/replay`, body)) as StartedReplay;
+  if (wait && started.count > 0 && context.output.isInteractive)
+    await showProgress(context, path, started.count);
+  context.output.result(started, `${started.count} deliveries were started.`);
+}
+
+/** Draws how many of the pending deliveries are left, until there are none or the user presses Ctrl-C. */
+async function showProgress(context: CommandContext, path: string, count: number): Promise<void> {
+  const { signal } = context;
+  const bar = progress({ max: count, indicator: 'timer' });
+  bar.start(`Delivering ${count} events`);
+  try {
+    for (let done = 0; done < count;) {
+      await sleep(PROGRESS_INTERVAL_MS, undefined, { signal });
+      const { pending, failingSince } = (await context.call('GET', path)) as Webhook;
+      const now = Math.min(Math.max(count - pending, done), count);
+      bar.advance(now - done, `${now} of ${count}${failingSince === null ? '' : ', the webhook is failing'}`);
+      done = now;
+    }
+    bar.stop(`Attempted ${count} events.`);
+  } catch (error) {
+    bar.stop('The replay goes on without this command.');
+    if (!signal.aborted) throw error;
+  }
+}

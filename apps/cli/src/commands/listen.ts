@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Event } from '#client';
+import { action, type CommandContext, type Terminal } from '../command-context.js';
+import { CommandFault } from '../failure.js';
+import { type Forwarded, Forwarder } from '../listen/forwarder.js';
+import { duration } from '../output/duration.js';
+import { excerpt, printable } from '../output/printable.js';
+import { collect, wholeNumber } from '../settings/option-values.js';
+import { summary } from './events.js';
+
+interface Options {
+  forward: string;
+  types?: string[];
+  contact?: string;
+  after: string;
+  timeout: number;
+}
+
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 5_000;
+
+/** Adds `listen`. */
+export function addListen(program: Command, terminal: Terminal): void {
+  program
+    .command('listen')
+    .description('forward events to a local address, signed like the deliveries of a webhook')
+    .requiredOption('--forward <url>', 'address to post to, for example http://localhost:8080/hook')
+    .option('--types <types>', 'only these event types, for example message.*', collect)
+    .option('--contact <id>', 'only events of this contact')
+    .option('--after <cursor>', 'events after this cursor', 'now')
+    .option('--timeout <seconds>', 'time for the receiver to answer', wholeNumber(1, 600), 15)
+    .addHelpText(
+      'after',
+      `
+The signing secret is that of TIDINGS_WEBHOOK_SECRET, or a new one that is printed at the start.
+Events are forwarded one at a time, in order. A receiver that cannot be reached gets the event once it can;
+an answer of any status is shown, and the next event follows. After an interruption, nothing is lost or repeated.`,
+    )
+    .action(action(terminal, listen));
+}
+
+async function listen(context: CommandContext, options: Options): Promise<undefined> {
+  const { output, signal, terminal } = context;
+  if (!URL.canParse(options.forward) || !/^https?:$/.test(new URL(options.forward).protocol))
+    throw new CommandFault(
+      `--forward: ${options.forward} is not an address such as http://localhost:8080/hook`,
+    );
+  const given = terminal.environment['TIDINGS_WEBHOOK_SECRET'] ?? '';
+  const secret = given === '' ? `whsec_${randomBytes(32).toString('base64')}` : given;
+  const forwarder = new Forwarder({ url: options.forward, secret, timeoutMs: options.timeout * 1_000 });
+  const stream = (await context.client()).events({
+    after: options.after,
+    types: options.types,
+    contactId: options.contact,
+    signal,
+  });
+  const { url } = await context.connection();
+  if (!output.isJson) {
+    output.line(`Forwarding events of ${url} to ${options.forward}`);
+    if (given === '') output.line(`Signing secret: ${secret}`);
+    output.line('Press Ctrl-C to stop.');
+  }
+  let cursor = stream.cursor;
+  for await (const event of stream) {
+    const forwarded = await forwardWhenReachable(context, forwarder, event);
+    if (forwarded === undefined) break;
+    cursor = stream.cursor;
+    show(context, event, forwarded);
+  }
+  if (!output.isJson && cursor !== undefined && cursor !== 'now')
+    output.note(`Continue with --after ${cursor}`);
+}
+
+/** Forwards an event as soon as the receiver can be reached. Returns undefined if the user pressed Ctrl-C before. */
+async function forwardWhenReachable(
+  { output, signal }: CommandContext,
+  forwarder: Forwarder,
+  event: Event,
+): Promise<Forwarded | undefined> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await forwarder.forward(event, signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (attempt === 0)
+        output.note(`The receiver does not answer (${causeOf(error)}). Trying again until it does …`);
+      const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
+      await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+function show({ output }: CommandContext, event: Event, { status, reply, durationMs }: Forwarded): void {
+  output.result({ event, status, durationMs: Math.round(durationMs), reply }, () => {
+    const isSuccess = status >= 200 && status < 300;
+    const code = output.styled(isSuccess ? 'good' : 'bad', String(status));
+    const time = output.styled('quiet', new Date().toISOString().slice(11, 19));
+    const line = `${time}  ${code}  ${event.type.padEnd(18)} ${summary(event)}  ${output.styled('quiet', duration(durationMs))}`;
+    return isSuccess || reply === '' ? line : `${line}\n          ${excerpt(reply, 200)}`;
+  });
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return printable(String(error));
+  const { cause } = error;
+  return printable(cause instanceof Error && cause.message !== '' ? cause.message : error.message);
+}

@@ -1,0 +1,100 @@
+import { openAsBlob } from 'node:fs';
+import { basename } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { AwaitedStatus, NewSend, SendOptions } from '#client';
+import { action, type CommandContext, type Terminal } from '../command-context.js';
+import { CommandFault } from '../failure.js';
+import { timeOf } from '../output/duration.js';
+import { jsonObject, wholeNumber } from '../settings/option-values.js';
+
+interface Options {
+  file?: string;
+  fileUrl?: string;
+  type?: string;
+  reference?: string;
+  metadata?: Record<string, unknown>;
+  sendAt?: string;
+  expiresAt?: string;
+  idempotencyKey?: string;
+  wait?: AwaitedStatus;
+  timeout: number;
+}
+
+/** Adds `send`. */
+export function addSend(program: Command, terminal: Terminal): void {
+  program
+    .command('send')
+    .description('send a text or a file')
+    .argument('<phoneNumber>', 'recipient, for example +15551230001')
+    .argument('[text]', 'the text; - reads it from standard input')
+    .option('--file <path>', 'attach a file')
+    .option('--file-url <url>', 'attach a file that the messaging service downloads')
+    .option('--type <type>', 'type of the message, a word in lower case')
+    .option('--reference <text>', 'your own id of the send')
+    .option('--metadata <json>', 'JSON object that is kept with the send', jsonObject)
+    .option('--send-at <time>', 'when to send, ISO 8601')
+    .option('--expires-at <time>', 'when to give up, ISO 8601')
+    .option('--idempotency-key <key>', 'repeating the command with the same key never sends twice')
+    .addOption(
+      new Option('--wait [status]', 'wait until the send has a status')
+        .choices(['accepted', 'sent', 'delivered', 'read'])
+        .preset('delivered'),
+    )
+    .option('--timeout <seconds>', 'longest time to wait', wholeNumber(1, 86_400), 300)
+    .action(action(terminal, send));
+}
+
+async function send(
+  context: CommandContext,
+  phoneNumber: string,
+  text: string | undefined,
+  options: Options,
+): Promise<undefined> {
+  const { output, signal, terminal } = context;
+  const tidings = await context.client();
+  const form = newSend(phoneNumber, text === '-' ? await readText(terminal) : text, options);
+  const queued = await tidings.send(form, { signal, ...(await attachment(options)) });
+  if (options.wait === undefined) {
+    output.result(queued, `Queued as ${queued.id}.`);
+    return;
+  }
+  if (!output.isJson) output.note(`Queued as ${queued.id}. Waiting until it is ${options.wait} …`);
+  const done = await tidings.waitFor(queued, options.wait, { signal, timeoutMs: options.timeout * 1_000 });
+  output.result(done, `${done.id} is ${done.status}.`);
+}
+
+function newSend(phoneNumber: string, message: string | undefined, options: Options): NewSend {
+  const { fileUrl, type, reference, metadata, sendAt, expiresAt } = options;
+  return {
+    phoneNumber,
+    ...(message === undefined ? {} : { message }),
+    ...(fileUrl === undefined ? {} : { fileUrl }),
+    ...(type === undefined ? {} : { type }),
+    ...(reference === undefined ? {} : { reference }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(sendAt === undefined ? {} : { sendAt: futureTime(sendAt, '--send-at') }),
+    ...(expiresAt === undefined ? {} : { expiresAt: futureTime(expiresAt, '--expires-at') }),
+  };
+}
+
+function futureTime(text: string, option: string): string {
+  if (/^\d+[smhd]$/.test(text))
+    throw new CommandFault(`${option}: write a time such as 2026-01-31T09:00:00Z`);
+  return timeOf(text, option).toISOString();
+}
+
+async function attachment({ file, idempotencyKey }: Options): Promise<SendOptions> {
+  const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+  if (file === undefined) return key;
+  try {
+    return { ...key, file: await openAsBlob(file), fileName: basename(file) };
+  } catch {
+    throw new CommandFault(`--file: ${file} cannot be read`);
+  }
+}
+
+async function readText({ stdin }: Terminal): Promise<string> {
+  let text = '';
+  for await (const chunk of stdin) text += String(chunk);
+  return text.replace(/\n$/, '');
+}

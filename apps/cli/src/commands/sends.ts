@@ -1,0 +1,115 @@
+import { Argument, type Command, Option } from 'commander';
+import type { ResolutionResults, Send } from '#client';
+import { action, type CommandContext, type Terminal } from '../command-context.js';
+import { ExitCode } from '../exit-code.js';
+import { ago } from '../output/duration.js';
+import { excerpt } from '../output/printable.js';
+import { DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+
+const STATUSES = [
+  'scheduled',
+  'queued',
+  'relaying',
+  'accepted',
+  'sent',
+  'delivered',
+  'read',
+  'unknown',
+  'failed',
+  'cancelled',
+  'expired',
+] as const satisfies readonly Send['status'][];
+
+interface ListOptions {
+  status?: Send['status'];
+  reference?: string;
+  phoneNumber?: string;
+  limit: number;
+}
+
+/** Adds `sends`: list, show, cancel and resolve. */
+export function addSends(program: Command, terminal: Terminal): void {
+  const sends = program.command('sends').description('list, show, cancel and resolve sends');
+  sends
+    .command('list', { isDefault: true })
+    .description('list sends, newest first')
+    .addOption(new Option('--status <status>', 'only sends with this status').choices(STATUSES))
+    .option('--reference <text>', 'only sends with this reference')
+    .option('--phone-number <number>', 'only sends to this recipient')
+    .option('--limit <count>', 'maximum number of sends', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)
+    .action(action(terminal, listSends));
+  sends
+    .command('show')
+    .argument('<id>')
+    .description('show a send with its attempts')
+    .action(
+      action(terminal, async (context, id: string) => {
+        const tidings = await context.client();
+        context.output.fields(await tidings.getSend(id, { signal: context.signal }));
+        return undefined;
+      }),
+    );
+  sends
+    .command('cancel')
+    .argument('<id>')
+    .description('cancel a scheduled or queued send')
+    .action(
+      action(terminal, async (context, id: string) => {
+        const tidings = await context.client();
+        const send = await tidings.cancelSend(id, { signal: context.signal });
+        context.output.result(send, `${send.id} is ${send.status}.`);
+        return undefined;
+      }),
+    );
+  sends
+    .command('resolve')
+    .addArgument(new Argument('<outcome>', 'what happens to the sends').choices(['resend', 'sent', 'failed']))
+    .argument('<ids...>', 'sends that are unknown; resend also takes failed ones')
+    .description('decide about sends whose outcome is unknown')
+    .addHelpText(
+      'after',
+      '\nresend searches for the message at the messaging service first. The recipient may still get it twice.',
+    )
+    .action(action(terminal, resolveSends));
+}
+
+async function listSends(
+  context: CommandContext,
+  { limit, status, reference, phoneNumber }: ListOptions,
+): Promise<undefined> {
+  const tidings = await context.client();
+  const filter = {
+    ...(status === undefined ? {} : { status }),
+    ...(reference === undefined ? {} : { reference }),
+    ...(phoneNumber === undefined ? {} : { phoneNumber }),
+  };
+  await context.output.list(
+    tidings.sends({ ...filter, signal: context.signal }),
+    [
+      { title: 'ID', value: ({ id }) => id },
+      { title: 'STATUS', value: (send) => send.status },
+      { title: 'TO', value: (send) => send.phoneNumber },
+      { title: 'CREATED', value: ({ createdAt }) => ago(createdAt) },
+      {
+        title: 'TEXT',
+        value: ({ message, fileUrl, file }) => excerpt(message ?? fileUrl ?? file?.name ?? '', 40),
+      },
+      { title: 'REASON', value: ({ reason }) => excerpt(reason ?? '', 60) },
+    ],
+    limit,
+  );
+}
+
+async function resolveSends(context: CommandContext, outcome: string, ids: string[]): Promise<ExitCode> {
+  const answer = (await context.call('POST', '/v1/sends/resolve', { ids, outcome })) as ResolutionResults;
+  await context.output.list(
+    answer.results,
+    [
+      { title: 'ID', value: ({ id }) => id },
+      { title: 'STATUS', value: ({ send }) => send?.status },
+      { title: 'NOT RESOLVED BECAUSE', value: ({ detail }) => detail },
+    ],
+    ids.length,
+  );
+  return answer.results.every(({ resolved }) => resolved) ? ExitCode.success : ExitCode.failure;
+}

@@ -1,0 +1,111 @@
+import { password, text as ask, isCancel } from '@clack/prompts';
+import type { Command } from 'commander';
+import { type Status, Tidings } from '#client';
+import { action, type CommandContext, type Terminal } from '../command-context.js';
+import { ExitCode } from '../exit-code.js';
+import { CommandFault } from '../failure.js';
+import { DEFAULT_URL, originOf } from '../settings/connection.js';
+
+/** Adds `login`, `logout` and `profiles`: where keys are kept, so that none stands on a command line. */
+export function addSignIn(program: Command, terminal: Terminal): void {
+  program
+    .command('login')
+    .description('store the address and API key of a gateway in a profile')
+    .addHelpText(
+      'after',
+      '\nAsks for the API key without showing it. Without a terminal, the key is read from standard input:\n  tidings login --url https://tidings.internal < key.txt',
+    )
+    .action(action(terminal, signIn));
+
+  program
+    .command('logout')
+    .argument('[profile]', 'default: the current profile')
+    .description('delete a stored profile and its API key')
+    .action(action(terminal, signOut));
+
+  const profiles = program.command('profiles').description('list the stored profiles, or choose one');
+  profiles
+    .command('list', { isDefault: true })
+    .description('list the stored profiles, without their keys')
+    .action(action(terminal, listProfiles));
+  profiles
+    .command('use')
+    .argument('<profile>')
+    .description('make a profile the current one')
+    .action(
+      action(terminal, async ({ output, profiles: store }, name: string) => {
+        await store.use(name);
+        output.result({ current: name }, `The current profile is ${name}.`);
+        return undefined;
+      }),
+    );
+}
+
+async function signIn(context: CommandContext): Promise<undefined> {
+  const name = context.givenProfile ?? 'default';
+  const url = originOf(context.givenUrl ?? (await askForUrl(context)));
+  const apiKey = await askForKey(context);
+  const tidings = new Tidings({ baseUrl: url, apiKey });
+  // A key that does not work is not stored.
+  const { account } = (await tidings.call('GET', '/v1/status', undefined, {
+    signal: context.signal,
+  })) as Status;
+  await context.profiles.save(name, { url, apiKey });
+  context.output.result(
+    { profile: name, url, account },
+    `Signed in to ${url}, account ${account}, as profile ${name}.`,
+  );
+}
+
+async function signOut(context: CommandContext, profile: string | undefined): Promise<undefined> {
+  const name = profile ?? context.givenProfile ?? (await context.profiles.read()).current;
+  if (!(await context.profiles.remove(name)))
+    throw new CommandFault(`there is no profile ${name}`, ExitCode.failure);
+  context.output.result({ removed: name }, `Deleted the profile ${name}. The API key itself stays valid.`);
+}
+
+async function listProfiles({ output, profiles }: CommandContext): Promise<undefined> {
+  const stored = await profiles.read();
+  await output.list(
+    Object.entries(stored.profiles).map(([name, { url }]) => ({
+      name,
+      url,
+      current: name === stored.current,
+    })),
+    [
+      { title: 'PROFILE', value: ({ name }) => name },
+      { title: 'ADDRESS', value: ({ url }) => url },
+      { title: 'CURRENT', value: ({ current }) => (current ? 'yes' : '') },
+    ],
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+async function askForUrl({ terminal }: CommandContext): Promise<string> {
+  if (!terminal.stdin.isTTY) return DEFAULT_URL;
+  const answer = await ask({
+    message: 'Address of the gateway',
+    initialValue: DEFAULT_URL,
+    signal: terminal.signal,
+  });
+  if (isCancel(answer)) throw new CommandFault('cancelled', ExitCode.interrupted);
+  return answer;
+}
+
+async function askForKey({ terminal }: CommandContext): Promise<string> {
+  const { stdin, signal } = terminal;
+  if (stdin.isTTY) {
+    const answer = await password({ message: 'API key', signal });
+    if (isCancel(answer)) throw new CommandFault('cancelled', ExitCode.interrupted);
+    return nonEmptyKey(answer);
+  }
+  let text = '';
+  for await (const chunk of stdin) text += String(chunk);
+  return nonEmptyKey(text);
+}
+
+function nonEmptyKey(text: string): string {
+  const key = text.trim();
+  if (key === '') throw new CommandFault('there is no API key on standard input');
+  return key;
+}

@@ -1,0 +1,171 @@
+import { type Readiness, type Status, Tidings, TidingsError } from '#client';
+import { ago, duration } from '../output/duration.js';
+import { fine, type Finding, problem, warning } from './finding.js';
+
+/** Time to wait for each answer of the gateway, in milliseconds. */
+const TIMEOUT_MS = 10_000;
+/** Difference of clocks from which receivers refuse signatures sooner or later, in milliseconds. */
+const MAX_CLOCK_DIFFERENCE_MS = 30_000;
+/** Age from which a waiting send is worth a look, in milliseconds. */
+const OLD_SEND_MS = 600_000;
+
+/** The gateway to check. */
+export interface GatewayAddress {
+  url: string;
+  /** Undefined if no key is known: then only what the gateway tells everybody is checked. */
+  apiKey: string | undefined;
+}
+
+/** Checks a gateway from outside: whether it answers, what it reports about itself, and what its account lacks. */
+export async function checkGateway({ url, apiKey }: GatewayAddress): Promise<Finding[]> {
+  const check = 'gateway';
+  let ready: Readiness;
+  let clock: Finding[];
+  try {
+    const response = await fetch(`${url}/health/ready`, {
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      redirect: 'manual',
+    });
+    clock = clockFindings(response);
+    ready = (await response.json()) as Readiness;
+    if (!Array.isArray(ready.details)) throw new SyntaxError('no readiness');
+  } catch (error) {
+    return error instanceof SyntaxError
+      ? [
+          problem(
+            check,
+            `what answers at ${url} is not a Tidings gateway`,
+            'correct the address: --url, TIDINGS_URL or the profile',
+          ),
+        ]
+      : [
+          problem(
+            check,
+            `no gateway answers at ${url}`,
+            'start the gateway, or correct the address: --url, TIDINGS_URL or the profile',
+          ),
+        ];
+  }
+  return [
+    fine(check, `${url} answers`),
+    ...readinessFindings(ready),
+    ...clock,
+    ...(await checkAccount(url, apiKey)),
+  ];
+}
+
+function readinessFindings({ status, reasons, details }: Readiness): Finding[] {
+  if (details.length === 0) return [fine('readiness', status)];
+  return details.map(({ code, remedy }, index) => {
+    const text = (reasons[index] ?? code).replace(`; ${remedy}`, '');
+    return problem(`readiness: ${code}`, text, remedy);
+  });
+}
+
+function clockFindings(response: Response): Finding[] {
+  const date = Date.parse(response.headers.get('date') ?? '');
+  if (Number.isNaN(date)) return [];
+  const difference = Math.abs(Date.now() - date);
+  if (difference < MAX_CLOCK_DIFFERENCE_MS) return [fine('clock', 'this machine agrees with the gateway')];
+  return [
+    problem(
+      'clock',
+      `this machine and the gateway differ by ${duration(difference)}; receivers refuse deliveries that seem old`,
+      'synchronize the clocks with NTP',
+    ),
+  ];
+}
+
+async function checkAccount(url: string, apiKey: string | undefined): Promise<Finding[]> {
+  const check = 'API key';
+  if (apiKey === undefined)
+    return [problem(check, 'there is none', 'sign in with `tidings login`, or set TIDINGS_API_KEY')];
+  let status: Status;
+  try {
+    const tidings = new Tidings({ baseUrl: url, apiKey, timeoutMs: TIMEOUT_MS, maxRetries: 0 });
+    status = (await tidings.call('GET', '/v1/status')) as Status;
+  } catch (error) {
+    if (error instanceof TidingsError && error.status === 401)
+      return [
+        problem(
+          check,
+          'the gateway does not accept it',
+          'sign in again with `tidings login`, or set TIDINGS_API_KEY',
+        ),
+      ];
+    const why = error instanceof Error ? error.message : String(error);
+    return [
+      problem('status', `the status of the account cannot be read: ${why}`, 'look at the log of the gateway'),
+    ];
+  }
+  return [
+    fine(check, `accepted, account ${status.account}`),
+    ...accountFindings(status),
+    ...sendFindings(status),
+    ...webhookFindings(status),
+  ];
+}
+
+function accountFindings({ readiness, poller }: Status): Finding[] {
+  const remedies = new Map(readiness.details.map(({ code, remedy }) => [code, remedy]));
+  const found = readiness.accounts.map(({ account, code, since, reason }) =>
+    problem(
+      `account ${account}: ${code}`,
+      `since ${ago(since)}: ${reason}`,
+      remedies.get(code) ?? 'see docs/operations.md',
+    ),
+  );
+  if (poller.listFault === null || readiness.accounts.some(({ code }) => code === 'contact_list_unreadable'))
+    return found;
+  const { since, reason } = poller.listFault;
+  return [
+    ...found,
+    problem(
+      'contact list',
+      `cannot be read since ${ago(since)}: ${reason}`,
+      'check UPSTREAM_BASE_URL, which includes the path such as /v1, and the upstream API key',
+    ),
+  ];
+}
+
+function sendFindings({ sends }: Status): Finding[] {
+  const unknown = sends.counts.unknown ?? 0;
+  const found: Finding[] = [];
+  if (unknown > 0)
+    found.push(
+      warning(
+        'sends',
+        `${unknown} are unknown: the messaging service may have them`,
+        'look at them with `tidings sends list --status unknown`, then decide with `tidings sends resolve`',
+      ),
+    );
+  if (sends.oldestQueuedMs > OLD_SEND_MS)
+    found.push(
+      warning(
+        'sends',
+        `the oldest has waited for ${duration(sends.oldestQueuedMs)}`,
+        'see the problems above, or raise UPSTREAM_REQUESTS_PER_SECOND if the budget is used up',
+      ),
+    );
+  return found.length === 0 ? [fine('sends', 'none is unknown or waits for long')] : found;
+}
+
+function webhookFindings({ deliveries }: Status): Finding[] {
+  const { endpoints, failing } = deliveries;
+  const found = failing.map(({ webhookId, since }) =>
+    warning(
+      `webhook ${webhookId}`,
+      `has failed since ${ago(since)}`,
+      `see its replies with \`tidings deliveries list --webhook ${webhookId}\`, repair the receiver, then \`tidings replay ${webhookId} --since 1d\``,
+    ),
+  );
+  if (endpoints.disabled > 0)
+    found.push(
+      warning(
+        'webhooks',
+        `${endpoints.disabled} of ${endpoints.count} are disabled`,
+        'see `tidings webhooks list`; enable one with `tidings webhooks enable`',
+      ),
+    );
+  return found.length === 0 ? [fine('webhooks', `${endpoints.count}, none fails`)] : found;
+}

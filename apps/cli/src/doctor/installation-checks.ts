@@ -1,0 +1,214 @@
+import { RedisEncryptionKeys, SecretBox } from '#accounts';
+import { openBlobStore } from '#blobs';
+import {
+  checkRedisRequirements,
+  closeRedis,
+  ConfigurationError,
+  GatewayEnvironment,
+  isRedisFull,
+  openRedis,
+  readEnvironment,
+  type RedisClient,
+  redisTime,
+  unknownVariables,
+  withDeadline,
+  WorkerEnvironment,
+} from '#platform';
+import {
+  type ContactReader,
+  HttpUpstream,
+  UpstreamIsGatewayError,
+  UpstreamReplyError,
+  UpstreamStatusError,
+} from '#upstream';
+import { duration } from '../output/duration.js';
+import { fine, type Finding, problem } from './finding.js';
+
+/** Time for the first connection to Redis, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Time for each check of a store, in milliseconds. */
+const STORE_TIMEOUT_MS = 10_000;
+/** Difference between the clocks of this machine and Redis that is worth a remark, in milliseconds. */
+const MAX_CLOCK_DIFFERENCE_MS = 30_000;
+
+/** Returns true if the environment is that of an installation, as in a container of the gateway. */
+export function isInstallation(environment: NodeJS.ProcessEnv): boolean {
+  return (environment['REDIS_URL'] ?? '') !== '';
+}
+
+/**
+ * Checks the installation that the environment variables describe: the variables, Redis, the encryption key, the blob
+ * store and the messaging service. Changes nothing but for a probe file in the blob store.
+ */
+export async function checkInstallation(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const variables = checkVariables(environment);
+  const settings = settingsOf(environment);
+  if (settings === undefined) return variables;
+  return [
+    ...variables,
+    ...(await checkRedis(settings)),
+    ...(await checkBlobStore(settings)),
+    ...(await checkUpstream(settings)),
+  ];
+}
+
+function checkVariables(environment: NodeJS.ProcessEnv): Finding[] {
+  const faults = [...faultsOf(GatewayEnvironment, environment), ...faultsOf(WorkerEnvironment, environment)];
+  const found = [...new Set(faults)].map((fault) =>
+    problem('configuration', fault, 'see docs/configuration.md'),
+  );
+  const misspelt = unknownVariables(environment).map(({ name, nearest }) =>
+    problem('configuration', `${name} is unknown and has no effect`, `did you mean ${nearest}?`),
+  );
+  const all = [...found, ...misspelt];
+  return all.length === 0 ? [fine('configuration', 'every variable is valid')] : all;
+}
+
+function faultsOf<T extends object>(shape: new () => T, environment: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readEnvironment(shape, environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults;
+    throw error;
+  }
+}
+
+function settingsOf(environment: NodeJS.ProcessEnv): GatewayEnvironment | undefined {
+  return faultsOf(GatewayEnvironment, environment).length > 0
+    ? undefined
+    : readEnvironment(GatewayEnvironment, environment);
+}
+
+async function checkRedis(settings: GatewayEnvironment): Promise<Finding[]> {
+  let lastError = '';
+  const redis = openRedis(settings.REDIS_URL, 'failFast', (error) => {
+    lastError = error.message;
+  });
+  try {
+    try {
+      await withDeadline(connected(redis), CONNECT_TIMEOUT_MS, 'the connection to Redis');
+    } catch {
+      return [
+        problem(
+          'Redis',
+          `cannot be reached${lastError === '' ? '' : `: ${lastError}`}`,
+          'start Redis, or correct REDIS_URL',
+        ),
+      ];
+    }
+    return [...(await checkRedisServer(redis, settings)), ...(await checkEncryptionKey(redis, settings))];
+  } finally {
+    await closeRedis(redis);
+  }
+}
+
+async function connected(redis: RedisClient): Promise<void> {
+  if (redis.status === 'ready') return;
+  await new Promise<void>((resolve) => {
+    redis.once('ready', resolve);
+  });
+}
+
+async function checkRedisServer(redis: RedisClient, settings: GatewayEnvironment): Promise<Finding[]> {
+  const found: Finding[] = [];
+  try {
+    await checkRedisRequirements(redis);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    for (const fault of error.faults) {
+      const [text = fault, ...remedy] = fault.split('; ');
+      found.push(problem('Redis', text, remedy.join('; ')));
+    }
+  }
+  if (/^aof_enabled:0/m.test(await redis.info('persistence')))
+    found.push(
+      problem(
+        'Redis',
+        'does not write an append-only file: a restart loses accepted sends',
+        'run: redis-cli CONFIG SET appendonly yes (and appendfsync always), and set both in its configuration',
+      ),
+    );
+  if (await isRedisFull(redis))
+    found.push(problem('Redis', 'is at or near its maxmemory: sends are answered 503', 'raise maxmemory'));
+  const difference = Math.abs(Date.now() - (await redisTime(redis, `${settings.REDIS_KEY_PREFIX}:doctor`)));
+  if (difference > MAX_CLOCK_DIFFERENCE_MS)
+    found.push(
+      problem(
+        'clock',
+        `this machine and Redis differ by ${duration(difference)}`,
+        'synchronize the clocks with NTP',
+      ),
+    );
+  return found.length === 0 ? [fine('Redis', 'reachable, persistent, never evicts')] : found;
+}
+
+async function checkEncryptionKey(redis: RedisClient, settings: GatewayEnvironment): Promise<Finding[]> {
+  const { keyIds } = new SecretBox(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEYS_PREVIOUS);
+  const recorded = await new RedisEncryptionKeys(redis, settings.REDIS_KEY_PREFIX).list();
+  const missing = recorded.filter((id) => !keyIds.includes(id));
+  if (missing.length === 0) return [fine('encryption key', 'fits the stored data')];
+  return [
+    problem(
+      'encryption key',
+      `stored secrets may be encrypted with a key that is not set (id ${missing.join(', ')})`,
+      'set ENCRYPTION_KEY to that key, or add it to ENCRYPTION_KEYS_PREVIOUS',
+    ),
+  ];
+}
+
+async function checkBlobStore(settings: GatewayEnvironment): Promise<Finding[]> {
+  const check = 'blob store';
+  try {
+    const store = await openBlobStore(settings);
+    await withDeadline(store.check(), STORE_TIMEOUT_MS, 'the test file');
+    return [fine(check, 'can be written')];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [
+      problem(
+        check,
+        `cannot be used: ${why}`,
+        'check that the directory or bucket of BLOB_STORE exists, may be written and has room',
+      ),
+    ];
+  }
+}
+
+async function checkUpstream(settings: GatewayEnvironment): Promise<Finding[]> {
+  const check = 'messaging service';
+  const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = settings;
+  const upstream = new HttpUpstream(settings.UPSTREAM_TIMEOUT_MS);
+  try {
+    const list = await upstream.listContacts({ baseUrl, apiKey }, () => new ContactCount());
+    await list.close();
+    return [fine(check, `${list.reader.count} contacts at ${baseUrl}`)];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [problem(check, why, upstreamRemedy(error))];
+  } finally {
+    upstream.close();
+  }
+}
+
+/** Counts the contacts of a list, and keeps none of them. */
+class ContactCount implements ContactReader {
+  count = 0;
+
+  receive(): boolean {
+    this.count += 1;
+    return false;
+  }
+}
+
+function upstreamRemedy(error: unknown): string {
+  if (error instanceof UpstreamIsGatewayError)
+    return 'set UPSTREAM_BASE_URL to the address of the messaging service, not of a Tidings gateway';
+  if (error instanceof UpstreamStatusError && (error.status === 401 || error.status === 403))
+    return 'set UPSTREAM_API_KEY to a valid key of the messaging service';
+  if (error instanceof UpstreamStatusError && error.status >= 500)
+    return 'wait until the messaging service is well again: waiting sends then proceed';
+  if (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError)
+    return 'correct UPSTREAM_BASE_URL, which includes the path such as /v1';
+  return 'start the messaging service, or correct UPSTREAM_BASE_URL';
+}

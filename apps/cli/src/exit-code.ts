@@ -1,0 +1,16 @@
+/** Exit codes of `tidings`. Documented in docs/command-line.md. */
+export const ExitCode = {
+  success: 0,
+  /** The gateway rejected the request, a check of `doctor` failed, or an unexpected error occurred. */
+  failure: 1,
+  /** The command line is wrong: an unknown command or option, or an invalid value. */
+  usage: 2,
+  /** There is no API key, the gateway does not accept it, or it lacks a scope. */
+  unauthenticated: 3,
+  /** The gateway cannot be reached. */
+  unreachable: 4,
+  /** The user pressed Ctrl-C. */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];

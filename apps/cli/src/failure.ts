@@ -1,0 +1,58 @@
+import { TidingsConnectionError, TidingsError } from '#client';
+import { printable } from './output/printable.js';
+import { ExitCode } from './exit-code.js';
+
+/** The command cannot do what it was asked to do. The message names the option or setting, and the remedy. */
+export class CommandFault extends Error {
+  constructor(
+    message: string,
+    readonly exitCode: ExitCode = ExitCode.usage,
+  ) {
+    super(message);
+    this.name = 'CommandFault';
+  }
+}
+
+/** What the user is told about an error, and the exit code of the process. */
+export interface Failure {
+  exitCode: ExitCode;
+  /** One line per fact; the first one says what is wrong. */
+  lines: string[];
+  /** The same for programs, as `--json` prints it to standard error. */
+  details: { error: string; code?: string; status?: number; requestId?: string; fields?: readonly object[] };
+}
+
+/** Describes an error of a command for the user. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof TidingsError) return rejection(error);
+  const message = printable(error instanceof Error ? error.message : String(error));
+  if (error instanceof TidingsConnectionError)
+    return {
+      exitCode: ExitCode.unreachable,
+      lines: [message, 'Check the address (--url, TIDINGS_URL or the profile) and that the gateway runs.'],
+      details: { error: message, code: 'unreachable' },
+    };
+  return {
+    exitCode: error instanceof CommandFault ? error.exitCode : ExitCode.failure,
+    lines: [message],
+    details: { error: message },
+  };
+}
+
+function rejection({ message, code, status, requestId, fields }: TidingsError): Failure {
+  const text = printable(message);
+  const lines = [text, ...fields.map(({ field, message: why }) => printable(`  ${field}: ${why}`))];
+  if (status === 401) lines.push('Sign in with `tidings login`, or set TIDINGS_API_KEY.');
+  if (requestId !== undefined) lines.push(printable(`Request id: ${requestId}`));
+  return {
+    exitCode: status === 401 || status === 403 ? ExitCode.unauthenticated : ExitCode.failure,
+    lines,
+    details: {
+      error: text,
+      code,
+      status,
+      ...(requestId === undefined ? {} : { requestId }),
+      ...(fields.length === 0 ? {} : { fields }),
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { type Event, signWebhook } from '#client';
+
+/** What a receiver answered to a forwarded event. */
+export interface Forwarded {
+  /** HTTP status of the answer. */
+  status: number;
+  /** First characters of the answer's body. */
+  reply: string;
+  durationMs: number;
+}
+
+/** Where events are forwarded to. */
+export interface ForwardTarget {
+  url: string;
+  /** Signing secret of the deliveries, `whsec_…`. */
+  secret: string;
+  /** Time after which an attempt without an answer is given up, in milliseconds. */
+  timeoutMs: number;
+  /** Replaces the global `fetch` in tests. */
+  fetch?: typeof fetch;
+}
+
+/** Maximum number of bytes of a reply that are read. */
+const MAX_REPLY_BYTES = 1_024;
+
+/** Posts events to a local address, exactly as the gateway delivers them to a webhook. */
+export class Forwarder {
+  constructor(private readonly target: ForwardTarget) {}
+
+  /**
+   * Posts one event. Any answer counts as an outcome.
+   * @throws the error of `fetch` if there is no answer
+   */
+  async forward(event: Event, signal: AbortSignal): Promise<Forwarded> {
+    const { url, secret, timeoutMs } = this.target;
+    const body = JSON.stringify(event);
+    const startedAt = performance.now();
+    const response = await (this.target.fetch ?? fetch)(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'tidings-listen',
+        ...(await signWebhook(body, { id: event.id, secret })),
+      },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    const reply = await firstBytes(response);
+    return { status: response.status, reply, durationMs: performance.now() - startedAt };
+  }
+}
+
+async function firstBytes(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return '';
+  let bytes = new Uint8Array();
+  try {
+    while (bytes.length < MAX_REPLY_BYTES) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const chunk = value as Uint8Array;
+      const joined = new Uint8Array(bytes.length + chunk.length);
+      joined.set(bytes);
+      joined.set(chunk, bytes.length);
+      bytes = joined;
+    }
+  } finally {
+    // The rest of a long reply is not wanted; a connection that cannot be closed is closed already.
+    await reader.cancel().catch(() => undefined);
+  }
+  return new TextDecoder().decode(bytes.subarray(0, MAX_REPLY_BYTES));
+}

@@ -1,0 +1,48 @@
+import { CommanderError } from 'commander';
+import { createProgram } from './program.js';
+import { ExitCode } from './exit-code.js';
+import { failureOf } from './failure.js';
+import type { Terminal } from './command-context.js';
+import { productVersion } from './product-version.js';
+
+const interrupt = new AbortController();
+process.on('SIGINT', () => {
+  // A second Ctrl-C ends a command that does not stop.
+  if (interrupt.signal.aborted) process.exit(ExitCode.interrupted);
+  interrupt.abort(new Error('interrupted'));
+});
+for (const stream of [process.stdout, process.stderr]) {
+  // `tidings events --follow | head` closes the pipe; there is nobody left to tell.
+  stream.on('error', () => process.exit(ExitCode.success));
+}
+
+const terminal: Terminal = {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  environment: process.env,
+  signal: interrupt.signal,
+  setExitCode: (code) => {
+    process.exitCode = code;
+  },
+};
+
+const program = createProgram(terminal, productVersion());
+try {
+  await program.parseAsync(process.argv);
+} catch (error) {
+  process.exitCode = report(error);
+}
+if (interrupt.signal.aborted) process.exitCode = ExitCode.interrupted;
+
+/** Tells the user about an error, and returns the exit code. */
+function report(error: unknown): ExitCode {
+  // Help and usage errors are printed already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.success : ExitCode.usage;
+  if (interrupt.signal.aborted) return ExitCode.interrupted;
+  const { exitCode, lines, details } = failureOf(error);
+  process.stderr.write(
+    program.opts()['json'] === true ? `${JSON.stringify(details)}\n` : `tidings: ${lines.join('\n')}\n`,
+  );
+  return exitCode;
+}

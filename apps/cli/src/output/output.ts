@@ -1,0 +1,159 @@
+import { styleText } from 'node:util';
+import Table from 'cli-table3';
+import { printable } from './printable.js';
+
+/** The part of a stream that output needs. */
+export interface TextStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** A column of a list. */
+export interface Column<T> {
+  title: string;
+  value: (row: T) => string | number | boolean | null | undefined;
+}
+
+/** What a style of text means. */
+export type Tone = 'good' | 'bad' | 'warning' | 'quiet' | 'strong';
+
+const STYLES = { good: 'green', bad: 'red', warning: 'yellow', quiet: 'dim', strong: 'bold' } as const;
+
+const NO_BORDERS = {
+  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
+  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
+  ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
+};
+
+/** Prints what a command found: for people, or as JSON for programs. */
+export class Output {
+  constructor(
+    private readonly stdout: TextStream,
+    private readonly stderr: TextStream,
+    /** True if the output is for programs: one JSON value per line. */
+    readonly isJson: boolean,
+    private readonly hasColor: boolean,
+  ) {}
+
+  /** True if the output goes to a terminal, where it may be drawn over. */
+  get isInteractive(): boolean {
+    return !this.isJson && this.stdout.isTTY === true;
+  }
+
+  /** Prints a value for programs, or its text for people. */
+  result(value: object, text: string | (() => string)): void {
+    if (this.isJson) this.json(value);
+    else this.line(typeof text === 'string' ? text : text());
+  }
+
+  /** Prints all fields of an object. Fields without a value are left out for people. */
+  fields(value: object): void {
+    this.result(value, () => fieldLines(value).join('\n'));
+  }
+
+  /**
+   * Prints a list: as a table for people, as one JSON object per line for programs.
+   * @param limit maximum number of rows; what is left out is said on standard error
+   */
+  async list<T extends object>(
+    rows: AsyncIterable<T> | Iterable<T>,
+    columns: readonly Column<T>[],
+    limit: number,
+  ): Promise<void> {
+    const shown: T[] = [];
+    let hasMore = false;
+    for await (const row of rows) {
+      if (shown.length === limit) {
+        hasMore = true;
+        break;
+      }
+      shown.push(row);
+      if (this.isJson) this.json(row);
+    }
+    if (!this.isJson) this.line(shown.length === 0 ? 'None found.' : this.table(shown, columns));
+    if (hasMore) this.note(`Only the first ${limit} are shown. Show more with --limit.`);
+  }
+
+  /** Returns rows as an aligned table. */
+  table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
+    const table = new Table({
+      head: columns.map(({ title }) => this.styled('quiet', title)),
+      chars: NO_BORDERS,
+      style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    });
+    table.push(...rows.map((row) => columns.map(({ value }) => cell(value(row)))));
+    return table
+      .toString()
+      .split('\n')
+      .map((line) => line.trimEnd())
+      .join('\n');
+  }
+
+  /** Prints a line for people and programs. The text must be printable. */
+  line(text: string): void {
+    this.stdout.write(`${text}\n`);
+  }
+
+  /** Prints a JSON value on one line. */
+  json(value: object): void {
+    // Two control characters are legal in JSON and still do something in some terminals.
+    this.line(
+      JSON.stringify(value).replace(
+        /[\u007f-\u009f]/gu,
+        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      ),
+    );
+  }
+
+  /** Prints a remark for people to standard error, where it does not mix with results. */
+  note(text: string): void {
+    this.stderr.write(`${this.styled('quiet', text)}\n`);
+  }
+
+  /** Clears the screen before the next frame of a continuous display. */
+  clear(): void {
+    if (this.isInteractive) this.stdout.write('\u001b[2J\u001b[H');
+  }
+
+  /** Returns text in the style of a tone, or unchanged if colors are off. */
+  styled(tone: Tone, text: string): string {
+    return this.hasColor ? styleText(STYLES[tone], text) : text;
+  }
+}
+
+function cell(value: string | number | boolean | null | undefined): string {
+  return value === null || value === undefined || value === '' ? '-' : printable(String(value));
+}
+
+/** Returns `name  value` for each field that has a value; nested objects are indented. */
+function fieldLines(value: object, indent = ''): string[] {
+  const entries = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
+  const width = Math.max(0, ...entries.map(([name]) => name.length));
+  return entries.flatMap(([name, each]: [string, unknown]) => {
+    if (!isNested(each)) return [`${indent}${printable(name).padEnd(width)}  ${textOf(each)}`];
+    return [`${indent}${printable(name)}`, ...nestedLines(each, `${indent}  `)];
+  });
+}
+
+function nestedLines(value: object, indent: string): string[] {
+  if (!Array.isArray(value)) return fieldLines(value, indent);
+  return value.flatMap((each: unknown) =>
+    typeof each === 'object' && each !== null
+      ? fieldLines(each, `${indent}  `).map((line, index) =>
+          index === 0 ? line.replace(/^(\s*) {2}/, '$1- ') : line,
+        )
+      : [`${indent}${textOf(each)}`],
+  );
+}
+
+/** True for objects and lists that take lines of their own; short lists of words stay on one line. */
+function isNested(value: unknown): value is object {
+  if (Array.isArray(value)) return value.some((each) => typeof each === 'object');
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? '-' : printable(value.join(', '));
+  return printable(typeof value === 'string' ? value : JSON.stringify(value));
+}

@@ -1,0 +1,11 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Returns the version in the product's package.json, whose distance differs between the build and the sources. */
+export function productVersion(): string {
+  const manifest = ['../../..', '../../../..']
+    .map((up) => join(import.meta.dirname, up, 'package.json'))
+    .find((path) => existsSync(path));
+  if (manifest === undefined) throw new Error('package.json was not found above the program');
+  return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
+}

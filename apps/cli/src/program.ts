@@ -1,0 +1,67 @@
+import tab from '@bomb.sh/tab/commander';
+import { Command } from 'commander';
+import { addAdmin } from './commands/admin.js';
+import { addContacts } from './commands/contacts.js';
+import { addDeliveries } from './commands/deliveries.js';
+import { addDoctor } from './commands/doctor.js';
+import { addEvents } from './commands/events.js';
+import { addListen } from './commands/listen.js';
+import { addSend } from './commands/send.js';
+import { addSends } from './commands/sends.js';
+import { addSignIn } from './commands/sign-in.js';
+import { addStatus } from './commands/status.js';
+import { addTrigger } from './commands/trigger.js';
+import { addWebhooks } from './commands/webhooks.js';
+import type { Terminal } from './command-context.js';
+
+/**
+ * Creates the command line with all its commands. It never ends the process: it throws a `CommanderError` instead.
+ * @param version version of the product
+ */
+export function createProgram(terminal: Terminal, version: string): Command {
+  const program = new Command('tidings')
+    .description('The command line of the Tidings gateway.')
+    .version(version)
+    .option('--url <url>', 'address of the gateway (TIDINGS_URL)')
+    .option('--profile <name>', 'profile of `tidings login` (TIDINGS_PROFILE)')
+    .option('--json', 'print JSON, one value per line')
+    .option('--no-color', 'print without colors (NO_COLOR)')
+    .addHelpText(
+      'after',
+      `
+The API key comes from TIDINGS_API_KEY or from a profile, never from the command line.
+Exit codes: 0 success, 1 rejected or a check failed, 2 wrong usage, 3 API key missing or not accepted,
+4 gateway not reachable, 130 Ctrl-C.`,
+    )
+    .showHelpAfterError('(see: tidings --help)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+    });
+  const parts = [
+    addSignIn,
+    addSend,
+    addSends,
+    addContacts,
+    addEvents,
+    addWebhooks,
+    addDeliveries,
+    addStatus,
+    addListen,
+    addTrigger,
+    addDoctor,
+    addAdmin,
+  ];
+  for (const add of parts) add(program, terminal);
+  for (const command of allOf(program)) {
+    // So that usage errors of subcommands are thrown, too.
+    command.exitOverride().configureOutput(program.configureOutput());
+  }
+  tab(program, { completionCommandName: 'completion' });
+  return program;
+}
+
+function allOf(command: Command): Command[] {
+  return command.commands.flatMap((each) => [each, ...allOf(each)]);
+}

@@ -1,0 +1,64 @@
+import { CommandFault } from '../failure.js';
+import { ExitCode } from '../exit-code.js';
+import { type Profile, type ProfileStore, unknownProfile } from './profile-store.js';
+
+/** Options that select the gateway. */
+export interface ConnectionSelection {
+  url?: string | undefined;
+  profile?: string | undefined;
+}
+
+export const DEFAULT_URL = 'http://127.0.0.1:3000';
+
+/**
+ * Finds the gateway and its API key. The address comes from `--url`, `TIDINGS_URL`, the profile, or is that of
+ * `npm start`. The key comes from `TIDINGS_API_KEY`, from the profile, or from the installation of this checkout.
+ *
+ * A stored key goes only to the address for which it was stored: `--url` with another address needs `TIDINGS_API_KEY`.
+ * @throws {CommandFault}
+ */
+export async function findConnection(
+  { url, profile: name }: ConnectionSelection,
+  environment: NodeJS.ProcessEnv,
+  store: ProfileStore,
+): Promise<Profile> {
+  const given = url ?? nonEmpty(environment['TIDINGS_URL']);
+  const key = nonEmpty(environment['TIDINGS_API_KEY']);
+  const stored = await findProfile(name ?? nonEmpty(environment['TIDINGS_PROFILE']), store);
+  const address = originOf(given ?? stored?.url ?? DEFAULT_URL);
+  if (key !== undefined) return { url: address, apiKey: key };
+  if (stored !== undefined && originOf(stored.url) === address)
+    return { url: address, apiKey: stored.apiKey };
+  // Set by the checkout's own `tidings` for the installation that `npm start` runs.
+  const local = nonEmpty(environment['TIDINGS_CHECKOUT_KEY']);
+  if (
+    local !== undefined &&
+    address === originOf(nonEmpty(environment['TIDINGS_CHECKOUT_URL']) ?? DEFAULT_URL)
+  )
+    return { url: address, apiKey: local };
+  throw new CommandFault(
+    `there is no API key for ${address}: sign in with \`tidings login\`, or set TIDINGS_API_KEY`,
+    ExitCode.unauthenticated,
+  );
+}
+
+async function findProfile(name: string | undefined, store: ProfileStore): Promise<Profile | undefined> {
+  const { current, profiles } = await store.read();
+  const found = Object.hasOwn(profiles, name ?? current) ? profiles[name ?? current] : undefined;
+  if (found === undefined && name !== undefined) throw unknownProfile(name, profiles);
+  return found;
+}
+
+/** Returns an address in a form that can be compared. @throws {CommandFault} */
+export function originOf(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new CommandFault(
+      `${address} is not the address of a gateway; an example is https://tidings.internal`,
+    );
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}

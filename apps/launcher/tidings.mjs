@@ -1,0 +1,38 @@
+#!/usr/bin/env node
+// The command line `tidings` in a checkout, as `npx tidings` starts it. Builds it first if there is no build yet.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const program = join(root, 'dist/cli.js');
+
+if (!existsSync(program)) {
+  const { SetupFault } = await import('./setup/fault.mjs');
+  const { setUp } = await import('./setup/set-up.mjs');
+  try {
+    // Results go to standard output, so the set-up reports to standard error.
+    await setUp(root, (line) => {
+      console.error(line);
+    });
+  } catch (error) {
+    if (!(error instanceof SetupFault)) throw error;
+    console.error(error.message);
+    process.exit(error.exitCode);
+  }
+}
+useInstallationOfCheckout();
+await import(pathToFileURL(program).href);
+
+/** Lets commands reach the gateway that `npm start` runs in this checkout, without a profile. */
+function useInstallationOfCheckout() {
+  try {
+    /** @type {unknown} */
+    const secrets = JSON.parse(readFileSync(join(root, '.data/secrets.json'), 'utf8'));
+    if (typeof secrets !== 'object' || secrets === null || !('apiKey' in secrets)) return;
+    process.env['TIDINGS_CHECKOUT_KEY'] = String(secrets.apiKey);
+    process.env['TIDINGS_CHECKOUT_URL'] = `http://127.0.0.1:${process.env['PORT'] || '3000'}`;
+  } catch {
+    // `npm start` has not run here.
+  }
+}
