@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { REASON_CODES } from '#platform';
+import { runTidings } from '../support/command-line.js';
 import { eventually } from '../support/eventually.js';
 import { type ProductProcess, ROOT, startProcess } from '../support/process.js';
 import { Product } from '../support/product.js';
@@ -31,13 +32,22 @@ async function readyAt({ port }: Pick<ProductProcess, 'port'>): Promise<Ready> {
   return (await reply.json()) as Ready;
 }
 
-/** Waits until readiness has this code. */
+/** Waits until readiness has this code, and checks that `tidings doctor` names the same remedy. */
 async function detailOf(code: string, at: Pick<ProductProcess, 'port'> = product.gateway): Promise<object> {
-  return eventually(
+  const detail = await eventually(
     `readiness says ${code}`,
-    async () => (await readyAt(at)).details.find((detail) => detail.code === code) ?? false,
+    async () => (await readyAt(at)).details.find((each) => each.code === code) ?? false,
     WITHIN_MS,
   );
+  const url = `http://127.0.0.1:${at.port}`;
+  const doctor = await runTidings(['--json', 'doctor'], {
+    TIDINGS_URL: url,
+    TIDINGS_API_KEY: product.apiKey,
+  });
+  expect(doctor.code).toBe(1);
+  const found = doctor.stdout.split('\n').find((line) => line.includes(`readiness: ${code}`)) ?? '{}';
+  expect(JSON.parse(found)).toMatchObject({ state: 'problem', remedy: detail.remedy });
+  return detail;
 }
 
 /** Waits until readiness no longer has this code. */

@@ -5,6 +5,9 @@ import { Output, type TextStream } from './output/output.js';
 import { findConnection } from './settings/connection.js';
 import { ProfileStore } from './settings/profile-store.js';
 
+/** Retries of a request: fewer than the client's default, because a person waits. */
+const MAX_RETRIES = 2;
+
 /** What a process gives to the command line. Tests replace it. */
 export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
@@ -48,7 +51,7 @@ export class CommandContext {
   /** Returns a client of the selected gateway. @throws {CommandFault} if there is no API key */
   async client(): Promise<Tidings> {
     const { url, apiKey } = await this.connection();
-    return new Tidings({ baseUrl: url, apiKey });
+    return new Tidings({ baseUrl: url, apiKey, maxRetries: MAX_RETRIES });
   }
 
   /** Calls an operation of the API, and returns the JSON of its answer. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { verifyRequest, verifyWebhook, WebhookVerificationError } from './webhook.js';
+import { signWebhook, verifyRequest, verifyWebhook, WebhookVerificationError } from './webhook.js';
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 const BODY = JSON.stringify({ id: 'evt_1', type: 'message.received', data: { message: { text: 'Grüße' } } });
@@ -77,5 +77,15 @@ describe('the verification of a webhook request', () => {
     await expect(verifyWebhook(BODY, signed(secret), 'secret', { nowMs: NOW })).rejects.toBeInstanceOf(
       TypeError,
     );
+  });
+});
+
+describe('the signature of a body', () => {
+  it('is accepted by the verification, and by the public library', async () => {
+    const secret = newSecret();
+    const headers = await signWebhook(BODY, { id: 'evt_1', secret, atMs: Date.now() });
+    expect(await verifyWebhook(BODY, headers, secret)).toEqual(JSON.parse(BODY));
+    expect(new Webhook(secret).verify(BODY, headers)).toEqual(JSON.parse(BODY));
+    await expect(verifyWebhook(`${BODY} `, headers, secret)).rejects.toBeInstanceOf(WebhookVerificationError);
   });
 });

@@ -105,8 +105,12 @@ async function checkRedis(settings: GatewayEnvironment): Promise<Finding[]> {
 
 async function connected(redis: RedisClient): Promise<void> {
   if (redis.status === 'ready') return;
-  await new Promise<void>((resolve) => {
+  await new Promise<void>((resolve, reject) => {
     redis.once('ready', resolve);
+    // The first attempt says enough.
+    redis.once('close', () => {
+      reject(new Error('the connection was closed'));
+    });
   });
 }
 

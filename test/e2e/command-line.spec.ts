@@ -1,0 +1,358 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Delivery, Event, QueuedSend, Send, Webhook } from '#client';
+import { jsonLines, reaching, runTidings, startTidings } from '../support/command-line.js';
+import { eventually } from '../support/eventually.js';
+import { type Command, startCommand } from '../support/process.js';
+import { Product } from '../support/product.js';
+import { WebhookReceiver } from '../support/webhook-receiver.js';
+
+const NUMBER = '+15551230001';
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+
+let product: Product;
+let folder: string;
+
+beforeAll(async () => {
+  product = await Product.start({ WEBHOOK_RETRY_SCHEDULE_SECONDS: '1' });
+  folder = await mkdtemp(join(tmpdir(), 'tidings-command-line-'));
+});
+afterAll(async () => {
+  await product[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function run(...parameters: string[]): ReturnType<typeof runTidings> {
+  return await runTidings(parameters, reaching(product));
+}
+
+async function json<T>(...parameters: string[]): Promise<T[]> {
+  return jsonLines<T>(await run('--json', ...parameters));
+}
+
+/** Ends a command like Ctrl-C, and returns what it printed. */
+async function interrupted(
+  command: Command,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  command.child.kill('SIGINT');
+  return await command.ended;
+}
+
+/** Returns what a running command has printed until now. */
+function outputOf({ child }: Command): () => string {
+  let printed = '';
+  child.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  return () => printed;
+}
+
+describe('tidings login', () => {
+  const home = (): Record<string, string> => ({ XDG_CONFIG_HOME: folder });
+  const signIn = (key: string): Promise<{ code: number | null; stdout: string; stderr: string }> =>
+    startCommand('sh', ['-c', `printf %s "$KEY" | ${process.execPath} dist/cli.js --url "$URL" login`], {
+      ...home(),
+      KEY: key,
+      URL: `http://127.0.0.1:${product.gateway.port}`,
+    }).ended;
+
+  it('stores a key that works in a file that only the user can read, and no other key', async () => {
+    const path = join(folder, 'tidings/profiles.json');
+    expect(await signIn('tk_not-a-key')).toMatchObject({ code: 3 });
+    await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await signIn(product.apiKey)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('account default'),
+    });
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readFile(path, 'utf8')).toContain(product.apiKey);
+
+    const listed = await runTidings(['profiles'], home());
+    expect(listed.stdout).toContain('default');
+    expect(listed.stdout).not.toContain(product.apiKey);
+    expect(await runTidings(['sends'], home())).toMatchObject({ code: 0 });
+    // The stored key belongs to the stored address.
+    expect(await runTidings(['--url', 'http://127.0.0.1:9', 'sends'], home())).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('there is no API key for http://127.0.0.1:9'),
+    });
+    expect(await runTidings(['logout'], home())).toMatchObject({ code: 0 });
+    expect(await runTidings(['sends'], home())).toMatchObject({ code: 3 });
+  });
+});
+
+describe('tidings', () => {
+  it('sends a text and a file, waits for the delivery, and shows the send', async () => {
+    const file = join(folder, 'note.txt');
+    await writeFile(file, 'a note');
+    const [send] = await json<Send>(
+      'send',
+      NUMBER,
+      'Hello',
+      '--file',
+      file,
+      '--reference',
+      'cli-1',
+      '--wait',
+    );
+    expect(send).toMatchObject({ status: 'delivered', reference: 'cli-1', file: { name: 'note.txt' } });
+    expect(await json<Send>('sends', '--reference', 'cli-1')).toMatchObject([{ id: send?.id }]);
+    const shown = await run('sends', 'show', String(send?.id));
+    expect(shown.stdout).toMatch(/status +delivered/);
+    const messages = await run('messages', String(send?.contactId));
+    expect(messages.stdout).toContain('Hello');
+  });
+
+  it('sends once for an idempotency key, also if the command is repeated', async () => {
+    const send = (): Promise<QueuedSend[]> =>
+      json<QueuedSend>('send', NUMBER, 'Only once', '--idempotency-key', 'cli-once');
+    const [[first], [second]] = [await send(), await send()];
+    expect(second?.id).toBe(first?.id);
+  });
+
+  it('cancels a scheduled send', async () => {
+    const [queued] = await json<QueuedSend>('send', NUMBER, 'Later', '--send-at', '2100-01-01T00:00:00Z');
+    const id = String(queued?.id);
+    expect(await json<Send>('sends', 'cancel', id)).toMatchObject([{ status: 'cancelled' }]);
+    expect(await run('sends', 'cancel', id)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('cancelled'),
+    });
+  });
+
+  it('follows events, and continues after the printed cursor', async () => {
+    const following = startTidings(['events', '--follow', '--types', 'message.received'], reaching(product));
+    const printed = outputOf(following);
+    await eventually('the first event is printed', async () => {
+      // The stream begins at the time of its first connection.
+      await product.simulate('messages', { phoneNumber: NUMBER, text: 'Hello you' });
+      return printed().includes('Hello you');
+    });
+    const { code, stderr } = await interrupted(following);
+    expect(code).toBe(130);
+    const cursor = /Continue with --after (\S+)/.exec(stderr)?.[1];
+    await product.simulate('messages', { phoneNumber: NUMBER, text: 'One more' });
+    const seen = await eventually('the next event is listed', async () => {
+      const events = await json<Event>(
+        'events',
+        '--after',
+        String(cursor),
+        '--types',
+        'message.received',
+        '--limit',
+        '100',
+      );
+      return events.some((event) => JSON.stringify(event).includes('One more')) && events;
+    });
+    expect(await json<Event>('events', 'show', String(seen[0]?.id))).toMatchObject([{ id: seen[0]?.id }]);
+  });
+
+  it('creates, tests, rotates and deletes a webhook, shows what failed, retries and replays', async () => {
+    let status = 500;
+    const receiver: Server = createServer((_request, response) =>
+      response.writeHead(status).end('no'),
+    ).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    try {
+      const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+      const [webhook] = await json<Webhook & { secret: string }>(
+        'webhooks',
+        'create',
+        url,
+        '--types',
+        'send.*',
+      );
+      const id = String(webhook?.id);
+      product.canaries.addSecret('the signing secret', webhook?.secret);
+      const tests = await json<{ deliveryId: string }>('webhooks', 'test', id);
+      const failed = await eventually(
+        'the delivery failed for good',
+        async () =>
+          (await json<Delivery>('deliveries', '--failed', '--since', '1h', '--webhook', id))[0] ?? false,
+        40_000,
+      );
+      expect(failed).toMatchObject({ id: tests[0]?.deliveryId, status: 'failed' });
+      expect((await run('deliveries', 'show', failed.id)).stdout).toMatch(/statusCode +500/);
+      expect((await run('webhooks')).stdout).toContain('failing since');
+      status = 204;
+      expect(await run('retry', failed.id)).toMatchObject({ code: 0 });
+      await eventually(
+        'the retry succeeds',
+        async () => (await json<Delivery>('deliveries', 'show', failed.id))[0]?.status === 'succeeded',
+      );
+      expect(await json('replay', id, '--since', '1h', '--only', 'all')).toMatchObject([
+        { count: expect.any(Number) },
+      ]);
+      const [rotated] = await json<{ secret: string }>('webhooks', 'rotate', id, '--overlap', '60');
+      product.canaries.addSecret('the new signing secret', rotated?.secret);
+      expect(rotated?.secret).not.toBe(webhook?.secret);
+      expect(await json<Webhook>('webhooks', 'disable', id)).toMatchObject([{ enabled: false }]);
+      expect(
+        await json<Webhook>('webhooks', 'update', id, '--description', 'of a test', '--ordered', 'on'),
+      ).toMatchObject([{ description: 'of a test', ordered: true }]);
+      expect(await run('webhooks', 'delete', id)).toMatchObject({ code: 0 });
+    } finally {
+      receiver.close();
+    }
+  });
+
+  it('creates and revokes an API key, and keeps the upstream key of an account off the command line', async () => {
+    const [created] = await json<{ id: string; key: string }>(
+      'keys',
+      'create',
+      'of a test',
+      '--scopes',
+      'messages:read',
+    );
+    product.canaries.addSecret('the created key', created?.key);
+    const limited = { ...reaching(product), TIDINGS_API_KEY: String(created?.key) };
+    expect(await runTidings(['send', NUMBER, 'Not allowed'], limited)).toMatchObject({ code: 3 });
+    expect(await run('keys', 'revoke', String(created?.id))).toMatchObject({ code: 0 });
+    expect(await runTidings(['sends'], limited)).toMatchObject({ code: 3 });
+
+    const upstream = `http://127.0.0.1:${product.simulator.port}/v1`;
+    const account = await startCommand(
+      'sh',
+      [
+        '-c',
+        `printf %s "$KEY" | ${process.execPath} dist/cli.js --json accounts create second --base-url ${upstream} --polling off`,
+      ],
+      { ...reaching(product), KEY: product.upstreamKey },
+    ).ended;
+    expect(jsonLines(account)).toMatchObject([{ id: 'second', polling: false }]);
+    expect((await run('accounts')).stdout).toContain('second');
+    expect(await run('accounts', 'delete', 'second')).toMatchObject({ code: 0 });
+  });
+
+  it('shows the status, with exit code 0 while all is well', async () => {
+    const status = await eventually('all is well', async () => {
+      const shown = await run('status');
+      return shown.code === 0 && shown;
+    });
+    expect(status.stdout).toMatch(/State +ok/);
+  });
+
+  it('shows no control characters of texts that others wrote', async () => {
+    const cleared = 'before\u001b[2J\u009b31m\u202eafter';
+    await run('send', NUMBER, cleared, '--reference', 'control');
+    const { stdout } = await run('sends', '--reference', 'control');
+    expect(stdout).toContain('before\ufffd[2J\ufffd31m\ufffdafter');
+    // eslint-disable-next-line no-control-regex -- Control characters are what must not be there.
+    expect((await run('--json', 'sends', '--reference', 'control')).stdout).not.toMatch(
+      /[\u0000-\u0009\u007f-\u009f]/,
+    );
+  });
+
+  it.each([
+    ['an unknown command', ['sendd'], 2, /unknown command.*send/s],
+    ['an unknown option', ['sends', '--stat', 'x'], 2, /unknown option '--stat'/],
+    ['an invalid value', ['sends', '--limit', '0'], 2, /whole number from 1/],
+    ['a time that is none', ['deliveries', '--since', 'yesterday'], 2, /--since: yesterday is neither/],
+    ['a request that the gateway rejects', ['send', '12', 'Hello'], 1, /phoneNumber/],
+    ['something that does not exist', ['sends', 'show', 'snd_none'], 1, /not found|no send/i],
+  ])(
+    'explains %s on standard error, with an exit code of its own',
+    async (_name, parameters, code, words) => {
+      const outcome = await run(...parameters);
+      expect(outcome).toMatchObject({ code, stdout: '' });
+      expect(outcome.stderr).toMatch(words);
+    },
+  );
+
+  it('says for programs what failed', async () => {
+    const rejected = await run('--json', 'send', '12', 'Hello');
+    expect(JSON.parse(rejected.stderr)).toMatchObject({
+      code: 'validation_failed',
+      status: 400,
+      fields: [{ field: 'phoneNumber' }],
+    });
+    const nowhere = await runTidings(['--json', 'accounts'], {
+      ...reaching(product),
+      TIDINGS_URL: 'http://127.0.0.1:9',
+    });
+    expect(nowhere.code).toBe(4);
+    expect(JSON.parse(nowhere.stderr)).toMatchObject({ code: 'unreachable' });
+  });
+
+  it.each(['bash', 'zsh', 'fish'])('completes commands in %s', async (shell) => {
+    expect((await run('completion', shell)).stdout).toContain('tidings');
+    expect((await run('complete', '--', 'web')).stdout).toContain('webhooks');
+  });
+});
+
+describe('tidings listen', () => {
+  it('forwards events with a valid signature, none lost or twice over a restart of the gateway and of the receiver', async () => {
+    const { port } = product.gateway;
+    const receiver = await WebhookReceiver.start(product.api);
+    receiver.secret = SECRET;
+    const listening = startTidings(['listen', '--forward', receiver.url, '--types', 'message.received'], {
+      ...reaching(product),
+      TIDINGS_WEBHOOK_SECRET: SECRET,
+    });
+    try {
+      await eventually('it listens', async () => {
+        await product.simulate('messages', { phoneNumber: NUMBER, text: 'Is anybody there?' });
+        return receiver.events.length > 0;
+      });
+      const at = performance.now();
+      await product.simulate('messages', { phoneNumber: NUMBER, text: 'Typed now' });
+      await eventually('the message is forwarded', () =>
+        receiver.events.some((event) => JSON.stringify(event).includes('Typed now')),
+      );
+      expect(performance.now() - at).toBeLessThan(2_000);
+
+      await product.gateway.stop();
+      await product.simulate('messages', { phoneNumber: NUMBER, text: 'While it was down {n}', count: 5 });
+      await product.startGateway({ PORT: String(port) });
+      await product.simulate('messages', { phoneNumber: NUMBER, text: 'After it {n}', count: 5 });
+      await eventually(
+        'all are forwarded',
+        () => JSON.stringify(receiver.events).match(/While it was down|After it/g)?.length === 10,
+      );
+      expect(receiver.duplicateIds()).toEqual([]);
+      expect(receiver.invalidRequests).toEqual([]);
+      const sequences = receiver.events.map(({ sequence }) => sequence);
+      expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
+    } finally {
+      const { stderr } = await interrupted(listening);
+      expect(stderr).toMatch(/Continue with --after \S+/);
+      await receiver[Symbol.asyncDispose]();
+    }
+  });
+
+  it('shows the answer of the receiver, and waits for a receiver that is not running', async () => {
+    const bodies: string[] = [];
+    const receiver = createServer((request, response) => {
+      void text(request).then((body) => {
+        bodies.push(body);
+        response.writeHead(500).end('\u001b[2Jbroken');
+      });
+    });
+    receiver.listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    const { port } = receiver.address() as AddressInfo;
+    await new Promise((closed) => receiver.close(closed));
+    const listening = startTidings(
+      ['listen', '--forward', `http://127.0.0.1:${port}/`, '--types', 'message.received'],
+      reaching(product),
+    );
+    const printed = outputOf(listening);
+    let complaint = '';
+    listening.child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
+    await eventually('it waits for the receiver', async () => {
+      await product.simulate('messages', { phoneNumber: NUMBER, text: 'Hello' });
+      return complaint.includes('does not answer');
+    });
+    receiver.listen(port, '127.0.0.1');
+    await eventually('the answer is shown', () => /500.*message\.received/s.test(printed()));
+    await interrupted(listening);
+    receiver.close();
+    expect(printed()).toContain('\ufffd[2Jbroken');
+    expect(printed()).toMatch(/Signing secret: whsec_/);
+    expect(bodies.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { RedisEncryptionKeys } from '#accounts';
+import { type Run, runTidings } from '../support/command-line.js';
+import { startTestRedis, type TestRedis } from '../support/redis-server.js';
+
+interface Finding {
+  check: string;
+  state: 'ok' | 'warning' | 'problem';
+  text: string;
+  remedy?: string;
+}
+
+const UPSTREAM_KEY = 'upstream-key-of-a-test';
+
+let redis: TestRedis;
+let control: Redis;
+let folder: string;
+let upstream: { server: Server; url: string };
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  control = new Redis(redis.url);
+  folder = await mkdtemp(join(tmpdir(), 'tidings-doctor-'));
+  upstream = await listen((request, response) => {
+    if (request.headers['x-api-key'] !== UPSTREAM_KEY) response.writeHead(401);
+    else if (request.url !== '/v1/contacts') response.writeHead(404);
+    response.end(JSON.stringify({ contacts: [{ id: 'c1' }] }));
+  });
+});
+afterAll(async () => {
+  upstream.server.close();
+  await control.quit();
+  await redis.dispose();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function listen(answer: RequestListener): Promise<{ server: Server; url: string }> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const encryptionKey = randomBytes(32).toString('base64');
+
+/** The variables of a sound installation. */
+function installation(changes: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return {
+    REDIS_URL: redis.url,
+    ENCRYPTION_KEY: encryptionKey,
+    API_KEY: 'a-key-of-a-test-installation',
+    UPSTREAM_BASE_URL: `${upstream.url}/v1`,
+    UPSTREAM_API_KEY: UPSTREAM_KEY,
+    BLOB_STORE: `file:${join(folder, 'blobs')}`,
+    // Nothing listens there.
+    PORT: '9',
+    ...changes,
+  };
+}
+
+function findingsOf({ stdout }: Run): Finding[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Finding);
+}
+
+async function problemsWith(changes: Readonly<Record<string, string>>): Promise<Finding[]> {
+  const run = await runTidings(['--json', 'doctor'], installation(changes));
+  const problems = findingsOf(run).filter(({ state }) => state === 'problem');
+  expect(run).toMatchObject({ code: problems.length === 0 ? 0 : 1, stderr: '' });
+  return problems;
+}
+
+describe('tidings doctor in a container', () => {
+  it('finds nothing wrong with a sound installation, and says what it checked', async () => {
+    const run = await runTidings(['doctor'], installation());
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(run.stdout).toContain('No problem found.');
+    for (const check of ['configuration', 'Redis', 'encryption key', 'blob store', 'messaging service'])
+      expect(run.stdout).toContain(`ok      ${check}: `);
+  });
+
+  it.each<[string, Record<string, string>, string, RegExp]>([
+    ['a missing variable', { UPSTREAM_API_KEY: '' }, 'configuration', /UPSTREAM_API_KEY/],
+    ['an invalid variable', { ENCRYPTION_KEY: 'short' }, 'configuration', /ENCRYPTION_KEY/],
+    ['a misspelt variable', { UPSTEAM_BASE_URL: 'x' }, 'configuration', /did you mean UPSTREAM_BASE_URL/],
+    ['a Redis that cannot be reached', { REDIS_URL: 'redis://127.0.0.1:9' }, 'Redis', /correct REDIS_URL/],
+    [
+      'a directory that cannot be written',
+      { BLOB_STORE: 'file:/dev/null/blobs' },
+      'blob store',
+      /BLOB_STORE/,
+    ],
+    [
+      'an upstream that is down',
+      { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1' },
+      'messaging service',
+      /start the messaging service/,
+    ],
+    [
+      'an upstream key that is not valid',
+      { UPSTREAM_API_KEY: 'another-key' },
+      'messaging service',
+      /set UPSTREAM_API_KEY/,
+    ],
+  ])('finds %s, and names the remedy', async (_name, changes, check, remedy) => {
+    const problems = await problemsWith(changes);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.check).toBe(check);
+    expect(`${problems[0]?.text ?? ''} ${problems[0]?.remedy ?? ''}`).toMatch(remedy);
+  });
+
+  it('finds an upstream address without its path, and one that is a Tidings gateway', async () => {
+    expect(await problemsWith({ UPSTREAM_BASE_URL: upstream.url })).toMatchObject([
+      { check: 'messaging service', remedy: expect.stringContaining('/v1') },
+    ]);
+    const gateway = await listen((_request, response) => {
+      response.setHeader('tidings-gateway', '1').writeHead(200).end('{"contacts":[]}');
+    });
+    try {
+      expect(await problemsWith({ UPSTREAM_BASE_URL: `${gateway.url}/v1` })).toMatchObject([
+        { check: 'messaging service', remedy: expect.stringContaining('not of a Tidings gateway') },
+      ]);
+    } finally {
+      gateway.server.close();
+    }
+  });
+
+  it('finds a Redis that may evict keys, that is not persistent, or that is full', async () => {
+    await control.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    expect(await problemsWith({})).toMatchObject([
+      { check: 'Redis', remedy: expect.stringContaining('noeviction') },
+    ]);
+    await control.config('SET', 'maxmemory-policy', 'noeviction');
+
+    await control.config('SET', 'appendonly', 'no');
+    expect(await problemsWith({})).toMatchObject([
+      { check: 'Redis', remedy: expect.stringContaining('appendonly yes') },
+    ]);
+    await control.config('SET', 'appendonly', 'yes');
+
+    await control.config('SET', 'maxmemory', '1mb');
+    expect(await problemsWith({})).toMatchObject([{ check: 'Redis', remedy: 'raise maxmemory' }]);
+    await control.config('SET', 'maxmemory', '0');
+    expect(await problemsWith({})).toEqual([]);
+  });
+
+  it('finds stored secrets that are encrypted with another key', async () => {
+    const keys = new RedisEncryptionKeys(control, 'tidings');
+    await keys.add('0123abcd');
+    expect(await problemsWith({})).toMatchObject([
+      {
+        check: 'encryption key',
+        text: expect.stringContaining('0123abcd'),
+        remedy: expect.stringContaining('ENCRYPTION_KEYS_PREVIOUS'),
+      },
+    ]);
+    await keys.remove(['0123abcd']);
+  });
+});
+
+describe('tidings doctor from elsewhere', () => {
+  it('finds a gateway that does not answer, an address that is none, and a missing key', async () => {
+    const findings = async (environment: Record<string, string>): Promise<Finding[]> =>
+      findingsOf(await runTidings(['--json', 'doctor'], environment)).filter(
+        ({ state }) => state === 'problem',
+      );
+    expect(await findings({ TIDINGS_URL: 'http://127.0.0.1:9', TIDINGS_API_KEY: 'any' })).toMatchObject([
+      { check: 'gateway', remedy: expect.stringContaining('start the gateway') },
+    ]);
+    expect(await findings({ TIDINGS_URL: upstream.url, TIDINGS_API_KEY: 'any' })).toMatchObject([
+      { check: 'gateway', text: expect.stringContaining('not a Tidings gateway') },
+    ]);
+    const ready = await listen((_request, response) => {
+      response.setHeader('date', new Date(Date.now() - 120_000).toUTCString());
+      response.end(JSON.stringify({ status: 'ok', reasons: [], details: [] }));
+    });
+    try {
+      expect(await findings({ TIDINGS_URL: ready.url })).toMatchObject([
+        { check: 'clock', remedy: expect.stringContaining('NTP') },
+        { check: 'API key', remedy: expect.stringContaining('tidings login') },
+      ]);
+    } finally {
+      ready.server.close();
+    }
+  });
+});
