@@ -241,7 +241,6 @@ describe('tidings', () => {
     await run('send', NUMBER, cleared, '--reference', 'control');
     const { stdout } = await run('sends', '--reference', 'control');
     expect(stdout).toContain('before\ufffd[2J\ufffd31m\ufffdafter');
-    // eslint-disable-next-line no-control-regex -- Control characters are what must not be there.
     expect((await run('--json', 'sends', '--reference', 'control')).stdout).not.toMatch(
       /[\u0000-\u0009\u007f-\u009f]/,
     );

@@ -64,7 +64,7 @@ function checkVariables(environment: NodeJS.ProcessEnv): Finding[] {
   return all.length === 0 ? [fine('configuration', 'every variable is valid')] : all;
 }
 
-function faultsOf<T extends object>(shape: new () => T, environment: NodeJS.ProcessEnv): readonly string[] {
+function faultsOf(shape: new () => object, environment: NodeJS.ProcessEnv): readonly string[] {
   try {
     readEnvironment(shape, environment);
     return [];

@@ -57,9 +57,8 @@ async function firstBytes(response: Response): Promise<string> {
   let bytes = new Uint8Array();
   try {
     while (bytes.length < MAX_REPLY_BYTES) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      const chunk = value as Uint8Array;
+      const { done, value: chunk } = (await reader.read()) as { done: boolean; value?: Uint8Array };
+      if (done || chunk === undefined) break;
       const joined = new Uint8Array(bytes.length + chunk.length);
       joined.set(bytes);
       joined.set(chunk, bytes.length);

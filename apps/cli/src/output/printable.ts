@@ -1,5 +1,4 @@
 // Control characters of both ranges, and the marks that reverse the direction of what follows.
-// eslint-disable-next-line no-control-regex -- Control characters are what is looked for.
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
@@ -12,6 +11,6 @@ export function printable(text: string): string {
 
 /** Returns at most `length` characters of a text, made printable, with `…` where something was left out. */
 export function excerpt(text: string, length: number): string {
-  const characters = [...printable(text)];
+  const characters = Array.from(printable(text));
   return characters.length <= length ? characters.join('') : `${characters.slice(0, length - 1).join('')}…`;
 }
