@@ -57,4 +57,54 @@ withChromium('the API documentation page in a real browser', () => {
       expect(elsewhere).toEqual([]);
     });
   });
+
+  it('leads to the first event, lists every error once, and folds those of each operation', async () => {
+    await withBrowser(browser ?? '', async (context) => {
+      const page = await context.newPage();
+      const home = `http://127.0.0.1:${product.gateway.port}`;
+      // The address with a slash leads to the same page.
+      await page.goto(`${home}/docs/`);
+      expect(page.url()).toBe(`${home}/docs`);
+      expect(await page.title()).toBe('Tidings API');
+      expect(await page.locator('#start').textContent()).toContain(`curl -sS ${home}/v1/messages/send`);
+      const statuses = page.locator('#error-list dt');
+      await statuses.first().waitFor();
+      expect(await statuses.allTextContents()).toEqual(
+        expect.arrayContaining(['400', '401', '403', '404', '409', '410', '413', '415', '422', '429', '503']),
+      );
+      expect(await page.locator('#error-list dd').allTextContents()).not.toContain('');
+
+      const operation = page.locator('#operations-Messages-sendMessage');
+      await operation.locator('.opblock-summary-control').click();
+      const errors = operation.locator('details.errors');
+      await errors.waitFor();
+      expect(await errors.locator('summary').textContent()).toMatch(/^Errors: 400, 401/);
+      expect(await operation.locator('tr.response').count()).toBe(1);
+      const { height = Number.NaN } = (await operation.boundingBox()) ?? {};
+      expect(height).toBeLessThan(2_000);
+    });
+  });
+
+  it.each(['light', 'dark'] as const)('is readable at a width of 375 px, %s', async (colorScheme) => {
+    await withBrowser(browser ?? '', async (context) => {
+      for (const width of [375, 1_280]) {
+        const page = await context.newPage();
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 900 });
+        await page.goto(`http://127.0.0.1:${product.gateway.port}/docs`);
+        const operation = page.locator('#operations-Messages-sendMessage');
+        await operation.locator('.opblock-summary-control').click();
+        await operation.locator('details.errors').waitFor();
+        // Nothing is cut off, and nothing makes the page wider than the screen.
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+        const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+        expect(background).toBe(colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(18, 22, 28)');
+        const folder = process.env['TIDINGS_SCREENSHOTS'];
+        if (folder !== undefined) {
+          await page.screenshot({ path: `${folder}/docs-${colorScheme}-${width}.png` });
+          await operation.screenshot({ path: `${folder}/docs-send-${colorScheme}-${width}.png` });
+        }
+      }
+    });
+  });
 });

@@ -5,6 +5,7 @@ import { SendDto, SendFormDto } from '../messages/send.dto.js';
 import { EventView } from '../events/events.dto.js';
 import { ProblemDto } from '../problems/api-problems.js';
 import { ENVIRONMENT } from '../tokens.js';
+import { serveDocsPage } from './docs-page.js';
 import { ANY_EVENT, eventSchemas } from './event-docs.js';
 import { describeReplyHeaders } from './reply-headers.js';
 import { describeRequestBodies } from './request-bodies.js';
@@ -26,16 +27,15 @@ const AS_UPSTREAM_SENDS_IT =
 
 const LICENSE = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
 
-/** Serves the OpenAPI document at `/docs/openapi.json` and Swagger UI at `/docs`. All assets come from this server. */
+/** Serves the OpenAPI document at `/docs/openapi.json`, and the page about it at `/docs`. */
 export function serveDocs(app: NestFastifyApplication): void {
   // Built at the first request: a start would pay for a document that few processes ever show.
   SwaggerModule.setup('docs', app, () => describeApi(app), {
+    ui: false,
     raw: ['json'],
     jsonDocumentUrl: 'docs/openapi.json',
-    customSiteTitle: 'Tidings',
-    // The browser must not store the API key, because another user of the browser could read it.
-    swaggerOptions: { persistAuthorization: false, displayRequestDuration: true },
   });
+  serveDocsPage(app);
 }
 
 /** Creates the OpenAPI document from the registered routes and the settings of the gateway. */

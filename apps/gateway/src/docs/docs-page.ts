@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+/** A file of the page: where it is served below `/docs`, and where it comes from. */
+interface PageFile {
+  name: string;
+  type: string;
+  from: 'page' | 'swagger-ui';
+}
+
+const TYPES = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+} as const;
+
+const FILES: readonly PageFile[] = [
+  { name: 'page.css', type: TYPES.css, from: 'page' },
+  { name: 'page.js', type: TYPES.js, from: 'page' },
+  { name: 'icon.svg', type: TYPES.svg, from: 'page' },
+  { name: 'swagger-ui.css', type: TYPES.css, from: 'swagger-ui' },
+  { name: 'swagger-ui-bundle.js', type: TYPES.js, from: 'swagger-ui' },
+];
+
+/** Serves the page about the API at `/docs`. It loads nothing from other hosts. */
+export function serveDocsPage(app: NestFastifyApplication): void {
+  const server = app.getHttpAdapter().getInstance();
+  const read = oncePerFile();
+  server.get('/docs', async (_request, reply) =>
+    reply.headers(headersOf('text/html; charset=utf-8')).send(await read('page', 'index.html')),
+  );
+  // The links of the page are relative, so that it also works below a path of a proxy.
+  server.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
+  for (const { name, type, from } of FILES)
+    server.get(`/docs/${name}`, async (_request, reply) =>
+      reply.headers(headersOf(type)).send(await read(from, name)),
+    );
+}
+
+function headersOf(type: string): Record<string, string> {
+  return { 'content-type': type, 'cache-control': 'no-cache' };
+}
+
+/** Returns a function that reads a file of the page, and keeps it: there are only a few. */
+function oncePerFile(): (from: PageFile['from'], name: string) => Promise<Buffer> {
+  const files = new Map<string, Promise<Buffer>>();
+  return (from, name) => {
+    const file = files.get(name) ?? readFile(join(from === 'page' ? pageFolder() : swaggerFolder(), name));
+    files.set(name, file);
+    // A file that could not be read is read again by the next request.
+    file.catch(() => files.delete(name));
+    return file;
+  };
+}
+
+function swaggerFolder(): string {
+  return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+}
+
+/** Returns the folder of the page, whose distance differs between the build and the sources. */
+function pageFolder(): string {
+  const isBuilt = import.meta.dirname.includes(join('dist', 'apps'));
+  return join(import.meta.dirname, isBuilt ? '../../../../..' : '../../../..', 'apps/gateway/public/docs');
+}
