@@ -63,7 +63,7 @@ describe('a message that upstream cannot serve', () => {
   });
 });
 
-describe('an element with 4,000 levels of nesting', () => {
+describe('a message or contact with 4,000 levels of nesting', () => {
   it('delays neither messages nor the contact list', async () => {
     const { of, status, emitted } = await runTroubleTrial({
       contacts: ['healthy', 'with a nested message', 'nested itself'],

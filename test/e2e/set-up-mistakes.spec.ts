@@ -101,7 +101,7 @@ describe('a configuration mistake is reported with its remedy', () => {
     await untilResolved('upstream_is_tidings');
   });
 
-  it('no worker, or no worker with a role: the reason names the effect', async () => {
+  it('no worker, or no worker with the role relay', async () => {
     await product.worker.stop();
     expect(await detailOf('no_worker')).toMatchObject({ remedy: expect.stringContaining('start a worker') });
     const poller = await startAdditionalWorker({ WORKER_ROLES: 'poll,dispatch' });

@@ -148,7 +148,7 @@ describe('an API key', () => {
 });
 
 describe('an admin of an account other than default', () => {
-  it('manages only keys of the own account and grants only scopes of the own key', async () => {
+  it('manages only API keys of that account, and grants only scopes that its own key has', async () => {
     const admin = await make({ scopes: ['admin', 'events:read'] });
     const foreign = await make({ account: 'support' });
     expect((await listed('', admin.key)).map(({ id }) => id)).toEqual([admin.id]);

@@ -110,7 +110,7 @@ describe('An API key', () => {
 });
 
 describe('A handler under /v1 without a scope', () => {
-  it('rejects every API key, even if it is declared public', async () => {
+  it('rejects every API key, even if the handler is declared public', async () => {
     @Controller('v1/forgotten')
     class Forgotten {
       @Get()
