@@ -97,7 +97,7 @@ describe('npm start', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'stops everything in order on %s with status 0, and continues with the same data on the next start',
+    'stops all processes on %s, the simulator last, and continues with the same data on the next start',
     async (signal) => {
       const first = checkout.start();
       expect(await increment(await first.gateway())).toBe(1);

@@ -65,7 +65,7 @@ describe('an account', () => {
     expect(await listed()).toEqual(['default']);
   });
 
-  it('has the request budget of the environment by default', async () => {
+  it('has the request budget that UPSTREAM_REQUESTS_PER_SECOND sets, unless the account sets its own', async () => {
     const environment = { UPSTREAM_REQUESTS_PER_SECOND: '0.5' };
     await using frugal = await startTestGateway({ redisUrl: server.url, environment });
     const added = await frugal.fetch('/v1/accounts', json(SALES));

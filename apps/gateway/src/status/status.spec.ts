@@ -101,7 +101,7 @@ describe('the status of an account', () => {
     expect((await status())['poller']).toMatchObject({ state: 'ok', suspectSince: null });
   });
 
-  it('shows the detection delay, and a forecast for half and for twice the request budget', async () => {
+  it('shows the detection delay, and its forecast with half and with twice the request budget', async () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     const state = await store.contactState('default', 'a');
     if (state === undefined) throw new Error('The contact is there since the test before.');
