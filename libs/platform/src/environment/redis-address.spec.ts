@@ -9,7 +9,7 @@ describe('a Redis address', () => {
     },
   );
 
-  it('of Sentinel is parsed to the Sentinel servers, the master name and the login of Redis', () => {
+  it('of Sentinel is parsed to the Sentinel servers, the master name and the login for the master', () => {
     expect(parseRedisAddress('redis-sentinel://us%40er:p%3Aw@a:26379,b:26380/main')).toEqual({
       kind: 'sentinel',
       sentinels: [
