@@ -108,7 +108,7 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
         enableReadyCheck: false,
         clusterRetryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
         // The library's default is to retry a command sixteen times, even one that may have run already.
-        // Neither `failFast` nor `patient` connections may do so.
+        // `failFast` needs no retries, and `patient` needs retries without limit.
         retryDelayOnFailover: patient ? CLUSTER_RETRY_MS : 0,
         retryDelayOnClusterDown: patient ? CLUSTER_RETRY_MS : 0,
         ...(patient ? { maxRedirections: Infinity } : {}),
