@@ -326,7 +326,7 @@ export interface FeedStore {
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>>;
 
-  /** Returns how many contacts of the account change how often, as a histogram. */
+  /** Returns a histogram of the account's contacts by how often each of them changes. */
   contactRates(account: string): Promise<ContactRates>;
 
   /** Returns the snapshots of all known messages of a contact, by message id. */

@@ -56,7 +56,9 @@ export interface Sightings {
   contactId: string;
   /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Known messages whose flags (`delivered`, `read`) or whose hash of the other fields changed. */
+  /**
+   * Known messages whose flags (`delivered`, `read`) or other fields changed, or that had counted as deleted.
+   */
   changedMessages: readonly UpstreamMessage[];
   /**
    * Time in the `Date` header of upstream's response to the poll, in milliseconds since 1970. Absent if

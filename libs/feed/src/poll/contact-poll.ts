@@ -226,8 +226,8 @@ export class ContactPoll {
 }
 
 /**
- * A read of the newest messages, and whether its commit was accepted (false if another read of the contact was
- * committed meanwhile).
+ * A read of the newest messages, and whether its commit was accepted. The commit is refused if another read
+ * of the contact was committed meanwhile.
  */
 interface HeadCommit {
   reading: PagesRead;
