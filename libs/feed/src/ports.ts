@@ -94,7 +94,7 @@ export interface SendBinder {
   ): Promise<ReadonlyMap<string, BoundSend>>;
 }
 
-/** Reads from the event log the form in which a message was last recorded, as long as the log keeps it. */
+/** Reads the last recorded form of a message from the event log, as long as the log keeps it. */
 export interface RecordedMessages {
   /**
    * Returns a message as its last event contains it. Undefined if the event log no longer contains that

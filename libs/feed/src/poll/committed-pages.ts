@@ -104,7 +104,9 @@ export class CommittedPages {
     this.isHoldingBack = suggestsOutage(known, known);
   }
 
-  /** True if pages were read and contain messages, but no known message, so that no page was committed. */
+  /**
+   * True if the pages that wait for their commit contain messages. None of these messages was known before.
+   */
   get showsOtherMessages(): boolean {
     return this.heldPages.some(({ ids }) => ids.length > 0);
   }
@@ -277,8 +279,8 @@ export class CommittedPages {
   }
 
   /**
-   * Commits a new baseline, because upstream shows only other messages than the known ones. The pages that
-   * waited for their commit become the new snapshot. A later read goes through all pages again.
+   * Commits a new baseline, because upstream shows messages of the contact, but none of the known ones. The
+   * pages that waited for their commit become the new snapshot. A later read goes through all pages again.
    * @returns false, because the read has not reached its end
    */
   async startNewBaseline(): Promise<false> {

@@ -193,8 +193,8 @@ export class DeepRead {
   }
 
   /**
-   * Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or a commit
-   * was refused too often.
+   * Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or if
+   * commits were refused too often.
    */
   private async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {

@@ -68,8 +68,8 @@ export interface EndedClaim extends NextDue {
 }
 
 /**
- * Queue of an account's due contacts. A claim includes the budget token for the first request. All times are by
- * Redis' clock. A contact with a lease is not claimed again, even if the contact becomes due meanwhile.
+ * Queue of an account's due contacts. A claim includes the budget token for the first request. All due times
+ * are by Redis' clock. While a contact has a lease, it is not claimed again, even if it becomes due.
  */
 export interface PollQueue {
   /**
@@ -105,8 +105,8 @@ export const POLL_LEASE_MS = 2_000;
 export const POLL_LEASE_RENEWAL_MS = 700;
 
 /**
- * Backoff after a failed read, in milliseconds: starts at `first`, doubles with each consecutive failure, up to
- * `max`.
+ * Delay until a contact is due again after a failed read, in milliseconds. It starts at `first` and doubles
+ * with each consecutive failure, up to `max`.
  */
 export const FAILED_READ_BACKOFF_MS = { first: 2_000, max: 300_000 } as const;
 /** Delay until a contact is due again after a read that ended with `postponed`, in milliseconds. */
