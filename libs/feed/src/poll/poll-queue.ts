@@ -69,7 +69,8 @@ export interface EndedClaim extends NextDue {
 
 /**
  * Queue of an account's due contacts. A claim includes the budget token for the first request. All due times
- * are by Redis' clock. While a contact has a lease, it is not claimed again, even if it becomes due.
+ * are by Redis' clock. While a contact has a lease for a kind of read (`head` or `deep`), the contact is not
+ * claimed for this kind again, even if it becomes due.
  */
 export interface PollQueue {
   /**
