@@ -86,7 +86,7 @@ describe('the build', () => {
     expect(await exists('dist/libs/one/src/index.js')).toBe(true);
   });
 
-  it('builds everything after a build that left an unreadable record', async () => {
+  it('builds everything if the record of the last build is unreadable', async () => {
     await build(root);
     await write('dist/.build.json', '{"compiler":');
     expect(await build(root)).toMatchObject({ compiled: 2 });

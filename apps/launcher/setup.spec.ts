@@ -48,7 +48,7 @@ describe('the set-up', () => {
     expect(await setUp(checkout, ['dance'])).toMatchObject({ status: 64 });
   });
 
-  it('fails if there are no benchmarks', async () => {
+  it('fails for npm run bench if no benchmark exists', async () => {
     expect(await setUp(checkout, ['bench'])).toEqual({
       status: 1,
       output: 'No benchmarks found: test/bench contains no *.bench.ts file.\n',
@@ -133,7 +133,7 @@ describe('the npm packages', () => {
     expect(await install()).toBe(1);
   });
 
-  it('make the set-up fail if npm fails', async () => {
+  it('make the set-up fail if npm cannot install them', async () => {
     await write('fail', '');
     await expect(install()).rejects.toMatchObject({ exitCode: 1 });
     await rm(join(root, 'fail'));

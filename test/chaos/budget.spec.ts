@@ -61,7 +61,7 @@ describe('the request budget of an account, shared by four workers of which one 
     [1, 40_000],
     [20, 30_000],
     [400, 30_000],
-  ])('is respected in every time range and used, at %d requests per second', async (rate, forMs) => {
+  ])('is exceeded in no time range, but well used, at %d requests per second', async (rate, forMs) => {
     const arrivals = await arrivalsUnder(rate, forMs);
     const excess = worstExcess(arrivals, rate);
     const share = arrivals.length / (rate * (forMs / 1_000));

@@ -9,7 +9,7 @@ afterEach(async () => {
   product = undefined;
 }, 60_000);
 
-describe('a deleted message, in real time', () => {
+describe('a message that was deleted at upstream', () => {
   it('is reported once, with its last content, after two reads at least a minute apart', async () => {
     product = await Product.start();
     const running = product;

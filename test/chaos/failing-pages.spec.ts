@@ -39,20 +39,20 @@ describe('a message that upstream cannot serve', () => {
     process.stdout.write(`Failing elements: ${JSON.stringify({ of, ...status })}\n${complaints}\n`);
   }, 180_000);
 
-  it.each(FAILING)('(%s) does not delay new messages of its contact beyond 5 s', (name) => {
+  it.each(FAILING)('(of the contact "%s") delays no new message of that contact beyond 5 s', (name) => {
     expect(outcome.of[name].delays.length).toBeGreaterThan(5);
     expect(worst(outcome.of[name].delays)).toBeLessThanOrEqual(REPORTED_WITHIN_MS);
   });
 
-  it.each(FAILING)('(%s) increases the requests for its contact by at most 20 %', (name) => {
+  it.each(FAILING)('(of the contact "%s") increases requests for that contact by at most 20 %', (name) => {
     expect(outcome.of[name].requests / outcome.of.healthy.requests).toBeLessThanOrEqual(1.2);
   });
 
-  it('does not end the sweep: changes of older messages are reported', () => {
+  it('does not end the sweep of its contact: changes of older messages are still reported', () => {
     expect(outcome.emitted.get('message.updated')?.toSorted()).toEqual(editedIds.toSorted());
   });
 
-  it('is counted once in the status and does not mark upstream as down', () => {
+  it('is counted once in the status of the account, and upstream is not reported as down', () => {
     expect(outcome.status.poller.skipped).toBe(FAILING.length);
     expect(outcome.status.upstream.state).toBe('up');
     expect(outcome.emitted.has('upstream.unavailable')).toBe(false);
@@ -63,7 +63,7 @@ describe('a message that upstream cannot serve', () => {
   });
 });
 
-describe('an element with 4,000 levels of nesting', () => {
+describe('a message or contact with 4,000 levels of nesting', () => {
   it('delays neither messages nor the contact list', async () => {
     const { of, status, emitted } = await runTroubleTrial({
       contacts: ['healthy', 'with a nested message', 'nested itself'],

@@ -98,14 +98,14 @@ async function neighbourKeys(): Promise<string[]> {
   }
 }
 
-describe('an account whose neighbour on the same installation', () => {
+describe('while another account on the same installation', () => {
   it.each([
     ['has an upstream that hangs', [{ fault: 'timeoutBefore', times: 'always' }]],
     ['has an upstream that returns 500', [{ fault: { kind: 'status', status: 500 }, times: 'always' }]],
     ['has an upstream that returns 401', [{ fault: { kind: 'status', status: 401 }, times: 'always' }]],
     ['has an upstream that returns 429', [{ fault: { kind: 'status', status: 429 }, times: 'always' }]],
     ['has a slow upstream', [{ fault: { kind: 'slow', delayMs: 4_000 }, times: 'always' }]],
-  ])('%s and a long backlog relays and reports its sends without delay', async (problem, faults) => {
+  ])('%s with queued sends, the account default relays and emits without delay', async (problem, faults) => {
     await neighbour.simulate('faults/clear');
     for (const fault of faults) await neighbour.simulate('faults', fault);
     for (let i = 0; i < BACKLOG; i += 20) {
@@ -138,7 +138,7 @@ describe('an account whose neighbour on the same installation', () => {
     expect(beside.emitted).toBeLessThanOrEqual(baseline.emitted * MAX_FACTOR + NOISE_MS);
   });
 
-  it('has an upstream that returns 429 keeps its full request budget', async () => {
+  it('has an upstream that returns 429, the account default keeps its full request budget', async () => {
     await neighbour.simulate('faults/clear');
     await neighbour.simulate('faults', { fault: { kind: 'status', status: 429 }, times: 'always' });
     const redis = new Redis(product.redis.url);
@@ -152,7 +152,7 @@ describe('an account whose neighbour on the same installation', () => {
     }
   });
 
-  it('is removed continues to work, and no data of the neighbour remains', async () => {
+  it('is removed, the account default continues to work, and no data of the removed account remains', async () => {
     await neighbour.simulate('faults/clear');
     await neighbour.simulate('faults', { fault: { kind: 'slow', delayMs: 2_000 }, times: 'always' });
     await eventually('a request is in flight', async () => (await neighbourRequests()) > 0);

@@ -6,7 +6,7 @@ import { virtualDelays } from './virtual-promptness.js';
 /** Seed of the traffic. All runs use the same traffic, so that they are comparable. */
 const seed = Number(process.env.PROMPTNESS_SEED ?? 11);
 
-describe('the feed of 300 contacts, of which 30 write 90 % of the messages, at 20 requests per second', () => {
+describe('the polling of 300 contacts, of which 30 write 90 % of the messages, at 20 requests per second', () => {
   it.each([
     [
       'measured from 20 s after the first contact list',
@@ -14,7 +14,7 @@ describe('the feed of 300 contacts, of which 30 write 90 % of the messages, at 2
     ],
     ['measured after everything was read', { warm: true, warmUpMs: 20_000, durationMs: 95_000 }],
   ])(
-    'reports a new message in at most 45 % of the average time of a plain loop, and within 20 s, %s',
+    'reports a new message in at most 45 % of the average time that polling in turn needs, and within 20 s, %s',
     async (start, { durationMs, ...begin }) => {
       const [contacts, requestsPerSecond] = [300, 20];
       const traffic = unevenTraffic({
@@ -37,7 +37,7 @@ describe('the feed of 300 contacts, of which 30 write 90 % of the messages, at 2
   );
 });
 
-describe('the feed of 1,000 contacts with occasional conversations, at 50 requests per second', () => {
+describe('the polling of 1,000 contacts with occasional conversations, at 50 requests per second', () => {
   it('has an average detection delay within 25 % of the virtual-time simulation', async () => {
     const [contacts, requestsPerSecond, warmUpMs, measuredMs] = [1_000, 50, 120_000, 240_000];
     const traffic = conversationTraffic({

@@ -124,7 +124,7 @@ describe('the relay when Redis is killed', () => {
     expectSearchBeforePost(running);
   }, 420_000);
 
-  it('sends no text twice after Redis lost its last two seconds', async () => {
+  it('sends no text twice after Redis lost the writes of its last two seconds', async () => {
     const redis = await startTestRedis();
     const running = await RelayTrial.start(redis, SMALL_SIZE);
     trial = running;

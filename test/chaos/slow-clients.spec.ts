@@ -90,7 +90,7 @@ async function measureNormalRequests(): Promise<number[]> {
 const percentileOf = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
 
-describe('500 connections of each slow kind at the same time', () => {
+describe('500 simultaneous connections of each kind of slow client', () => {
   it('delay no normal request beyond a second, and are closed without leaving files', async () => {
     await measureNormalRequests();
     const before = await measureNormalRequests();

@@ -28,7 +28,7 @@ function print(title: string, counts: object): void {
 }
 
 describe('webhooks while workers are killed', () => {
-  it(`healthy endpoints receive all of ${EVENTS} events with few duplicates, and ordered endpoints in order, beside endpoints that hang or fail`, async () => {
+  it(`healthy webhooks receive all of ${EVENTS} events with few duplicates, and ordered webhooks in order, although other webhooks hang or fail`, async () => {
     const running = await WebhookTrial.start(['ordered', ...HEALTHY.slice(1), ...BAD]);
     trial = running;
     const began = performance.now();
@@ -55,8 +55,8 @@ describe('webhooks while workers are killed', () => {
   }, 1_800_000);
 });
 
-describe('healthy webhook endpoints', () => {
-  it('are not slowed down by an endpoint that hangs and one that fails, at a quarter of the maximum rate', async () => {
+describe('healthy webhooks', () => {
+  it('are not slowed down by a webhook that hangs and a webhook that fails, at a quarter of the maximum rate', async () => {
     const running = await WebhookTrial.start([...HEALTHY, ...BAD]);
     trial = running;
     for (const behaviour of BAD) await running.enable(behaviour, false);

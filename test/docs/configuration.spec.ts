@@ -2,11 +2,11 @@ import { expect, it } from '@jest/globals';
 import { configurationPage } from '../../libs/platform/src/environment/configuration-page.js';
 import { read } from './pages.js';
 
-it('docs/configuration.md is what npm run docs:configuration writes', () => {
+it('docs/configuration.md is identical to the output of npm run docs:configuration', () => {
   expect(read('docs/configuration.md')).toBe(configurationPage());
 });
 
-it('docs/configuration.md says of every variable what it is for and what it must be', () => {
+it('docs/configuration.md describes the purpose and the allowed values of every variable', () => {
   const rows = configurationPage()
     .split('\n')
     .filter((line) => line.startsWith('| `'));

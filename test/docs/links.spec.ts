@@ -21,7 +21,7 @@ describe.each(PAGES)('%s', (page) => {
   });
 });
 
-it('README.md leads to every page of docs/, and has at most 10 KB', () => {
+it('README.md links to every page of docs/, and has at most 10 KB', () => {
   const readme = read('README.md');
   const linked = new Set(localLinks(readme).map((link) => targetOf('README.md', link).file));
   const pages = PAGES.filter((page) => /^docs\/[^/]+\.md$/.test(page));

@@ -39,7 +39,7 @@ interface AcceptedSend {
   parts: { name: string; value?: string; size?: number; sha256?: string }[];
 }
 
-describe("a client generated from upstream's description", () => {
+describe("a client generated from upstream's API description", () => {
   it.each(SERVERS)('works with %s', async (_, phoneNumber, place) => {
     const [process, key] = place();
     await exerciseClient(await clientAt(process, key), await clientAt(process, `${key}-x`), phoneNumber);

@@ -44,7 +44,7 @@ describe('the client', () => {
     expect(texts).toContain('Hello');
   });
 
-  it('sends a file that is read while it is sent', async () => {
+  it('sends a file and reads it from the disk during the upload', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tidings-client-'));
     try {
       const path = join(folder, 'photo.bin');
@@ -60,7 +60,7 @@ describe('the client', () => {
     }
   });
 
-  it('stops waiting for a send that cannot get there', async () => {
+  it('stops waiting for a send that does not reach the expected status in time, or no longer can', async () => {
     const { id } = await tidings.send({
       phoneNumber: NUMBER,
       message: 'Later',
@@ -75,7 +75,7 @@ describe('the client', () => {
     });
   });
 
-  it('passes on each event once and in order, over a restart of the gateway and from a stored cursor', async () => {
+  it('passes on each event once and in order, even across a restart of the gateway, and from a stored cursor', async () => {
     const { port } = product.gateway;
     const { next } = (await tidings.call('GET', '/v1/events?after=now')) as EventList;
     const leave = new AbortController();
@@ -109,7 +109,7 @@ describe('the client', () => {
     }
   });
 
-  it('verifies a delivery, and lists what failed', async () => {
+  it('verifies the signature of a delivery, and lists failed deliveries', async () => {
     let secret = '';
     const verified: Event[] = [];
     let isDown = true;

@@ -22,7 +22,7 @@ withChromium('the API documentation page in a real browser', () => {
     await product[Symbol.asyncDispose]();
   });
 
-  it('accepts the API key and executes a request, and its content security policy blocks nothing that it needs', async () => {
+  it('the documentation page accepts the API key and executes a request, and its content security policy blocks nothing that the page needs', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const page = await context.newPage();
       const complaints: string[] = [];

@@ -162,7 +162,7 @@ describe('a send while upstream cannot be reached', () => {
   it.each([
     ['connection refused', closedPort],
     ['a name that does not resolve', () => Promise.resolve('http://no-such-host.invalid/v1')],
-  ] as const)('waits, and is sent at most once after upstream is back: %s', async (name, address) => {
+  ] as const)('waits, and is sent exactly once after upstream is back: %s', async (name, address) => {
     const number = `+1415555${String(3_000 + name.length)}`;
     const id = await post(product, number, name);
     const lost = await workerAt(await address());

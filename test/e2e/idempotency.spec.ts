@@ -95,7 +95,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('returns the stored send if the gateway was killed between store and reply', async () => {
+  it('returns the stored send if the gateway was killed after it stored the send and before it replied', async () => {
     await using line = await MutableProxy.open(product.redis.url);
     const doomed = await anotherGateway({ REDIS_URL: line.url });
     try {

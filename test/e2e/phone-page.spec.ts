@@ -23,7 +23,7 @@ withChromium('the phone page in a real browser', () => {
     await product[Symbol.asyncDispose]();
   });
 
-  it('shows a send and its delivered and read status, and turns a typed reply into message.received', async () => {
+  it('the phone page of the simulator shows a send and its delivered and read status, and turns a typed reply into message.received', async () => {
     const markup = '<b onclick="alert(1)">Hello</b> & welcome';
     await product.json('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message: markup });
     await withBrowser(browser ?? '', async (context) => {

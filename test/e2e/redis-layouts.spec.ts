@@ -47,8 +47,8 @@ async function expectCleanStop({ gateway, worker }: Product<RedisLayout>): Promi
   expect(await Promise.all([gateway.stop(), worker.stop()])).toEqual([0, 0]);
 }
 
-describe('a master and its replica under three sentinels', () => {
-  it('deliver a send, deliver a reply to the webhook, and record both events', async () => {
+describe('the product on a Redis master and its replica under three sentinels', () => {
+  it('delivers a send, delivers a reply to the webhook, and records the events of both', async () => {
     await using product = await Product.startOn<RedisLayout>(await startTestSentinel());
     await expectDeliveries(product);
     await expectCleanStop(product);
@@ -65,7 +65,7 @@ async function answerOf(
   return { status: response.status, ...(code === undefined ? {} : { code }), ms: performance.now() - began };
 }
 
-describe('a Redis Cluster of three masters', () => {
+describe('the product on a Redis Cluster of three masters', () => {
   let cluster: Awaited<ReturnType<typeof startTestCluster>>;
   let running: Product<RedisLayout>;
 
@@ -76,13 +76,13 @@ describe('a Redis Cluster of three masters', () => {
   });
   afterAll(() => running[Symbol.asyncDispose]());
 
-  it('delivers a send, delivers a reply to the webhook, and records both events', async () => {
+  it('delivers a send, delivers a reply to the webhook, and records the events of both', async () => {
     await expectDeliveries(running);
   });
 
   // The restart comes last: soon after it, a cluster may be down for another moment.
   it.each(['SIGSTOP', 'SIGKILL'] as const)(
-    'whose master of the account is unavailable (%s) causes 503 for send requests within 2 s, and the product works without a restart afterwards',
+    'returns 503 for send requests within 2 s while the master with the data of the account is down (%s), and needs no restart',
     async (signal) => {
       const relayed = (await running.texts()).length;
       const master = await cluster.masterOf('tidings:{default}:events');
@@ -106,12 +106,12 @@ describe('a Redis Cluster of three masters', () => {
     },
   );
 
-  it('ends with status 0', async () => {
+  it('stops with exit status 0', async () => {
     await expectCleanStop(running);
   });
 });
 
-describe('a Redis Cluster with an unavailable master of only the queue', () => {
+describe('the product on a Redis Cluster whose only unavailable master is that of the queue', () => {
   it('still stores a send, which is relayed afterwards', async () => {
     const cluster = await startTestCluster();
     // With this prefix, the queue is on another master than the account and the rate limit of the API key.

@@ -125,7 +125,7 @@ async function untilAvailable(): Promise<void> {
 }
 
 describe('While Redis is unavailable, every operation gets 503 unavailable within 2 s and later works again without a restart', () => {
-  it('if Redis is stopped, even for requests that come while others hang', async () => {
+  it('if the Redis process is suspended, even for requests that arrive while others hang', async () => {
     product.redis.server.kill('SIGSTOP');
     try {
       expect(unexpectedIn(await askAll())).toEqual([]);

@@ -75,7 +75,7 @@ async function accountWith(id: string, upstream: { baseUrl: string; apiKey: stri
 const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 
 describe('a configuration mistake is reported with its remedy', () => {
-  it('a misspelt variable: each process logs a warning at its start that names the right one', () => {
+  it('a misspelt variable: each process logs a warning at its start that names the right variable', () => {
     for (const nearest of ['UPSTREAM_BASE_URL', 'WEBHOOK_TIMEOUT_MS'])
       expect(product.allOutput().split(`did you mean ${nearest}?`)).toHaveLength(3);
   });
@@ -111,7 +111,7 @@ describe('a configuration mistake is reported with its remedy', () => {
     await untilResolved('upstream_is_tidings');
   });
 
-  it('no worker, or no worker with a role: the reason names the effect', async () => {
+  it('no worker, or no worker with the role relay', async () => {
     await product.worker.stop();
     expect(await detailOf('no_worker')).toMatchObject({ remedy: expect.stringContaining('start a worker') });
     const poller = await startAdditionalWorker({ WORKER_ROLES: 'poll,dispatch' });

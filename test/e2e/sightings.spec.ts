@@ -124,7 +124,7 @@ describe('a send is bound to its message', () => {
     ]);
   });
 
-  it('if the owner types the same text on the phone: no duplicate is sent, both messages are emitted, one of them with the send', async () => {
+  it('if the owner types the same text on the phone: no duplicate is sent, both messages are emitted, and one of them is bound to the send', async () => {
     const phoneNumber = NUMBERS.owner;
     await product.simulate('messages', { direction: 'outbound', phoneNumber, text: 'Hello' });
     const id = await post({ phoneNumber, message: TEXT });

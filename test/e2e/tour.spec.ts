@@ -91,7 +91,7 @@ describe('all features end to end, with real processes and a real Redis', () => 
     expect(receiver.invalidRequests).toEqual([]);
   });
 
-  it('the log has the same events without gaps in sequences, and contacts and messages can be read', async () => {
+  it('the event log has the events of the webhook without gaps in their sequences, and contacts and messages can be read', async () => {
     const { events } = await product.json<{
       events: { id: string; type: string; contactId?: string; sequence: number }[];
     }>('GET', '/v1/events?limit=1000');
@@ -132,7 +132,7 @@ describe('all features end to end, with real processes and a real Redis', () => 
     expect(entries.at(-1)?.parts.map(({ size }) => size)).toContain(300_000);
   });
 
-  it('after a restart of all processes, sends, webhooks and events are there and no event is delivered twice', async () => {
+  it('after a restart of all processes, sends, webhooks and events are still there, and no event is delivered twice', async () => {
     await eventually(
       'the last events arrived',
       () => receiver.eventsOfType('message.delivered').length === 2,

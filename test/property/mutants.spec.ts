@@ -38,9 +38,9 @@ async function runProperty(mutant: Mutant): Promise<{ code: number | null; outpu
   return { code, output };
 }
 
-describe('the property of the feed', () => {
+describe('the property test of emitted events', () => {
   it(
-    'holds for the unchanged product',
+    'passes for the unchanged product',
     async () => {
       const { code, output } = await runProperty({ name: 'none', patches: [] });
       expect(output).toContain('histories in');
@@ -50,7 +50,7 @@ describe('the property of the feed', () => {
   );
 
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-    'fails with this fault inserted into the feed: %s',
+    'fails if this fault is inserted into the product: %s',
     async (name, mutant) => {
       const { code, output } = await runProperty(mutant);
       const verdict = /The oracle's verdict: .*/.exec(output)?.[0];

@@ -35,7 +35,7 @@ describe('on the stored data of an old build, the gateway', () => {
     }
   });
 
-  it('shows the same accounts; the address of the default account is a variable', async () => {
+  it('shows the same accounts, except that a variable sets the base URL of the account default', async () => {
     const [before] = upgraded.answersTo<{ accounts: { id: string }[] }>(/^\/v1\/accounts$/);
     const baseUrl = upgraded.baseUrlOf('default');
     const expected = before?.accounts.map((one) => (one.id === 'default' ? { ...one, baseUrl } : one));

@@ -117,7 +117,7 @@ describe('in the event log that an old build stored', () => {
     ['default', 'Ann'],
     ['oldest', 'Dora'],
     ['shuffled', 'Fay'],
-  ])('known messages of the account %s are not emitted again, and new ones are', async (account, name) => {
+  ])('known messages of the account %s are not emitted again, but new ones are', async (account, name) => {
     const contactId = upgraded.snapshot.names.contacts[name] ?? '';
     const events = new Events(upgraded, account);
     const received = { contactId, text: 'New' };
@@ -164,7 +164,7 @@ describe('in the event log that an old build stored', () => {
   });
 
   it.each(ACCOUNTS)(
-    'the account %s has each message received and each contact created once',
+    'the account %s has no second message.received of a message and no second contact.created of a contact',
     async (account) => {
       const all = await new Events(upgraded, account).all();
       const received = all.filter(({ type }) => type === 'message.received').map(messageIdOf);
@@ -194,7 +194,7 @@ describe('of the webhooks that an old build stored', () => {
     },
   );
 
-  it('an ordered one gets each contact’s events in sequence', async () => {
+  it('an ordered webhook gets the events of each contact in sequence', async () => {
     await subscriberOf('ordered').receivesMessageOf('Ben');
     const { events } = subscriberOf('ordered').receiver;
     // An event may be delivered twice.
@@ -219,7 +219,7 @@ describe('of the webhooks that an old build stored', () => {
     expect(headers).toMatchObject({ authorization: 'Bearer of the subscriber', 'x-team': 'north' });
   });
 
-  it('a disabled one gets what it missed by a replay', async () => {
+  it('a disabled webhook gets the events that it missed by a replay after it is enabled', async () => {
     const subscriber = subscriberOf('off');
     expect(subscriber.receiver.events).toEqual([]);
     const { updatedAt: since } = subscriber.before();

@@ -54,7 +54,7 @@ async function processesOf(launch: Launch): Promise<number[]> {
 }
 
 describe('npm start', () => {
-  it('prints the addresses, the API key, a first command, and the warnings of the processes', async () => {
+  it('prints the URLs, the API key, a curl command to try, and the warnings of the processes', async () => {
     const launch = checkout.start();
     const gateway = await launch.gateway();
     const key = (await launch.printed(/API key +(tk_\S+)/))[1] ?? '';
@@ -97,7 +97,7 @@ describe('npm start', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'stops everything in order on %s with status 0, and continues with the same data on the next start',
+    'stops all processes on %s, the simulator last, and continues with the same data on the next start',
     async (signal) => {
       const first = checkout.start();
       expect(await increment(await first.gateway())).toBe(1);
@@ -134,7 +134,7 @@ describe('npm start', () => {
     expect(await increment(await second.gateway())).toBe(2);
   });
 
-  it('stops in order when the shell between npm and the launcher is terminated', async () => {
+  it('stops all processes when the shell between npm and the launcher is terminated', async () => {
     const launch = checkout.start({ npm_lifecycle_event: 'start' });
     await launch.gateway();
     const processes = await processesOf(launch);
@@ -199,7 +199,7 @@ describe('npm start', () => {
     expect(second.output).toMatch(/Bad file format .* redis-check-aof --fix/);
   });
 
-  it('does not replace a damaged file of secrets', async () => {
+  it('does not replace a damaged secrets file, and reports the damage', async () => {
     await mkdir(checkout.path('.data'));
     await writeFile(checkout.path('.data/secrets.json'), '{"encryptionKey": ');
     const launch = checkout.start();

@@ -23,7 +23,7 @@ function takeFreeLock(): ReturnType<typeof takeLock> & { held: true } {
 }
 
 describe('a lock', () => {
-  it('has one holder, whose process id and note others can read', () => {
+  it('has one holder, and other processes can read the process id and the note of the holder', () => {
     const lock = takeFreeLock();
     lock.annotate('http://127.0.0.1:3000');
     const other = takeLock(path);

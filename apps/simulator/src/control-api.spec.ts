@@ -41,12 +41,12 @@ describe('the control API', () => {
     ['advance', { ms: 1 }, 'ms'],
     ['reset', { seed: -1 }, 'seed'],
     ['typing', [], 'body'],
-  ])('rejects %s with %j and names the field', async (verb, body, field) => {
+  ])('rejects the request %s with the body %j and names the field', async (verb, body, field) => {
     const reply = await control(verb, body);
     expect(reply).toMatchObject({ status: 400, body: { error: 'invalid_input', field } });
   });
 
-  it('returns 404 for an unknown contact or verb', async () => {
+  it('returns 404 for an unknown contact or an unknown operation', async () => {
     expect(await control('typing', { contactId: 'x', message: 'y' })).toMatchObject({
       status: 404,
       body: { field: 'contactId' },
@@ -54,7 +54,7 @@ describe('the control API', () => {
     expect((await control('frobnicate')).status).toBe(404);
   });
 
-  it('creates contacts by number or by count, with chosen ids and fields', async () => {
+  it('creates contacts with given phone numbers, ids and fields, or a given number of contacts', async () => {
     const made = await control('contacts', {
       phoneNumber: '+15551',
       name: 'Ada',
@@ -117,7 +117,7 @@ describe('the control API', () => {
     ]);
   });
 
-  it('creates bursts, old messages and messages with undocumented directions', async () => {
+  it('creates many messages at once, messages with old timestamps, and messages with undocumented directions', async () => {
     const { body } = await control('messages', {
       from: '+15551',
       count: 3,
@@ -129,7 +129,7 @@ describe('the control API', () => {
     expect(await newestMessage()).toMatchObject({ message: 'n3', direction: 'system' });
   });
 
-  it('sends a message as a contact and marks messages as read', async () => {
+  it('sends a message in the name of a contact, and marks messages as read', async () => {
     await running.send({ phoneNumber: '+15551', message: 'Hello' });
     const contactId = onlyContactId(running);
     expect((await control('messages/read', { contactId })).body).toMatchObject({ ids: [expect.any(String)] });
@@ -138,7 +138,7 @@ describe('the control API', () => {
     expect(await newestMessage()).toMatchObject({ direction: 'inbound', message: 'Hi', from: '+15551' });
   });
 
-  it('runs scheduled actions at their own time when a manual clock moves', async () => {
+  it('runs each scheduled action at its time when the manual clock is advanced', async () => {
     await control('reset', {
       now: '2030-01-01T00:00:00Z',
       settings: { clock: 'manual', sendVisibleDelayMs: 1_000, deliveredDelayMs: 1_000 },
@@ -172,7 +172,7 @@ describe('the control API', () => {
     expect(await ids()).toEqual(await ids());
   });
 
-  it('replaces upstream: removes everything, or gives everything new ids', async () => {
+  it('replaces all upstream data: it removes everything, or gives everything a new id', async () => {
     await control('messages', { from: '+15551', text: 'kept' });
     const before = onlyContactId(running);
     await control('upstream-replaced', { keep: 'everything' });
@@ -183,7 +183,7 @@ describe('the control API', () => {
     expect(kinds()).not.toContain('contact.deleted');
   });
 
-  it('reads the ledger by index and kind, with POST and with GET', async () => {
+  it('returns ledger entries (records of what happened) by index and kind, with POST and with GET', async () => {
     await control('messages', { from: '+15551', count: 5 });
     const first = (await control('ledger', { kind: 'message.*', limit: 2 })).body as {
       entries: unknown[];
@@ -196,7 +196,7 @@ describe('the control API', () => {
     expect((await control('ledger')).body).toMatchObject({ entries: [], next: 0 });
   });
 
-  it('drops and counts the oldest entries of a full ledger', async () => {
+  it('drops the oldest entries of a full ledger (the record of what happened), and counts the dropped entries', async () => {
     await control('settings', { ledgerLimit: 10 });
     await control('messages', { from: '+15551', count: 100 });
     const page = running.simulator.ledger.read();
@@ -207,7 +207,7 @@ describe('the control API', () => {
 });
 
 describe('the phone page', () => {
-  it('is served with its test ids, under a policy that allows only its own scripts', async () => {
+  it('contains the ids that tests use, and has a content security policy that allows only its own scripts', async () => {
     const reply = await fetch(running.url);
     expect(reply.headers.get('content-security-policy')).toContain("script-src 'self'");
     const html = await reply.text();

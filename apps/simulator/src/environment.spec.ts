@@ -16,7 +16,7 @@ describe('the environment of the simulator', () => {
     });
   });
 
-  it('yields one line per invalid value, with the name, the problem and an example', () => {
+  it('causes one error line per invalid value, with the variable name, the problem and an example', () => {
     const read = readEnvironment({
       SIMULATOR_PORT: '70000',
       SIMULATOR_SEED: 'x',
@@ -30,7 +30,7 @@ describe('the environment of the simulator', () => {
     expect(faults[2]).toContain('order must be one of');
   });
 
-  it('contains only the settings that were given', () => {
+  it('contains only the settings that SIMULATOR_SETTINGS names', () => {
     const read = readEnvironment({ SIMULATOR_SETTINGS: '{"limitCap":50}' });
     expect('environment' in read && read.environment.settings).toEqual({ limitCap: 50 });
   });

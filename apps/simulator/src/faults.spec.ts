@@ -27,8 +27,8 @@ async function failureOf(request: Promise<Response>): Promise<string> {
   }
 }
 
-describe('faults', () => {
-  it('return a status, Retry-After and a body for the given number of requests', async () => {
+describe('the faults of the simulator', () => {
+  it('return the configured status, Retry-After and body for the configured number of requests', async () => {
     addFaults([
       {
         match: { method: 'POST' },
@@ -141,7 +141,7 @@ describe('faults', () => {
     expect(await upstream.getJson('/contacts')).toEqual({});
   });
 
-  it('damage one element of a list and record that in the ledger', async () => {
+  it('damage one element of a list, and record the damage in the ledger of the simulator', async () => {
     upstream.simulator.control('messages', { from: '+15551234567', count: 3 });
     const path = `/contacts/${onlyContactId(upstream)}/messages`;
     addFaults([
@@ -174,7 +174,7 @@ describe('faults', () => {
     expect(await failureOf(upstream.get('/contacts'))).not.toBe('none');
   });
 
-  it('apply to a share of the requests if they have a probability', async () => {
+  it('apply to a random share of the requests if a probability is configured', async () => {
     addFaults({ fault: 'status', probability: 0.5 });
     const replies: number[] = [];
     for (let n = 0; n < 40; n++) replies.push((await upstream.get('/contacts')).status);

@@ -81,7 +81,7 @@ describe('the simulator process', () => {
     expect(await contactsAt(await urlOf(second))).toEqual(before);
   });
 
-  it('saves soon after a change, so that SIGKILL loses nothing', async () => {
+  it('saves its state soon after each change, so that a later SIGKILL loses nothing', async () => {
     const file = join(folder, 'killed.json');
     const first = run({ SIMULATOR_STATE_FILE: file });
     const url = await urlOf(first);

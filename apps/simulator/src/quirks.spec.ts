@@ -44,15 +44,18 @@ describe('the settings of the simulator', () => {
     expect((await texts())[0]).toBe('old');
   });
 
-  it.each(['array', 'contacts', 'data', 'items'])('return the contact list as %s', async (contactsShape) => {
-    changeSettings({ contactsShape });
-    const body = await upstream.getJson('/contacts');
-    const list = contactsShape === 'array' ? body : (body as Record<string, unknown>)[contactsShape];
-    expect(list).toHaveLength(1);
-  });
+  it.each(['array', 'contacts', 'data', 'items'])(
+    'return the contact list in the shape "%s"',
+    async (contactsShape) => {
+      changeSettings({ contactsShape });
+      const body = await upstream.getJson('/contacts');
+      const list = contactsShape === 'array' ? body : (body as Record<string, unknown>)[contactsShape];
+      expect(list).toHaveLength(1);
+    },
+  );
 
   it.each(['messages', 'data', 'items', 'array'])(
-    'return a page of messages as %s',
+    'return a page of messages in the shape "%s"',
     async (messagesShape) => {
       changeSettings({ messagesShape });
       const body = await upstream.getJson(path());
@@ -61,7 +64,7 @@ describe('the settings of the simulator', () => {
     },
   );
 
-  it('reduce or ignore limit, and ignore page', async () => {
+  it('reduce or ignore the query parameter limit, and ignore the query parameter page', async () => {
     changeSettings({ limitCap: 5 });
     expect(await texts('?limit=50')).toHaveLength(5);
     changeSettings({ limitIgnored: true, limitCap: null });
@@ -139,7 +142,7 @@ describe('the settings of the simulator', () => {
     expect(await shown()).not.toHaveProperty('attachments');
   });
 
-  it('split text and file into two messages, rewrite quotes, and lose sends', async () => {
+  it('split text and file into two messages, rewrite quotes, and lose accepted sends', async () => {
     changeSettings({ splitTextAndFile: true, rewriteQuotes: true });
     const file = new Blob(['x']);
     await upstream.send({ phoneNumber: '+15551234567', message: `"It's" - ok`, file });
@@ -152,7 +155,7 @@ describe('the settings of the simulator', () => {
     expect(await texts()).toEqual(before);
   });
 
-  it('add activity fields to contacts and undocumented fields to messages', async () => {
+  it('add fields such as unreadCount to contacts, and undocumented fields to messages', async () => {
     changeSettings({ extraContactFields: true, extraMessageFields: true, contactPhoneField: null });
     const { contacts } = (await upstream.getJson('/contacts')) as { contacts: object[] };
     expect(contacts[0]).toMatchObject({ unreadCount: 30, lastMessageAt: expect.any(String) });
@@ -164,7 +167,7 @@ describe('the settings of the simulator', () => {
   it.each([
     ['query', /^https:\/\/a\.example\/f\.jpg\?w=2&Expires=\d+&Signature=[0-9a-f]{32}$/],
     ['path', /^https:\/\/a\.example\/signed-[0-9a-f]{32}\/f\.jpg\?w=2$/],
-  ])('sign file addresses with a new signature at each read, in the %s', async (signedAddresses, form) => {
+  ])('sign file URLs anew at each read, in the %s of the URL', async (signedAddresses, form) => {
     const attachments = [{ id: 'f', url: 'https://a.example/f.jpg?w=2' }];
     upstream.simulator.control('messages', { from: '+15551234567', text: 'x', attachments });
     const shown = async (): Promise<string[]> => {

@@ -36,7 +36,7 @@ function depthOf(value: unknown): number {
 }
 
 describe('a message that cannot be serialised', () => {
-  it('makes every page that contains it fail with 500 at any limit, and no other page', async () => {
+  it('makes exactly the pages that contain it fail with 500, at any page size', async () => {
     changeSettings({ failingMessageIds: [ids[25]] });
     expect(await status('?page=1&limit=20')).toBe(200);
     expect(await status('?page=2&limit=20')).toBe(500);
@@ -92,7 +92,7 @@ describe('endless pages', () => {
     expect(await page('?page=100000&limit=100')).toHaveLength(100);
   });
 
-  it('contain the same messages at any limit, or different messages at each read', async () => {
+  it('contain the same messages at any page size or, if configured, different messages at each read', async () => {
     endless(false);
     const [tenth] = await page('?page=41&limit=1');
     expect((await page('?page=3&limit=20'))[0]).toEqual(tenth);
@@ -109,7 +109,7 @@ describe('the settings for damaged data', () => {
     [{ failingMessageIds: [''] }, 'failingMessageIds[0]'],
     [{ deepField: { ids: ['a'], levels: 0 } }, 'deepField.levels'],
     [{ endlessPages: { contactId: '' } }, 'endlessPages.contactId'],
-  ])('reject %j', async (settings, field) => {
+  ])('are rejected if they are %j', async (settings, field) => {
     expect(await upstream.control('settings', settings)).toMatchObject({ status: 400, body: { field } });
   });
 });

@@ -31,7 +31,7 @@ const jobsWith = (slots: number, maxPerAccount: number, maxWaiting = 100): Contr
   new ControlledJobs(new AccountSlots({ slots, maxPerAccount, maxWaiting }));
 
 describe('the concurrency slots of a worker', () => {
-  it('are limited per account: further jobs of the account wait and start in order when its jobs end', async () => {
+  it('are limited per account: further jobs of the account wait, and start in order when running jobs of the account end', async () => {
     const all = jobsWith(10, 2);
     for (const subject of ['1', '2', '3', '4']) all.offer('a', subject);
     all.offer('b', '1');

@@ -41,7 +41,7 @@ it('the scheduler of periodic work runs the due work of each account, and nothin
   expect(ran).toEqual(['a', 'b']);
 });
 
-it('the scheduler of periodic work runs the work of an account again at the time that its last run returned', async () => {
+it('the scheduler of periodic work runs the work of an account again at the time that the last run of this work returned', async () => {
   const times: Record<string, AgendaTime | undefined> = { a: 700, b: { everyMs: 60_000 } };
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(times[id]) });
   await due('a', 'b', 'c');
@@ -169,7 +169,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('the scheduler of periodic work frees memory by its own timer while Redis is full, because jobs in Redis do not run then', async () => {
+it('the scheduler of periodic work frees Redis memory on a timer of the process while Redis is full, because no queued job runs then', async () => {
   jest.useFakeTimers();
   const queue = { ...QUEUE, getJobScheduler: () => Promise.reject(new Error('OOM')) };
   const agenda = new MemoryAgenda();

@@ -8,7 +8,7 @@ import { PollProcessor } from './poll/poll.processor.js';
 import { RelayProcessor } from './relay/relay.processor.js';
 import { POLL, RELAY } from './tokens.js';
 
-it('stops all roles at once, even while the work of one role is still running', async () => {
+it('a worker stops all its roles at once, even while the work of one role is still running', async () => {
   let end = (): void => undefined;
   let relayStopped = false;
   let polls = 0;

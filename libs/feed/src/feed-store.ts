@@ -284,7 +284,7 @@ export interface PollCommit {
   longestPage?: number;
   /** Number of unreadable elements that this poll found for the first time. */
   unreadable: number;
-  /** The contact's own phone numbers, as its messages show them. */
+  /** The contact's own phone numbers, taken from its messages on the pages that were read. */
   numbers: readonly string[];
   /** Measurements of the poll, which are added to the account's statistics. */
   report: PollReport;
@@ -326,7 +326,7 @@ export interface FeedStore {
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>>;
 
-  /** Returns how many contacts of the account change how often, as a histogram. */
+  /** Returns a histogram of the account's contacts by how often each of them changes. */
   contactRates(account: string): Promise<ContactRates>;
 
   /** Returns the snapshots of all known messages of a contact, by message id. */

@@ -8,7 +8,7 @@ export class DamagedSnapshotError extends Error {
 
 const MAX_NUMBER_BYTES = 8;
 
-/** Writes a record as bytes. */
+/** Packs numbers and blocks of bytes into one compact sequence of bytes. */
 export class PackedWriter {
   private readonly bytes: number[] = [];
 
@@ -25,7 +25,7 @@ export class PackedWriter {
     return this;
   }
 
-  /** Writes the lowest 32 bits in four bytes. */
+  /** Writes the lowest 32 bits of a number as four bytes, most significant byte first. */
   bits32(value: number): this {
     return this.bits16(value >>> 16).bits16(value);
   }
@@ -34,7 +34,7 @@ export class PackedWriter {
     return this.byte(value >>> 8).byte(value);
   }
 
-  /** Writes any number in eight bytes. */
+  /** Writes a floating-point number of double precision as eight bytes. */
   float(value: number): this {
     const bytes = Buffer.alloc(8);
     bytes.writeDoubleBE(value);
@@ -42,7 +42,7 @@ export class PackedWriter {
     return this;
   }
 
-  /** Writes the length of the block, then the block. */
+  /** Writes the length of a block of bytes, and then the bytes. */
   block(block: Uint8Array): this {
     this.number(block.length);
     this.bytes.push(...block);
@@ -54,7 +54,10 @@ export class PackedWriter {
   }
 }
 
-/** Reads what {@link PackedWriter} wrote. Every method throws {@link DamagedSnapshotError} on invalid bytes. */
+/**
+ * Reads bytes that {@link PackedWriter} packed. Every method throws {@link DamagedSnapshotError} on invalid
+ * bytes.
+ */
 export class PackedReader {
   private at = 0;
 
@@ -80,7 +83,7 @@ export class PackedReader {
     throw new DamagedSnapshotError();
   }
 
-  /** Reads an unsigned integer. */
+  /** Reads four bytes as an unsigned integer, most significant byte first. */
   bits32(): number {
     return this.bits16() * 0x1_00_00 + this.bits16();
   }
@@ -102,7 +105,10 @@ export class PackedReader {
     return this.take(this.number());
   }
 
-  /** Checks that no bytes are left over; call after the last read. */
+  /**
+   * Throws a {@link DamagedSnapshotError} if some bytes have not been read. Call this method after the last
+   * read.
+   */
   end(): void {
     if (this.at !== this.bytes.length) throw new DamagedSnapshotError();
   }

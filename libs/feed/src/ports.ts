@@ -56,7 +56,9 @@ export interface Sightings {
   contactId: string;
   /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Known messages whose flags (`delivered`, `read`) or whose hash of the other fields changed. */
+  /**
+   * Known messages whose flags (`delivered`, `read`) or other fields changed, or that had counted as deleted.
+   */
   changedMessages: readonly UpstreamMessage[];
   /**
    * Time in the `Date` header of upstream's response to the poll, in milliseconds since 1970. Absent if
@@ -92,7 +94,7 @@ export interface SendBinder {
   ): Promise<ReadonlyMap<string, BoundSend>>;
 }
 
-/** Reads from the event log the form in which a message was last recorded, as long as the log keeps it. */
+/** Reads the last recorded form of a message from the event log, as long as the log keeps it. */
 export interface RecordedMessages {
   /**
    * Returns a message as its last event contains it. Undefined if the event log no longer contains that

@@ -24,12 +24,12 @@ const conversationTraffic = (seed: number): Traffic =>
     gapSeconds: 30,
   });
 
-describe('the feed in virtual time', () => {
-  it('needs one request per poll, and three requests for 25 new messages', () => {
+describe('the simulation of polling in virtual time', () => {
+  it('counts one request for a poll, but three requests for a poll that finds 25 new messages', () => {
     expect([0, 1, 19, 25, 45].map(requestsOf)).toEqual([1, 1, 1, 3, 4]);
   });
 
-  it('respects the budget and finds every message once', () => {
+  it('stays within the request budget, and counts every message once, as found or unread', () => {
     const traffic = conversationTraffic(1);
     const { delays, unread, requests } = play(
       traffic,
@@ -41,7 +41,7 @@ describe('the feed in virtual time', () => {
     expect(delays.length + unread).toBe(traffic.messages.length);
   });
 
-  it('has the calculated delay if all contacts are polled in turn', () => {
+  it('has the calculated detection delay if all contacts are polled in turn', () => {
     const { delays } = play(
       conversationTraffic(2),
       uniform({ contacts: 500, requestsPerSecond: 5, bounds: BOUNDS }),
@@ -59,8 +59,8 @@ describe('the feed in virtual time', () => {
   });
 });
 
-describe('the schedule in virtual time', () => {
-  it('has less than half the delay of polling in turn, and less delay than the square root of the true rates', () => {
+describe('the poll schedule, simulated in virtual time,', () => {
+  it('has less than half the delay of polling in turn, and less than poll rates proportional to the square root of the true message rates', () => {
     const allowance = { contacts: 500, requestsPerSecond: 5, bounds: BOUNDS };
     const sum = (make: (traffic: Traffic) => Policy): number =>
       [1, 2, 3].reduce(
@@ -73,7 +73,7 @@ describe('the schedule in virtual time', () => {
     expect(late).toBeLessThan(sum((traffic) => staticRoot(allowance, traffic)));
   });
 
-  it('bounds the maximum delay even under heavy traffic', () => {
+  it('keeps every detection delay below 20 s even under heavy traffic', () => {
     const traffic = steady({
       seed: 1,
       contacts: 300,
@@ -94,7 +94,7 @@ describe('the schedule in virtual time', () => {
       steady({ seed: 5, contacts: 300, seconds: 7200, perSecond: 3, busy: 30, busyPart: 0.8, zipf: 1 }),
       10,
     ],
-  ])('has about the forecast delay for %s', (_name, traffic, requestsPerSecond) => {
+  ])('has about the delay of its own forecast for %s', (_name, traffic, requestsPerSecond) => {
     const schedule = ours({ contacts: traffic.contacts, requestsPerSecond, bounds: BOUNDS });
     const forecasts: DelayForecast[] = [];
     let nextForecast = 3600;

@@ -116,8 +116,8 @@ function completeScene(): Scene {
     .emitted(6, 'updated', 'a', { message: { to: 'Edited' } });
 }
 
-describe('the oracle of the feed', () => {
-  it('accepts a log that emits each change once', () => {
+describe('the test oracle for emitted events', () => {
+  it('accepts an event log in which each change was emitted once', () => {
     expect(completeScene().brokenRules()).toEqual([]);
   });
 
@@ -129,20 +129,20 @@ describe('the oracle of the feed', () => {
     expect(scene.brokenRules()).toEqual([]);
   });
 
-  it('requires the arrival of a new message, but of no message of the baseline', () => {
+  it('requires message.received for a new message, but not for a message of the baseline', () => {
     const scene = new Scene().created(1, 'old').created(2, 'new').served(3, ['old', 'new']);
     expect(scene.brokenRules(2)).toEqual(['miss']);
     expect(scene.emitted(3, 'received', 'new').brokenRules(2)).toEqual([]);
     expect(scene.emitted(4, 'received', 'old').brokenRules(2)).toEqual(['double']);
   });
 
-  it('reports a last change that was not emitted', () => {
+  it('reports that the last change of a message was not emitted', () => {
     expect(completeScene().changed(7, 'a', { message: 'Again' }).served(8, ['a']).brokenRules()).toEqual([
       'miss',
     ]);
   });
 
-  it('reports an omitted version only if upstream showed the version repeatedly', () => {
+  it('reports a version of a message that was not emitted only if upstream showed that version repeatedly', () => {
     const scene = completeScene().changed(10, 'a', { message: 'Stood' });
     for (const at of [20, 30, 40, 51]) scene.served(at, ['a']);
     expect(scene.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).brokenRules()).toEqual(['miss']);
@@ -150,7 +150,7 @@ describe('the oracle of the feed', () => {
     expect(seldom.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).brokenRules()).toEqual([]);
   });
 
-  it('reports a change that an event omits', () => {
+  it('reports a change that is missing from the event after it', () => {
     const scene = new Scene().created(1, 'a', 'outbound').served(2, ['a']).emitted(2, 'sent', 'a');
     scene.changed(3, 'a', { delivered: true, message: 'Edited' }).served(4, ['a']);
     scene.emitted(4, 'delivered', 'a', DELIVERED);
@@ -168,19 +168,19 @@ describe('the oracle of the feed', () => {
     expect(completeScene().emitted(7, type, 'a', changes).brokenRules()).toContain('double');
   });
 
-  it('reports a second event of its own for the same flag', () => {
+  it('reports a second message.read event for the same message', () => {
     const scene = completeScene().changed(7, 'a', { read: false }).served(8, ['a']);
     scene.emitted(8, 'updated', 'a', { 'status.read': { from: true, to: false } });
     scene.changed(9, 'a', { read: true }).served(10, ['a']);
     expect(scene.emitted(10, 'read', 'a', READ).brokenRules()).toEqual(['double']);
   });
 
-  it('reports an event for a message that no complete reply had shown before', () => {
+  it('reports an event for a message that upstream had not yet shown in a complete reply', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a'], 'truncated').emitted(3, 'received', 'a');
     expect(scene.served(4, ['a']).brokenRules()).toEqual(['false']);
   });
 
-  it('reports a version older than the one emitted before', () => {
+  it('reports an event with an older version of a message than an earlier event had', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a']);
     scene.changed(3, 'a', { message: 'Newer' }).served(4, ['a']).emitted(4, 'received', 'a');
     scene
@@ -204,7 +204,7 @@ describe('the oracle of the feed', () => {
     expect(twice.brokenRules()).toEqual(['gap']);
   });
 
-  it('reports a deletion of an existing message, and a deletion emitted within a minute', () => {
+  it('reports message.deleted for an existing message, or within a minute after the deletion', () => {
     expect(completeScene().emitted(100, 'deleted', 'a').brokenRules()).toContain('false deletion');
     expect(completeScene().deleted(50, 'a').emitted(100, 'deleted', 'a').brokenRules()).toEqual([
       'false deletion',
@@ -214,7 +214,7 @@ describe('the oracle of the feed', () => {
     expect(twice.brokenRules()).toEqual(['double']);
   });
 
-  it('requires the event of each deletion', () => {
+  it('requires message.deleted for each deleted message', () => {
     expect(completeScene().deleted(50, 'a').brokenRules()).toEqual(['late deletion']);
   });
 

@@ -27,7 +27,7 @@ const rulesOf = (changes: Partial<RelayHistory>): string[] =>
 const shown = (id: string, changes: object): RelayHistory['shown'] =>
   SOUND.shown.map((send) => (send.id === id ? { ...send, ...changes } : send));
 
-describe('the oracle of the relay', () => {
+describe('the test oracle for relayed sends', () => {
   it('accepts a history without faults', () => {
     expect(judgeRelay(SOUND)).toEqual([]);
     expect(boundShare(SOUND)).toEqual({ bound: 2, of: 2 });
@@ -45,7 +45,7 @@ describe('the oracle of the relay', () => {
     ).toEqual(['unrequested', 'unrequested']);
   });
 
-  it('accepts one text for a request without a reply', () => {
+  it('accepts at most one text for a send request that got no reply', () => {
     const maybe = { phoneNumber: TO, message: 'four', messageIds: ['m4'] };
     const withoutReply = new Set(['four']);
     expect(rulesOf({ accepted: [...SOUND.accepted, maybe], withoutReply })).toEqual([]);

@@ -65,7 +65,7 @@ describe('an account', () => {
     expect(await listed()).toEqual(['default']);
   });
 
-  it('has the request budget of the environment by default', async () => {
+  it('has the request budget that UPSTREAM_REQUESTS_PER_SECOND sets, unless the account sets its own', async () => {
     const environment = { UPSTREAM_REQUESTS_PER_SECOND: '0.5' };
     await using frugal = await startTestGateway({ redisUrl: server.url, environment });
     const added = await frugal.fetch('/v1/accounts', json(SALES));
@@ -117,7 +117,7 @@ describe('an account', () => {
     ).toBe(200);
   });
 
-  it('cannot be created with a used id or while data of a deleted account with this id remains: 409', async () => {
+  it('cannot be created with the id of another account, or of a deleted account whose data remains: 409', async () => {
     await add(SALES);
     for (const id of ['sales', 'default'])
       expect(await problemOf(await add({ ...SALES, id }))).toMatchObject({ status: 409, code: 'conflict' });
@@ -156,7 +156,7 @@ describe('an account', () => {
 });
 
 describe('an admin of an account other than default', () => {
-  it('sees only the own account and cannot change any account', async () => {
+  it('sees only that account and can change no account', async () => {
     await add(SALES);
     await add({ ...SALES, id: 'support' });
     const { key } = await keyOf('sales');
@@ -177,7 +177,7 @@ describe('an admin of an account other than default', () => {
   });
 });
 
-describe('the confirmation of deletions', () => {
+describe('the confirmation of deletions at upstream', () => {
   const confirm = (account: string, key?: string): Promise<Response> =>
     gateway.fetch(`/v1/accounts/${account}/confirm-deletions`, {
       method: 'POST',
@@ -186,13 +186,13 @@ describe('the confirmation of deletions', () => {
   const deletionsConfirmedAt = (account: string): Promise<string | null> =>
     gateway.redis.hget(`tidings:{${account}}:contact-list`, 'believedAt');
 
-  it('is stored for the feed with its time', async () => {
+  it('is stored with the time of the confirmation', async () => {
     expect(await deletionsConfirmedAt('default')).toBeNull();
     expect((await confirm('default')).status).toBe(204);
     expect(Number(await deletionsConfirmedAt('default'))).toBeGreaterThan(0);
   });
 
-  it('is allowed for admins of the account and of the default account', async () => {
+  it('is allowed for an admin of the default account, but not for an admin of another account', async () => {
     await add(SALES);
     expect((await confirm('sales', OTHER_KEY)).status).toBe(404);
     expect(await deletionsConfirmedAt('sales')).toBeNull();

@@ -95,7 +95,7 @@ describe('an API key', () => {
     expect((await ask({})).status).toBe(404);
   });
 
-  it('is rejected after its expiry in Redis time', async () => {
+  it('is rejected by every gateway after its expiry, and cannot be created with a past expiry', async () => {
     const past = await ask({ expiresAt: '2020-01-01T00:00:00Z' });
     expect(await problemOf(past)).toMatchObject({ status: 400, errors: [{ field: 'expiresAt' }] });
     const { key, id } = await make({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
@@ -137,7 +137,7 @@ describe('an API key', () => {
     expect(await problemOf(await ask(fault))).toMatchObject({ status: 400, errors: [{ field }] });
   });
 
-  it('is not created above the limit of its account, and the error names the remedy', async () => {
+  it('is not created if its account already has the maximum number of API keys, and the error names the remedy', async () => {
     const filled = Array.from({ length: 1_000 }, (_, i) => `key_${i}`);
     await one.redis.sadd('tidings:{.accounts}:api-keys-of:sales', filled);
     const problem = await problemOf(await ask({}));
@@ -148,7 +148,7 @@ describe('an API key', () => {
 });
 
 describe('an admin of an account other than default', () => {
-  it('manages only keys of the own account and grants only scopes of the own key', async () => {
+  it('manages only API keys of that account, and grants only scopes that its own key has', async () => {
     const admin = await make({ scopes: ['admin', 'events:read'] });
     const foreign = await make({ account: 'support' });
     expect((await listed('', admin.key)).map(({ id }) => id)).toEqual([admin.id]);

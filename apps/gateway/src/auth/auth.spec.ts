@@ -72,7 +72,7 @@ describe('An API key', () => {
   it.each([
     ['is missing', undefined, 401],
     ['lacks the required scope', EMPTY_KEY, 403],
-  ])('that %s is reported before the body is read', async (_, key, status) => {
+  ])('that %s causes an error before the request body is read', async (_, key, status) => {
     const answered = await new Promise<number | undefined>((resolve, reject) => {
       const request = httpRequest(`${gateway.url}/v1/messages/send`, {
         method: 'POST',
@@ -110,7 +110,7 @@ describe('An API key', () => {
 });
 
 describe('A handler under /v1 without a scope', () => {
-  it('rejects every API key, even if it is declared public', async () => {
+  it('rejects every API key, even if the handler is declared public', async () => {
     @Controller('v1/forgotten')
     class Forgotten {
       @Get()

@@ -54,7 +54,7 @@ describe('Contacts', () => {
     });
   });
 
-  it('that several callers read at the same time cost one upstream request', async () => {
+  it('are read from upstream only once for several simultaneous callers', async () => {
     let release = (): void => undefined;
     gateway.upstream.hold = new Promise((resolve) => {
       release = resolve;
@@ -83,7 +83,7 @@ describe('The body of a list from upstream', () => {
       '{"contacts":[{"id":7},42,{"id":12345678901234567890}],"n":1}',
       '{"n":1,"contacts":[{"id":"7"},42,{"id":"12345678901234567890"}]}',
     ],
-  ])('keeps all its other fields with their exact text: %s', async (said, shown = said) => {
+  ])('keeps all fields exactly, except ids and the name of the list: %s', async (said, shown = said) => {
     gateway.upstream.reply = said;
     // Damaged elements are passed on as well, although the documentation describes only sound ones.
     const unchecked = (path: string): Promise<Response> =>
@@ -111,7 +111,7 @@ describe('The body of a list from upstream', () => {
       expect(await problemOf(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
   });
 
-  it('is returned unchanged with CONTACTS_SHAPE=upstream, for any JSON', async () => {
+  it('is returned unchanged if CONTACTS_SHAPE is upstream, whatever JSON it contains', async () => {
     const environment = { CONTACTS_SHAPE: 'upstream', READ_CACHE_MS: '0' };
     await using plain = await startTestGateway({ redisUrl: redis.url, environment });
     for (const said of [
@@ -202,13 +202,13 @@ describe('Messages of a contact', () => {
     'x=%00',
     `x=${'y'.repeat(2_048)}`,
     Array.from({ length: 21 }, () => 'x=1').join('&'),
-  ])('are rejected for the invalid query %s', async (query) => {
+  ])('cannot be read with the invalid query %s', async (query) => {
     const problem = await problemOf(await gateway.fetch(`/v1/contacts/a/messages?${query}`));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(problem.errors?.map(({ field }) => field)).toEqual([query.split('=')[0]]);
   });
 
-  it('are 404 for an unknown contact and for an id that would change the upstream path', async () => {
+  it('cause 404 for an unknown contact, and for an id that would change the path of the upstream request', async () => {
     gateway.upstream.fault = new UpstreamStatusError(404, 'no such contact', undefined);
     expect(await problemOf(await gateway.fetch('/v1/contacts/x/messages'))).toMatchObject({
       code: 'not_found',
@@ -234,7 +234,7 @@ describe('A failing upstream', () => {
     [new UpstreamConnectionLostError('ECONNRESET'), 502, 'upstream_error', null],
     [new UpstreamReplyError('it is not JSON'), 502, 'upstream_error', null],
     [new UpstreamTimeoutError(10_000), 504, 'upstream_timeout', null],
-  ])('that causes %s leads to the response %i %s', async (fault, status, code, retryAfter) => {
+  ])('with the error %s causes the response %i %s', async (fault, status, code, retryAfter) => {
     gateway.upstream.fault = fault;
     const response = await gateway.fetch('/v1/contacts');
     expect(response.headers.get('retry-after')).toBe(retryAfter);
@@ -255,7 +255,7 @@ describe('A failing upstream', () => {
     expect(gateway.upstream.calls).toEqual([]);
   });
 
-  it('that rejects the API key suspends the account, and a 429 from upstream reduces the request budget', async () => {
+  it('that rejects the API key is recorded as an outage, and a 429 from upstream reduces the request budget', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
     gateway.budget.shrunk = 0;
     gateway.upstream.fault = new UpstreamStatusError(429, 'slow', undefined);
@@ -267,7 +267,7 @@ describe('A failing upstream', () => {
     expect(await health.outage('default')).toMatchObject({ kind: 'refused' });
   });
 
-  it('is not considered down because of errors for requests with undocumented parameters', async () => {
+  it('is not recorded as down because of errors for requests with undocumented parameters', async () => {
     for (const fault of [new UpstreamStatusError(500, '', undefined), new UpstreamTimeoutError(1)]) {
       gateway.upstream.fault = fault;
       for (let i = 0; i < 2 * FAILURES_UNTIL_OPEN; i += 1) await gateway.fetch(`/v1/contacts?break=${i}`);
@@ -277,7 +277,7 @@ describe('A failing upstream', () => {
     await read('/v1/contacts');
   });
 
-  it('that hangs gets at most 100 simultaneous reads of an account', async () => {
+  it('that hangs gets at most 100 simultaneous reads per account; a further read gets 503', async () => {
     let release = (): void => undefined;
     gateway.upstream.hold = new Promise((resolve) => {
       release = resolve;

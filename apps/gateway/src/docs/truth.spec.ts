@@ -49,7 +49,7 @@ describe('The OpenAPI document', () => {
     for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/);
   });
 
-  it('has an example of each request body, which its schema allows', () => {
+  it('has an example of each request body, and the schema of the body allows the example', () => {
     const bodies = check.operations().flatMap(({ path, method, operation }) =>
       Object.entries(operation.requestBody?.content ?? {}).map(([type, { example }]) => ({
         path,

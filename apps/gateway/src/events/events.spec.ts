@@ -51,7 +51,7 @@ describe('Events', () => {
     expect((await page('')).events.length).toBe(3);
   });
 
-  it('are returned byte for byte as in other responses and deliveries', async () => {
+  it('have exactly the same bytes when read alone, in a list or in a delivery', async () => {
     const [event] = (await log.read('default', undefined, 1)).events;
     if (event === undefined) throw new Error('no event');
     const one = await gateway.fetch(`/v1/events/${event.id}`);
@@ -82,13 +82,13 @@ describe('Events', () => {
     'limit=1001',
     'wait=31',
     'x=1',
-  ])('are rejected for the invalid query %s', async (query) => {
+  ])('cannot be read with the invalid query %s', async (query) => {
     const problem = await problemOf(await gateway.fetch(`/v1/events?${query}`));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(problem.errors?.[0]?.field).toBe(query.split('=')[0]);
   });
 
-  it('are 410 cursor_expired for a cursor of another installation', async () => {
+  it('cannot be read with a cursor of another installation: 410 cursor_expired', async () => {
     const cursor = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     const response = await gateway.fetch(`/v1/events?after=${cursor}`);
     expect(await problemOf(response)).toMatchObject({ status: 410, code: 'cursor_expired' });

@@ -80,7 +80,7 @@ describe('An event stream', () => {
     client.disconnect();
   });
 
-  it('sends new events in one line each, byte for byte as in the event list', async () => {
+  it('sends each new event in one line, with the same bytes as in the event list', async () => {
     await append();
     const client = await open();
     await opened(client);
@@ -94,7 +94,7 @@ describe('An event stream', () => {
     client.disconnect();
   });
 
-  it('resumes after a cursor of the list; Last-Event-ID takes precedence over after; after=now is the default', async () => {
+  it('resumes after a cursor from the event list; Last-Event-ID, unless empty, takes precedence over the parameter after', async () => {
     const { next } = (await (await gateway.fetch('/v1/events?after=now')).json()) as { next: string };
     const [first, second] = [await append(), await append()];
     const all = await open(`?after=${next}`);
@@ -127,7 +127,7 @@ describe('An event stream', () => {
     client.disconnect();
   });
 
-  it('sends comments at intervals without events, and checks the API key again at the same intervals', async () => {
+  it('sends a comment and checks the API key again at each interval without events', async () => {
     const valid = { keys: new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: SCOPES }]) };
     const keys: ApiKeys = { authenticate: (key) => valid.keys.authenticate(key) };
     await using other = await startTestGateway({
@@ -151,7 +151,7 @@ describe('An event stream', () => {
     },
   );
 
-  it('is rejected for an invalid Last-Event-ID and without an API key that may read events', async () => {
+  it('is rejected if Last-Event-ID is invalid, or if the request has no API key that may read events', async () => {
     const refused = async (headers: Record<string, string>, key: string | null): Promise<unknown> => {
       const response = await gateway.fetch('/v1/events/stream', { headers, key });
       const { code, errors } = await problemOf(response);
@@ -212,7 +212,7 @@ describe('An expired cursor', () => {
     expect(await problemOf(response)).toMatchObject({ status: 410, code: 'cursor_expired' });
   });
 
-  it('ends the stream of a slow client, whose reconnect gets 410', async () => {
+  it('ends the stream of a slow client, which gets 410 when it reconnects', async () => {
     await using own = await startTestRedis();
     await using other = await startTestGateway({ redisUrl: own.url });
     const slow = new RedisEventLog(other.redis, 'tidings');

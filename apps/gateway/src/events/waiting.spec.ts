@@ -144,7 +144,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
   });
 });
 
-describe('A caller whose filter excludes a long part of the log', () => {
+describe('While the filter of a caller excludes a long part of the event log', () => {
   /** Replaces the log by one whose pages are all empty and never end. Returns the times at which pages were read. */
   function endlessEmptyPages(gateway: TestGateway): number[] {
     const readAt: number[] = [];
@@ -163,7 +163,7 @@ describe('A caller whose filter excludes a long part of the log', () => {
   const meanMs = (readAt: readonly number[]): number =>
     ((readAt.at(-1) ?? 0) - (readAt[0] ?? 0)) / (readAt.length - 1);
 
-  it('pauses between two pages of a long poll, until the time limit', async () => {
+  it('a long poll pauses after each page that it reads, until its time limit', async () => {
     await using gateway = await gatewayWith({});
     const readAt = endlessEmptyPages(gateway);
     const began = performance.now();
@@ -174,7 +174,7 @@ describe('A caller whose filter excludes a long part of the log', () => {
     expect(meanMs(readAt)).toBeGreaterThan(5);
   });
 
-  it('pauses between two pages of a stream, and can disconnect during a pause', async () => {
+  it('a stream pauses after each page that it reads, and the caller can disconnect during a pause', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const readAt = endlessEmptyPages(gateway);
     const client = await open(gateway, {}, '?types=contact.deleted');
@@ -218,7 +218,7 @@ describe('An interrupted event stream', () => {
     expect(received.length).toBe(600);
   });
 
-  it('of a slow client uses memory for one page only, and no longer counts as waiting', async () => {
+  it('of a slow client holds only one page of events in memory, and no longer counts as a waiting caller', async () => {
     await using gateway = await gatewayWith({ writeTimeoutMs: 1_500, maxPerAccount: 1 });
     const client = await open(gateway);
     client.response.pause();

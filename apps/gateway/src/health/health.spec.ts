@@ -45,12 +45,12 @@ async function untilReady(status: string): Promise<Awaited<ReturnType<typeof rea
 }
 
 describe('The health of the gateway', () => {
-  it('shows liveness without an API key', async () => {
+  it('is ok at /health/live, even without an API key', async () => {
     const response = await gateway.fetch('/health/live', { key: null });
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
 
-  it('is degraded without a worker and while upstream is down, and ok otherwise', async () => {
+  it('is degraded while no worker runs or upstream is down, and ok otherwise', async () => {
     expect(await ready()).toMatchObject({ code: 200, status: 'degraded', reasons: [/no worker/] });
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     expect(await untilReady('ok')).toEqual({ code: 200, status: 'ok', reasons: [], details: [] });
@@ -64,14 +64,14 @@ describe('The health of the gateway', () => {
     ['away', 'upstream_down'],
     ['refused', 'upstream_refused'],
     ['loop', 'upstream_is_tidings'],
-  ] as const)('reports an upstream outage of the kind %s as %s', async (kind, code) => {
+  ] as const)('shows an upstream outage of the kind %s with the reason code %s', async (kind, code) => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     await untilReady('ok');
     await new RedisUpstreamHealth(gateway.redis, 'tidings').recordOutage('default', kind, 'in words');
     expect((await untilReady('degraded')).details).toMatchObject([{ code, count: 1 }]);
   });
 
-  it('is degraded while a worker role is missing, and names the effect', async () => {
+  it('is degraded while no worker has the role relay, and the reason names the effect', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1 roles=poll,dispatch');
     expect((await untilReady('degraded')).reasons).toEqual([
       'no running worker has the role relay: sends are stored but not relayed; start a worker with the role relay in WORKER_ROLES',
@@ -119,7 +119,7 @@ describe('The health of the gateway', () => {
     await untilReady('ok');
   });
 
-  it('is degraded while too many contacts are missing to report them as deleted', async () => {
+  it('is degraded while so many contacts are missing that Tidings does not report them as deleted', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     const list = 'tidings:{default}:contact-list';
     await gateway.redis.hset(list, 'suspectSince', 1_000);
@@ -142,7 +142,7 @@ describe('The health of the gateway', () => {
     expect((await untilReady('degraded')).reasons).toEqual([expect.stringMatching(/appendonly yes/)]);
   });
 
-  it('shows codes and counts without an API key, and account names only in GET /v1/status', async () => {
+  it('shows only reason codes and counts without an API key; only GET /v1/status names accounts', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     for (const account of ['company-a', 'company-b']) {
       const made = json({ id: account, baseUrl: 'http://upstream.invalid/v1', apiKey: 'key-of-theirs' });
@@ -227,7 +227,7 @@ describe('The health of the gateway', () => {
   });
 });
 
-describe('A Redis server that hangs, is gone or is full', () => {
+describe('An unavailable Redis server', () => {
   /** Requests that must fail while Redis is unavailable, each within a time limit. */
   async function expectUnavailable(): Promise<void> {
     const requests = ['/v1/events', '/v1/events?after=now', '/v1/events/evt_1'];
@@ -245,7 +245,7 @@ describe('A Redis server that hangs, is gone or is full', () => {
     expect(await gateway.blobs()).toEqual([]);
   }
 
-  it('causes 503 unavailable within two seconds and rejects uploads; the gateway recovers without a restart', async () => {
+  it('causes 503 unavailable within two seconds, for uploads too; the gateway recovers without a restart', async () => {
     redis.server.kill('SIGSTOP');
     const began = performance.now();
     const response = await gateway.fetch('/v1/events');
@@ -263,7 +263,7 @@ describe('A Redis server that hangs, is gone or is full', () => {
     expect((await gateway.fetch('/v1/events')).status).toBe(200);
   });
 
-  it('causes 503 unavailable when it is full', async () => {
+  it('also causes 503 unavailable if its memory is full', async () => {
     await gateway.redis.config('SET', 'maxmemory', '1');
     expect((await untilReady('unavailable')).code).toBe(503);
     const log = new RedisEventLog(gateway.redis, 'tidings');

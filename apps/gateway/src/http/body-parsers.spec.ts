@@ -50,7 +50,7 @@ describe('A JSON body', () => {
   });
 
   it.each(['utf-16', '"UTF-16LE"', 'iso-8859-1', 'utf-8; charset=utf-16', 'utf-80', '""'])(
-    'with charset %s is 415 unsupported_media_type, and the error names utf-8',
+    'with charset %s causes 415 unsupported_media_type, and the error names utf-8',
     async (charset) => {
       const bytes = Buffer.from(JSON.stringify(SEND), 'utf16le');
       const problem = await problemOf(await send(`application/json;charset=${charset}`, bytes));
@@ -59,7 +59,7 @@ describe('A JSON body', () => {
     },
   );
 
-  it('that is not valid UTF-8 is 400 malformed_body instead of a text with U+FFFD', async () => {
+  it('that is not valid UTF-8 causes 400 malformed_body; no byte is replaced with U+FFFD', async () => {
     const before = gateway.sends.requests.length;
     for (const encoding of ['latin1', 'utf16le'] as const) {
       const problem = await problemOf(

@@ -36,7 +36,7 @@ describe('Every response', () => {
     ['/v1/sends/x', 404, undefined],
     ['/v1/contacts', 401, null],
     ['/v1/nowhere', 404, undefined],
-  ])('to %s (%i) forbids sniffing, framing and caching', async (path, status, key) => {
+  ])('to %s (%i) forbids content sniffing, framing and caching', async (path, status, key) => {
     const response = await closed.fetch(path, key === undefined ? {} : { key });
     expect(response.status).toBe(status);
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
@@ -45,7 +45,7 @@ describe('Every response', () => {
     await response.arrayBuffer();
   });
 
-  it('with a page allows resources from this server only', async () => {
+  it('that is a web page allows only resources from this server', async () => {
     const response = await closed.fetch('/docs', { key: null });
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'self'");
@@ -67,7 +67,7 @@ describe('A web page of another origin', () => {
     expect(other.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('in CORS_ORIGINS gets an answer to its preflight, and can read responses and errors', async () => {
+  it('whose origin is in CORS_ORIGINS gets a reply to a preflight request, and can read responses and errors', async () => {
     const asked = await open.fetch('/v1/messages/send', preflight);
     expect(asked.status).toBe(204);
     expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN);

@@ -42,7 +42,7 @@ describe('An error response is problem+json', () => {
     expect((await gateway.fetch('/v1/events', { method: 'OPTIONS' })).status).toBe(405);
   });
 
-  it('with 400 malformed_body for a body that is invalid JSON, no object, or nested too deeply', async () => {
+  it('with 400 malformed_body for a body that is invalid JSON, not an object, or nested too deeply', async () => {
     const deep = `{"url":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     for (const body of ['{"url":', '[]', '"text"', 'null', '', '{"__proto__":{}}', deep]) {
       const response = await gateway.fetch('/v1/webhooks', json(body));
@@ -81,7 +81,7 @@ describe('An error response is problem+json', () => {
     expect(large).toContain('application/problem+json');
   });
 
-  it('with 500 internal without details, while the log has the details under the request id', async () => {
+  it('with 500 internal and no details; the log has the details with the request id', async () => {
     gateway.sends.fault = new Error('the secret plan failed');
     const response = await gateway.fetch('/v1/sends/snd_1', { headers: { 'x-request-id': 'trace-me.1' } });
     gateway.sends.fault = undefined;

@@ -31,13 +31,13 @@ describe('A request that a Tidings gateway sent', () => {
     },
   );
 
-  it('to a URL without /v1 also gets the Tidings-Gateway header', async () => {
+  it('gets a response with the Tidings-Gateway header even at a URL without /v1', async () => {
     const refused = await gateway.fetch('/messages/send', json(SEND, { 'Tidings-Gateway': '1' }));
     expect([refused.status, refused.headers.get('tidings-gateway')]).toEqual([404, '1']);
   });
 });
 
-it('Any other client is served and gets the Tidings-Gateway header', async () => {
+it('A client that is not a Tidings gateway is served, and the response has the Tidings-Gateway header', async () => {
   const taken = await gateway.fetch('/v1/messages/send', json(SEND));
   expect([taken.status, taken.headers.get('tidings-gateway')]).toEqual([200, '1']);
 });

@@ -9,7 +9,7 @@ function silenceMs(upstreamTimeoutMs: number): number {
     .timeout;
 }
 
-it('the idle timeout of a connection is longer than the upstream timeout, so that a caller gets 504', () => {
+it('the idle timeout of a connection is longer than the upstream timeout, so that a caller gets 504 before it is disconnected', () => {
   expect(silenceMs(10_000)).toBe(60_000);
   for (const upstreamTimeoutMs of [60_000, 300_000])
     expect(silenceMs(upstreamTimeoutMs)).toBeGreaterThanOrEqual(upstreamTimeoutMs + 10_000);

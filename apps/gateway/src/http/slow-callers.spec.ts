@@ -78,7 +78,7 @@ describe('A slow caller', () => {
     });
   });
 
-  it('that uploads too slowly is disconnected, but a long upload with the minimum pace is not', async () => {
+  it('that uploads too slowly is disconnected, but a long upload at the minimum rate may finish', async () => {
     uploads.length = 0;
     const slow = await open(FORM);
     const steady = await open(FORM);

@@ -32,7 +32,7 @@ function expectProblem(head: string): void {
 }
 
 describe('A request that Node.js rejects by default', () => {
-  it('gets 400 malformed_body without a Host header, for any path', async () => {
+  it('gets 400 malformed_body if it has no Host header, for any path', async () => {
     for (const path of ['/health/live', '/nowhere']) {
       const { head, body } = await reply(`GET ${path} HTTP/1.1`);
       expectProblem(head);
@@ -45,7 +45,7 @@ describe('A request that Node.js rejects by default', () => {
     expect(head).toMatch(/^http\/1\.1 200 /);
   });
 
-  it('gets 417 expectation_failed for an Expect header other than 100-continue, and a log line', async () => {
+  it('gets 417 expectation_failed for an Expect header other than 100-continue, and is logged', async () => {
     gateway.log.length = 0;
     const post = ['POST /v1/messages/send HTTP/1.1', 'Host: x', 'Content-Length: 9'];
     const { head, body } = await reply(...post, 'Expect: 200-maybe');

@@ -110,7 +110,7 @@ describe('A send request', () => {
     expect((await faultyFields(form(faulty))).sort()).toEqual(all);
   });
 
-  it('is rejected without message, file and fileUrl', async () => {
+  it('is rejected if it has neither message nor file nor fileUrl', async () => {
     expect(await faultyFields(json({ phoneNumber: NUMBER }))).toEqual(['message']);
     expect(await faultyFields(form({ phoneNumber: NUMBER }))).toEqual(['message']);
   });
@@ -134,7 +134,7 @@ describe('A send request', () => {
     expect(await faultyFields(json({ phoneNumber: NUMBER, message: 'hi', ...fields }))).toEqual([field]);
   });
 
-  it('may have null for an omitted field, and any field names in metadata', async () => {
+  it('may have fields with the value null, which count as omitted, and any field names in metadata', async () => {
     const metadata = { constructor: 'x', then: 1, toString: null, hasOwnProperty: {} };
     const response = await send(json({ phoneNumber: NUMBER, message: 'hi', fileUrl: null, metadata }));
     expect(response.status).toBe(200);
@@ -150,7 +150,7 @@ describe('A send request', () => {
 describe('An undocumented field', () => {
   const extra = (index = 0): unknown => gateway.sends.requests[index]?.request.extraFields;
 
-  it('is passed on as text, is equal as JSON and as a form, and is shown with the send', async () => {
+  it('is passed on to upstream as text, has the same value as JSON and as a form, and is shown with the send', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi' };
     const given = { priority: 'high', retries: '3', ratio: '0.5', urgent: 'true', 'x.y-z': '👋' };
     const response = await send(
@@ -167,7 +167,7 @@ describe('An undocumented field', () => {
     expect(await shown.json()).toMatchObject({ extraFields: given });
   });
 
-  it('makes a request with the same idempotency key a different request', async () => {
+  it('counts as a difference between two requests with the same idempotency key', async () => {
     await send(json({ phoneNumber: NUMBER, message: 'hi', priority: 'high' }), 'extra-3');
     for (const other of [{ priority: 'low' }, {}, { priority: 'high', more: '' }]) {
       const response = await send(json({ phoneNumber: NUMBER, message: 'hi', ...other }), 'extra-3');
@@ -182,7 +182,7 @@ describe('An undocumented field', () => {
     ['MESSAGE', 'message'],
     ['File', 'file'],
     ['file-url', 'fileUrl'],
-  ])('is rejected with the name %s, which resembles %s', async (field, meant) => {
+  ])('is rejected if its name is %s, which resembles the field %s', async (field, meant) => {
     const problem = await problemOf(await send(json({ phoneNumber: NUMBER, message: 'hi', [field]: 'x' })));
     expect(problem.errors).toEqual([{ field, message: `is not a known field; use ${meant} instead` }]);
   });
@@ -208,7 +208,7 @@ describe('An undocumented field', () => {
     expect(gateway.sends.requests).toEqual([]);
   });
 
-  it('is accepted up to the limit of the total size', async () => {
+  it('is accepted while the total size of all undocumented fields is within the limit', async () => {
     const fields = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`f${i}`, 'x'.repeat(400)]));
     expect((await send(form({ phoneNumber: NUMBER, message: 'hi', ...fields }))).status).toBe(200);
     expect(extra()).toEqual(fields);
@@ -216,7 +216,7 @@ describe('An undocumented field', () => {
 });
 
 describe('An Idempotency-Key', () => {
-  it('returns the first response again, marked as replayed', async () => {
+  it('that is repeated returns the first response again, marked as replayed', async () => {
     const ask = (): Promise<Response> => send(json({ phoneNumber: NUMBER, message: 'once' }), 'key-1');
     const [first, second] = [await ask(), await ask()];
     expect(first.headers.get('idempotent-replayed')).toBeNull();
@@ -228,7 +228,7 @@ describe('An Idempotency-Key', () => {
   it.each([
     ['168', 168],
     ['1', 24],
-  ])('is kept as long as events (%s hours), but for at least 24 hours', async (hours, expected) => {
+  ])('is kept as long as events are (%s hours), but for at least 24 hours', async (hours, expected) => {
     await using other = await startTestGateway({
       redisUrl: redis.url,
       environment: { EVENT_RETENTION_HOURS: hours },
@@ -240,13 +240,13 @@ describe('An Idempotency-Key', () => {
     expect(other.sends.requests[0]?.idempotency?.lifetimeMs).toBe(expected * 3_600_000);
   });
 
-  it('with a different body is 422 idempotency_key_reused', async () => {
+  it('that is repeated with a different body causes 422 idempotency_key_reused', async () => {
     await send(json({ phoneNumber: NUMBER, message: 'one' }), 'key-2');
     const response = await send(json({ phoneNumber: NUMBER, message: 'two' }), 'key-2');
     expect(await problemOf(response)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
-  it('returns the first response even after expiresAt, but a new send with that expiresAt is rejected', async () => {
+  it('returns the first response even when expiresAt has passed; a new send with a past expiresAt is rejected', async () => {
     const expiresAt = new Date(Date.now() + 700).toISOString();
     const ask = (message: string, key = 'key-3'): Promise<Response> =>
       send(json({ phoneNumber: NUMBER, message, expiresAt }), key);
@@ -260,7 +260,7 @@ describe('An Idempotency-Key', () => {
     expect((await ask('in time', 'key-4')).status).toBe(400);
   });
 
-  it('of an upload in progress is 409 idempotency_in_progress; a rejected upload releases the key', async () => {
+  it('of an upload in progress causes 409 idempotency_in_progress, and is free again after the upload is rejected', async () => {
     const upload = (): Promise<Response> =>
       send(form({ phoneNumber: NUMBER }, new Blob(['abc']), 'a.txt'), 'key-5');
     gateway.sends.reservations.set('key-5', 'another');
@@ -274,7 +274,7 @@ describe('An Idempotency-Key', () => {
     expect((await upload()).headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('of a failed upload expires with its lease if the store cannot release it', async () => {
+  it('of a failed upload is released, and a release that hangs does not delay the 503 response', async () => {
     const release = jest.spyOn(gateway.sends, 'release').mockReturnValue(new Promise(() => undefined));
     gateway.sends.fault = new Error('Command timed out');
     try {
@@ -324,7 +324,7 @@ describe('An Idempotency-Key', () => {
 describe('The file of a send', () => {
   const photo = new Blob(['not really a photo'], { type: 'image/jpeg' });
 
-  it('is stored with the send, whether it precedes or follows the fields', async () => {
+  it('is stored with the send, whether the file precedes or follows the form fields', async () => {
     const before = await gateway.blobs();
     const last = form({ phoneNumber: NUMBER }, photo);
     const first = new FormData();
@@ -337,7 +337,7 @@ describe('The file of a send', () => {
     expect((await gateway.blobs()).sort()).toEqual([...before, one?.blobId, two?.blobId].sort());
   });
 
-  it('is compared by its content, not by its name, for the idempotency key', async () => {
+  it('is compared by its content, not by its name, when an idempotency key is repeated', async () => {
     const ask = (content: string, name: string): Promise<Response> =>
       send(form({ phoneNumber: NUMBER }, new Blob([content]), name), 'file-key');
     const before = (await gateway.blobs()).length;
@@ -361,7 +361,7 @@ describe('The file of a send', () => {
     expect(await gateway.blobs()).toEqual(before);
   });
 
-  it('is kept when the store fails and the send may have been stored', async () => {
+  it('is kept if storing the send ends with an error, because the send may have been stored', async () => {
     const before = (await gateway.blobs()).length;
     gateway.sends.fault = new Error('Command timed out');
     const response = await send(form({ phoneNumber: NUMBER }, photo));
@@ -387,14 +387,14 @@ describe('A multipart form', () => {
     ['with a body that is not a form', type, 'nonsense'],
     ['without any part', type, '--x'],
     ['with a field named __proto__', type, `${part('__proto__', 'x')}--x--\r\n`],
-  ])('%s is 400 malformed_body', async (_, headers, body) => {
+  ])('%s causes 400 malformed_body', async (_, headers, body) => {
     const before = await gateway.blobs();
     const response = await send({ method: 'POST', headers, body });
     expect(await problemOf(response)).toMatchObject({ status: 400, code: 'malformed_body' });
     expect(await gateway.blobs()).toEqual(before);
   });
 
-  it('with 10,000 parts, or a part that is too large, is 413', async () => {
+  it('with 10,000 parts, or with a part that is too large, causes 413', async () => {
     const many = `${part('a', 'b').repeat(10_000)}--x--\r\n`;
     expect(await problemOf(await send({ method: 'POST', headers: type, body: many }))).toMatchObject({
       status: 413,

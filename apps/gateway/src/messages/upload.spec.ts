@@ -69,7 +69,7 @@ describe('An upload', () => {
     expect(most).toBeLessThan(MAX / 2);
   });
 
-  it('above the maximum size is 413 and leaves no file', async () => {
+  it('above the maximum size causes 413 and leaves no file', async () => {
     const before = await gateway.blobs();
     for (const size of [MAX + 1, MAX + 4_000_000]) {
       const problem = await problemOf(await upload(size));

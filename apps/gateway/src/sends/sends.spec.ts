@@ -24,7 +24,7 @@ async function unknownSend(): Promise<string> {
 }
 
 describe('A send', () => {
-  it('can be read, and can be cancelled until it is relayed: afterwards 409 conflict', async () => {
+  it('can be read and can be cancelled; a second cancel causes 409 conflict', async () => {
     const sent = await gateway.fetch(
       '/v1/messages/send',
       json({ phoneNumber: '+14155550123', message: 'hi' }),
@@ -37,7 +37,7 @@ describe('A send', () => {
     expect(await problemOf(await gateway.fetch('/v1/sends/snd_x'))).toMatchObject({ status: 404 });
   });
 
-  it('is listed by filters, and an error names an invalid filter', async () => {
+  it('can be listed with filters, and the error for an invalid filter names the filter', async () => {
     expect(
       await (await gateway.fetch('/v1/sends?status=queued&reference=r&phoneNumber=%2B14155550123')).json(),
     ).toEqual({

@@ -68,7 +68,7 @@ describe('the status of an account', () => {
     expect((await status())['upstream']).toEqual({ state: 'up', since: null, reason: null });
   });
 
-  it('shows the number of contacts and due contacts, and the state suspect until deletions are confirmed', async () => {
+  it('shows how many contacts exist and are due for polling, and the state suspect until deletions are confirmed', async () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     const contact = (id: string): object => ({
       ...{ id, listed: { fingerprint: '0011223344556677', deleted: false }, raw: '{}', numbers: [] },
@@ -101,7 +101,7 @@ describe('the status of an account', () => {
     expect((await status())['poller']).toMatchObject({ state: 'ok', suspectSince: null });
   });
 
-  it('shows the detection delay, and a forecast for half and for twice the request budget', async () => {
+  it('shows the detection delay, and its forecast with half and with twice the request budget', async () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     const state = await store.contactState('default', 'a');
     if (state === undefined) throw new Error('The contact is there since the test before.');
@@ -138,7 +138,7 @@ describe('the status of an account', () => {
     for (const { p95Ms: expected } of forecast) expect(expected).toBeGreaterThan(0);
   });
 
-  it('shows the longest interval of the budget if it exceeds the maximum interval', async () => {
+  it('shows the longest poll interval, which exceeds the configured maximum if the request budget is too small', async () => {
     expect((await status())['poller']?.['longestIntervalMs']).toBeLessThanOrEqual(300_000);
     // At ten requests a second, 5,000 contacts take 500 s.
     const due = 'tidings:{default}:polls:due';
@@ -159,7 +159,7 @@ describe('the status of an account', () => {
     await gateway.redis.hdel(list, 'listFault', 'listFaultSince');
   });
 
-  it('shows the use of the request budget by sends, callers and polls', async () => {
+  it('shows how much of the request budget is used per second, and how much is left for polls', async () => {
     const budget = new RedisRequestBudget(gateway.redis, 'tidings');
     for (let sends = 0; sends < 5; sends += 1) await budget.acquire('default', 10, 'send', 1_000);
     const { usedPerSecond, forPollsPerSecond } = (await status())['poller']?.['budget'] as Record<
@@ -170,7 +170,7 @@ describe('the status of an account', () => {
     expect(forPollsPerSecond).toBeCloseTo(10 - (usedPerSecond ?? NaN), 2);
   });
 
-  it('lists the fields whose changes are ignored because they change at every read', async () => {
+  it('lists the fields that are ignored because they change at every read', async () => {
     const volatile = new RedisVolatileFields(gateway.redis, 'tidings');
     await volatile.countMessageFields('default', { muted: ['attachments'], unmuted: [] });
     expect((await status())['poller']).toMatchObject({
@@ -178,7 +178,7 @@ describe('the status of an account', () => {
     });
   });
 
-  it('shows the webhooks and the delay of the dispatch of events', async () => {
+  it('shows the number of webhooks, and how long events have been waiting for dispatch', async () => {
     const body = JSON.stringify({ url: 'https://example.com/', enabled: false });
     const headers = { 'content-type': 'application/json' };
     await gateway.fetch('/v1/webhooks', { method: 'POST', headers, body });

@@ -86,7 +86,7 @@ async function failAll(): Promise<void> {
 }
 
 describe('The deliveries of a webhook', () => {
-  it('are listed newest first, page by page, and by status', async () => {
+  it('are listed newest first, page by page, and can be filtered by status', async () => {
     const failed = await dispatched(3);
     await failAll();
     const pending = await dispatched(2);
@@ -102,7 +102,7 @@ describe('The deliveries of a webhook', () => {
     expect((await list('?status=succeeded')).deliveries).toEqual([]);
   });
 
-  it('are listed over all webhooks, by status, by time and by webhook', async () => {
+  it('are listed for all webhooks together, and can be filtered by status, time and webhook', async () => {
     const [event] = await dispatched(1);
     await failAll();
     const failed = async (query: string): Promise<Listed> =>
@@ -117,7 +117,7 @@ describe('The deliveries of a webhook', () => {
     expect(problem).toMatchObject({ status: 400, errors: [{ field: 'since' }] });
   });
 
-  it('are counted and dated in their webhook, and a failing webhook is named in the status', async () => {
+  it('determine what the webhook shows as pending and failingSince; the status names a failing webhook', async () => {
     await dispatched(2);
     const shown = (): Promise<Record<string, unknown>> => body(gateway.fetch(`/v1/webhooks/${webhook}`));
     expect(await shown()).toMatchObject({ pending: 2, failingSince: null, lastSuccessAt: null });
@@ -148,7 +148,7 @@ describe('The deliveries of a webhook', () => {
     });
   });
 
-  it('can be retried: finished deliveries again, and pending deliveries now', async () => {
+  it('can be retried: finished deliveries once more, and pending deliveries without further delay', async () => {
     await dispatched(1);
     const id = String((await list()).deliveries[0]?.id);
     const retry = (): Promise<Response> => post(`/v1/deliveries/${id}/retry`);
@@ -160,7 +160,7 @@ describe('The deliveries of a webhook', () => {
     expect((await retry()).status).toBe(202);
   });
 
-  it('cannot be retried without their event or webhook, or while the webhook is disabled', async () => {
+  it('cannot be retried if their event or webhook was removed, or while the webhook is disabled', async () => {
     const [event] = await dispatched(1);
     await failAll();
     const id = String((await list()).deliveries[0]?.id);
@@ -180,7 +180,7 @@ describe('The deliveries of a webhook', () => {
     expect(await problemOf(await gateway.fetch(`${path}/deliveries`))).toMatchObject({ status: 404 });
   });
 
-  it('can be replayed: the response is 202 with their number', async () => {
+  it('can be replayed: the response is 202 with the number of replayed deliveries', async () => {
     await dispatched(3);
     await failAll();
     const since = new Date(0).toISOString();

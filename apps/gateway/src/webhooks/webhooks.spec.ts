@@ -108,7 +108,7 @@ it('contactIds above the total size limit are rejected, and the error names the 
 });
 
 describe('An account', () => {
-  it('has at most 1,000 webhooks, even with simultaneous requests; a deleted webhook frees its slot', async () => {
+  it('has at most 1,000 webhooks, even with simultaneous requests; each deletion allows another creation', async () => {
     const account = 'tidings:{other}:webhooks';
     const makeOne = (): Promise<Response> =>
       gateway.fetch('/v1/webhooks', { ...json({ url: URL_OF_MINE }), key: OTHER_KEY });
@@ -132,7 +132,7 @@ describe('An account', () => {
 });
 
 describe('A webhook', () => {
-  it('has the values of its creation, and null for omitted fields', async () => {
+  it('has the values of the request that created it, and default values for omitted fields', async () => {
     const whole = {
       headers: { Authorization: 'Bearer abc' },
       maxConcurrency: 3,

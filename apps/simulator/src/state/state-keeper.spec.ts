@@ -42,7 +42,7 @@ describe('the state file', () => {
     await second.stop();
   });
 
-  it('runs actions at once that became due while the simulator was stopped', async () => {
+  it('restores actions that became due while the simulator was stopped, and these actions run at once', async () => {
     const first = await start({ sendVisibleDelayMs: 150 });
     await first.send({ phoneNumber: '+15551', message: 'due' });
     await first.stop();
@@ -54,7 +54,7 @@ describe('the state file', () => {
     await second.stop();
   });
 
-  it('continues the indexes of the ledger after a crash left an incomplete last line', async () => {
+  it('continues the numbering of ledger entries even if a crash left an incomplete last line', async () => {
     const first = await start();
     first.simulator.control('messages', { from: '+15551', count: 3 });
     const { next } = first.simulator.ledger;

@@ -54,7 +54,7 @@ function dispatchOn(connection: RedisClient): EventDispatch {
 const append = (account: string, revision: number): Promise<void> =>
   log.append(account, [{ type: 'webhook.test', subject: 'a', revision, data: {} }]);
 
-it('reads the log of an account until the account is removed, and resumes when the account is added again', async () => {
+it('the event dispatch reads the event log of an account until the account is removed, and resumes when the account is added again', async () => {
   dispatch.added('a');
   await append('a', 1);
   await eventually('the first event is dispatched', () => dispatched.includes('a 1'));
@@ -68,7 +68,7 @@ it('reads the log of an account until the account is removed, and resumes when t
   expect(dispatched.filter((it) => it.startsWith('a'))).toEqual(['a 1', 'a 2']);
 });
 
-it('dispatches the events of an account while the dispatch of another account hangs', async () => {
+it('the event dispatch continues for an account while the dispatch of another account hangs', async () => {
   blockedAccount = 'a';
   for (const account of ['a', 'b']) {
     dispatch.added(account);
@@ -78,7 +78,7 @@ it('dispatches the events of an account while the dispatch of another account ha
   expect(dispatched).toEqual(['b 1']);
 });
 
-it('opens only one additional Redis connection for any number of accounts', async () => {
+it('the event dispatch opens only one additional Redis connection for any number of accounts', async () => {
   const connections = async (): Promise<number> =>
     Number(/connected_clients:(\d+)/.exec(await redis.info('clients'))?.[1]);
   await redis.ping();
@@ -90,7 +90,7 @@ it('opens only one additional Redis connection for any number of accounts', asyn
   expect((await connections()) - before).toBe(1);
 });
 
-it('lets another process continue to read the log at once when it stops', async () => {
+it('an event dispatch that stops lets another process continue to read the event log at once', async () => {
   dispatch.added('a');
   await append('a', 1);
   await eventually('the first event is dispatched', () => dispatched.includes('a 1'));

@@ -38,7 +38,7 @@ async function beatOnce(): Promise<string[]> {
   return lines;
 }
 
-it('logs a new installation when Redis is empty, and nothing when Redis holds an existing installation', async () => {
+it('the heartbeat of a worker logs a new installation when Redis is empty, and nothing when Redis holds an existing installation', async () => {
   const newInstallation = [expect.stringContaining('Redis has no data of an earlier installation')];
   expect(await beatOnce()).toEqual(newInstallation);
   expect(await beatOnce()).toEqual([]);

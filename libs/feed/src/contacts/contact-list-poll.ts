@@ -45,7 +45,7 @@ const MAX_COMMIT_CONFLICTS = 3;
  */
 export type FindAddedAt = (account: string) => Promise<number | undefined>;
 
-/** Result of comparing one contact list with the stored snapshot. */
+/** What a comparison of one contact list with the stored snapshot found. */
 interface ListVerdict {
   known: KnownContacts;
   tracker: ContactVolatilityTracker;
@@ -64,8 +64,8 @@ interface ListVerdict {
   isOutageLikely: boolean;
   unreadable: UnreadableElements;
   /**
-   * The first read of a new contact emits messages with a later timestamp than this, in milliseconds since 1970
-   * by upstream's clock.
+   * The first read of a new contact emits messages with a later timestamp than this, in milliseconds since
+   * 1970 by upstream's clock.
    */
   emitAfter: number;
 }
@@ -214,8 +214,8 @@ export class ContactListPoll {
   }
 
   /**
-   * Returns the timestamp above which the first read of a new contact emits messages, in milliseconds since
-   * 1970 by upstream's clock.
+   * Returns a time in milliseconds since 1970 by upstream's clock. The first read of a new contact emits
+   * messages with a later timestamp.
    */
   private async emitAfter(
     account: string,
@@ -301,8 +301,8 @@ function showsMostContacts(
 }
 
 /**
- * Returns the messaging service that an upstream address leads to, identified by the hash of the first
- * address that led to it. If a service is already stored for the address, it is kept.
+ * Returns the messaging service that an upstream address belongs to. The service is identified by the hash of
+ * its first address. If a service is already stored for the address, that service is returned.
  */
 function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
   const before = upstream === undefined || isAnother ? undefined : services.get(upstream);

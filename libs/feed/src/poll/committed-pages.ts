@@ -104,7 +104,9 @@ export class CommittedPages {
     this.isHoldingBack = suggestsOutage(known, known);
   }
 
-  /** True if pages were read and contain messages, but no known message, so that no page was committed. */
+  /**
+   * True if the pages that wait for their commit contain messages. None of these messages was known before.
+   */
   get showsOtherMessages(): boolean {
     return this.heldPages.some(({ ids }) => ids.length > 0);
   }
@@ -128,7 +130,7 @@ export class CommittedPages {
     return read instanceof FailedPage ? this.takeParts(page, limit, read) : read;
   }
 
-  /** Reads a page like {@link take}, but returns a {@link FailedPage} instead of reading the page in parts. */
+  /** Reads a page like {@link take}, but returns a {@link FailedPage} instead of reading it in parts. */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPage | undefined> {
     const isPatient = !this.wasRetried(page) && !this.hasFailingMessage();
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
@@ -243,8 +245,8 @@ export class CommittedPages {
       }
       this.isHoldingBack = false;
     }
-    // Of the pages that wait for their commit, messages that another read has committed meanwhile are left
-    // out, because that read may be newer.
+    // The pages that wait for their commit may contain messages that another read has committed meanwhile.
+    // These messages are left out, because the other read may be newer.
     const held = this.heldPages.flatMap(({ items }) => items).filter(({ id }) => !known.has(id));
     // A message may be on several of these pages. Only its latest form is used.
     const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
@@ -268,7 +270,8 @@ export class CommittedPages {
 
   /**
    * Returns the ids on page 1 as the new head, with which the next poll compares. Returns nothing for other
-   * pages, for a page 1 of less than the documented size, and for a list that is not newest first.
+   * pages, if fewer messages than the documented page size were requested, or if the list is not newest
+   * first.
    */
   private newHead(page: number, { ids, limit }: PageRead): Pick<PagesRead, 'head'> {
     const isHead = page === 1 && limit >= PAGE_LIMIT && this.state.memory.order === 'newestFirst';
@@ -276,8 +279,8 @@ export class CommittedPages {
   }
 
   /**
-   * Commits a new baseline, because upstream shows only other messages than the known ones. The pages that
-   * waited for their commit become the new snapshot. A later read goes through all pages again.
+   * Commits a new baseline, because upstream shows messages of the contact, but none of the known ones. The
+   * pages that waited for their commit become the new snapshot. A later read goes through all pages again.
    * @returns false, because the read has not reached its end
    */
   async startNewBaseline(): Promise<false> {

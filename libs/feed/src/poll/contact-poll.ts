@@ -216,7 +216,9 @@ export class ContactPoll {
     );
   }
 
-  /** Returns true if many messages of the contact are known, but upstream shows only other messages. */
+  /**
+   * Returns true if upstream shows only unknown messages, although many messages of the contact are known.
+   */
   private async isReplaced({ account, contactId }: PollStart, { served }: HeadRead): Promise<boolean> {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
@@ -226,8 +228,8 @@ export class ContactPoll {
 }
 
 /**
- * A read of the newest messages, and whether its commit was accepted (false if another read of the contact was
- * committed meanwhile).
+ * A read of the newest messages, and whether its commit was accepted. The commit is refused if another read
+ * of the contact was committed meanwhile.
  */
 interface HeadCommit {
   reading: PagesRead;
@@ -235,8 +237,8 @@ interface HeadCommit {
 }
 
 /**
- * Returns how many upstream requests per second the account's polls can rely on, as the claim of the contact
- * said. Returns nothing if the contact was not claimed.
+ * Returns how many upstream requests per second the account's polls can rely on, according to the claim of
+ * the contact. Returns nothing if the contact was not claimed.
  */
 function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
   return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};

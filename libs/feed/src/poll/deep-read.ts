@@ -23,17 +23,18 @@ import type { FullRead, PagesRead } from '../walk/pages-read.js';
 const MAX_PAGES = 10_000;
 const MAX_MESSAGES = 200_000;
 /**
- * Maximum number of times that one deep read goes through all pages. It goes through them again if it found new
- * messages.
+ * Maximum number of times that one read of a contact goes through all pages. It goes through them again, for
+ * example, if it found new messages.
  */
 const MAX_PASSES = 5;
 /**
- * If a page up to this one fails, the read starts again at page 1 after the retry delay, since few pages are
- * then read twice.
+ * If a page up to this number fails even after its retries, the read starts again at page 1, because then
+ * only few pages are read twice.
  */
 const MAX_RESTART_PAGE = 5;
 /**
- * Number of ids remembered from the end of the list: the longest page on which new messages are searched for.
+ * Number of message ids to keep from the end of the list. The last page of a list has at most this many
+ * messages.
  */
 const TAIL_IDS = LARGE_PAGE_LIMIT;
 
@@ -41,26 +42,30 @@ export interface DeepReadSettings {
   /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
   settleMs: number;
   /**
-   * Delays before the retries of a failed page, in milliseconds; after the last retry the page is read in
-   * parts.
+   * How long to wait before each retry of a failed page, in milliseconds. If the last retry fails too, the
+   * page is read in smaller parts.
    */
   pageRetriesMs: readonly number[];
 }
 
-/** Contact, budget class and goal of a read of older messages. */
+/** Which contact's older messages are read, for which purpose, and how many of them. */
 export interface DeepTask {
   account: string;
   contactId: string;
   purpose: ReadPurpose;
-  /** `everything`: read all messages. `look`: read until all messages were met whose flags may still change. */
+  /**
+   * `everything`: read all messages. `look`: read until every message was read whose flags (`delivered`,
+   * `read`) may still change.
+   */
   goal: 'everything' | 'look';
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
 }
 
 /**
- * Reads a contact's pages below the head. Each page is compared and committed separately, so that reads of the
- * newest messages can continue meanwhile and an aborted read of older messages loses nothing.
+ * Reads the older messages of a contact, page by page. Each page is compared with the snapshot and committed
+ * on its own. Reads of the newest messages can therefore continue meanwhile, and an aborted read of older
+ * messages loses nothing.
  *
  * A message that is on no page may have moved between pages during the read. Only messages that two reads of
  * all pages do not show count as missing.
@@ -71,18 +76,21 @@ export class DeepRead {
   private readonly reader: PageReader;
   private readonly unsettledIds = new Set<string>();
   /**
-   * Ids that were known before the read began, and those of them that are not deleted. Only these can be
-   * missing.
+   * `knownBefore`: ids of the messages that were known before the read began. `presentBefore`: those of them
+   * that are not deleted. Only these messages can be missing.
    */
   private knownBefore: ReadonlySet<string> = new Set();
   private presentBefore: readonly string[] = [];
   private orderDetector = new OrderDetector();
-  /** True if a page above the documented size could not be read. */
+  /** True if upstream failed to return a page above its documented page size. */
   private refusesLargePages = false;
   private firstIds: readonly string[] = [];
   private lastIds: string[] = [];
   private stable = false;
-  /** True if the last page repeated earlier ones: messages may have moved by a whole page. */
+  /**
+   * True if the read ended with a page that showed only messages of earlier pages. Messages may then have
+   * moved by a whole page during the read.
+   */
   private endedOnRepeat = false;
 
   constructor(
@@ -111,13 +119,13 @@ export class DeepRead {
   }
 
   /**
-   * Keeps the ids of the known messages, not the snapshots: a read of older messages takes long, and the
-   * snapshots may be many.
+   * Keeps the ids of the known messages. The snapshots are not kept, because there may be many of them and a
+   * read of older messages takes long.
    */
   private noteKnown(known: ReadonlyMap<string, KnownMessage>): void {
     this.knownBefore = new Set(known.keys());
     this.presentBefore = [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
-    // Reads of the newest messages look after the messages at the head.
+    // Messages at the head are left out, because each read of the newest messages reads them.
     const head = new Set(splitIdHashes(this.pages.state.memory.head));
     for (const [id, message] of known)
       if (
@@ -142,7 +150,7 @@ export class DeepRead {
 
   private async lookUpFromHead(): Promise<'all' | 'end' | 'stopped'> {
     const limit = this.pages.limit ?? PAGE_LIMIT;
-    // The read of the newest messages has just read the first page of the documented size.
+    // Page 1 of the documented size is skipped, because the read of the newest messages has just read it.
     for (let page = limit > PAGE_LIMIT ? 1 : 2; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
@@ -170,10 +178,12 @@ export class DeepRead {
       const pages = await this.pass();
       if (pages === 'stopped') return false;
       if (this.pages.showsOtherMessages) return this.pages.startNewBaseline();
-      // An unreadable element may be a missing message. Another read of the pages would not show more.
+      // An element that cannot be parsed may be one of the missing messages. Reading the pages again would
+      // not help.
       const isWhole = this.reader.skipped === 0;
       const isMissing = this.stable && isWhole && this.areSomeMissing();
-      // On the first read every message is new: the pages are read again only if messages may have been missed.
+      // In the first read of a contact, every message is new. The pages are then read again only if messages
+      // may have been missed.
       const again = isFirst ? !this.stable && this.hasShifted() : this.pages.foundNew && pages > 1 && isWhole;
       if (again) continue;
       if (!isMissing || !mayRepeatForMissing) break;
@@ -183,8 +193,8 @@ export class DeepRead {
   }
 
   /**
-   * Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or a commit
-   * was refused too often.
+   * Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or if
+   * commits were refused too often.
    */
   private async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
@@ -200,7 +210,8 @@ export class DeepRead {
     try {
       return await this.passOf(limit);
     } catch (error) {
-      // Upstream may have stopped honouring the large limit.
+      // Upstream may have stopped honouring the larger page size. The pages are then read with the documented
+      // size.
       if (limit !== LARGE_PAGE_LIMIT || !this.reader.askedForLargePage || !mayBeCausedBySize(error))
         throw error;
       return small();
@@ -208,8 +219,9 @@ export class DeepRead {
   }
 
   /**
-   * Finds out which page limit upstream honours: asks for a page of the documented size, unless the read of the
-   * newest messages showed that this page is full, then for a larger page. Returns the first page as read last.
+   * Finds out how many messages per page upstream honours. Requests page 1 with the documented size, unless
+   * earlier reads showed that a page of this size is full. If the page is full, requests page 1 with a larger
+   * size. Returns page 1 as it was read last.
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;
@@ -241,7 +253,11 @@ export class DeepRead {
     this.endedOnRepeat = false;
   }
 
-  /** Reads all pages with this limit. @param first page 1, if just read */
+  /**
+   * Reads all pages.
+   * @param limit number of messages per page
+   * @param first page 1, if it was just read with this limit
+   */
   private async passOf(limit: number, first?: PageRead): Promise<number | 'stopped'> {
     if (first === undefined) this.beginPass();
     let last: PageRead | undefined;
@@ -252,7 +268,8 @@ export class DeepRead {
       const waitedBefore = this.pages.wasRetried(page);
       let read = page === 1 && first !== undefined ? first : await this.pages.tryPage(page, limit);
       if (read instanceof FailedPage) {
-        // Earlier pages may have moved during the delay, and this page would then have to be searched twice.
+        // During the delay before the retry, messages may have moved to other pages. A new start at page 1
+        // avoids a second search for the message that causes the failure.
         const hasWaited = !waitedBefore && this.pages.wasRetried(page);
         if (hasWaited && page > 1 && page <= MAX_RESTART_PAGE) return this.passOf(limit);
         read = await this.pages.takeParts(page, limit, read);
@@ -268,14 +285,17 @@ export class DeepRead {
       if (read.repeats) {
         const isEmpty = read.ids.length === 0;
         if (isEmpty && last !== undefined && (await this.reader.continuesAfter(last, page))) continue;
-        // The list may be shuffled, or upstream ignores `page`: other messages may exist elsewhere.
+        // The read is stable only if the list ended with an empty page and no message appeared twice.
+        // Otherwise upstream may shuffle the list or ignore `page`, and may have more messages than it
+        // showed.
         this.stable = read.count === 0 && count === this.reader.servedCount;
         this.endedOnRepeat = !isEmpty;
         return page;
       }
       count += read.ids.length;
       last = read;
-      // A message that shifted from the previous page appears again and says nothing about the order.
+      // Messages that were on an earlier page too are left out, because they say nothing about the order of
+      // the list.
       const added = read.items.filter(({ id }) => read.added.has(id));
       this.orderDetector.add(added);
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
@@ -285,13 +305,14 @@ export class DeepRead {
     return MAX_PAGES;
   }
 
-  /** Returns true if messages moved between pages during the read, so that some may have been missed. */
+  /** Returns true if messages moved between pages during the read, so that the read may have missed some. */
   private hasShifted(): boolean {
     return this.reader.servedTwice || this.endedOnRepeat;
   }
 
   /**
-   * Commits the end of the read: missing messages, order of the list, time of the next read of older messages.
+   * Commits the results of the whole read: which messages are missing, the order of the list, and when older
+   * messages are read next.
    */
   private async end(result: 'everything' | 'missed' | undefined): Promise<boolean> {
     const { account, contactId } = this.task;
@@ -331,14 +352,15 @@ export class DeepRead {
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
-    // Reads of the newest messages ran during the read of older messages, so the stored head is newer than the
-    // head of the read of older messages.
+    // Reads of the newest messages ran meanwhile, so the stored head is newer than the head that this read
+    // saw. It is replaced only if it is empty or the order of the list changed.
     const isKnown = order === memory.order && memory.head !== '';
     return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
   }
 
   /**
-   * Returns true if the passes show which limit upstream honours: too few messages cannot fill a larger page.
+   * Returns true if the read showed how many messages per page upstream honours. A contact with few messages
+   * cannot show this, because they do not fill a larger page.
    */
   private knowsLimit(): boolean {
     return this.pages.limit !== PAGE_LIMIT || this.refusesLargePages || this.reader.servedCount > PAGE_LIMIT;

@@ -1,23 +1,32 @@
 /** Settings for the polls of contacts and of the contact list. */
 export interface FeedSettings {
-  /** Bounds of a contact's polling interval, in milliseconds. */
+  /** Shortest and longest interval between two polls of a contact, in milliseconds. */
   interval: { min: number; max: number };
-  /** Returns the upstream requests per second that the account's polls can plan with. */
+  /** Returns how many upstream requests per second the account's polls can rely on. */
   readsPerSecond(account: string): Promise<number>;
-  /** Whether the first read of a contact emits messages without a readable timestamp (`emit`) or not (`silent`). */
+  /**
+   * Whether the first read of a contact emits messages that have no readable timestamp. `emit`: all of them.
+   * `silent`: only messages that belong to sends.
+   */
   undated: 'silent' | 'emit';
   /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
   settleMs: number;
-  /** Time between two reads of older messages of all messages of a contact, in milliseconds. */
+  /** Time between two reads of all messages of a contact, in milliseconds. */
   sweepMs: number;
-  /** Minimum time between the two reads without a message or contact that a deletion needs, in milliseconds. */
+  /**
+   * A message or contact counts as deleted if it is missing from two complete reads that are at least this
+   * long apart, in milliseconds.
+   */
   absenceMs: number;
   /**
-   * Delays before the retries of a failed page of a read of older messages, in milliseconds; then the page is read
-   * in parts.
+   * How long to wait before each retry of a failed page in a read of older messages, in milliseconds. If the
+   * last retry fails too, the page is read in smaller parts.
    */
   pageRetriesMs?: readonly number[];
 }
 
-/** Minimum time between the two complete reads that a deletion needs, in milliseconds; part of the public contract. */
+/**
+ * A message or contact counts as deleted if it is missing from two complete reads that are at least this long
+ * apart, in milliseconds. The API documentation promises this value.
+ */
 export const MIN_ABSENCE_MS = 60_000;

@@ -6,33 +6,41 @@ import { lookUpIntervalMs } from './look-up-interval.js';
 import { hashIds, type PollMemory } from '../snapshot/poll-memory.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
-/** `missingSince` is stored in whole seconds, rounded up. The deciding read waits this much longer, in milliseconds. */
+/**
+ * Extra delay of the read that decides whether a missing message is deleted, in milliseconds. It is needed
+ * because `missingSince` is stored in whole seconds, rounded up.
+ */
 const MISSING_SINCE_ROUNDING_MS = 1_000;
 
-/** A read and the state before it, from which the next {@link PollMemory} is computed. */
+/**
+ * Result of a read of a contact and the contact's state before it, from which the next {@link PollMemory} is
+ * computed.
+ */
 export interface PollMemoryInput {
   state: ContactState;
   /** True if the commit deletes all message snapshots of the contact. */
   deletesSnapshots: boolean;
   reading: PagesRead;
-  /** Snapshots of the messages that were read: before the read, and after it (changed ones only). */
+  /** `known`: message snapshots before the read. `next`: message snapshots that the read adds or changes. */
   known: ReadonlyMap<string, KnownMessage>;
   next: ReadonlyMap<string, KnownMessage>;
   absence: AbsenceResult | undefined;
-  /** Hashes of the contact's unreadable elements; see `addUnreadable`. */
+  /** Hashes of the contact's messages that could not be read; see `addUnreadable`. */
   unreadable: string;
-  /** Lower bound of new event revisions; undefined if no snapshot of the contact was lost. */
+  /**
+   * New events of messages get revisions above this number. Undefined if no snapshot of the contact was lost.
+   */
   revisionFloor: number | undefined;
   settings: Pick<FeedSettings, 'absenceMs' | 'settleMs'>;
 }
 
 /**
- * Interval between reads of older messages while a missing message may be one of the unreadable elements, in
- * milliseconds.
+ * Delay until all pages are read again if a missing message may be one of the elements that cannot be parsed,
+ * in milliseconds.
  */
 const UNREADABLE_RECHECK_MS = 1_800_000;
 
-/** Returns what to remember of the contact for the next reads. Pure. */
+/** Computes the state from which the contact's next reads are planned. Has no side effects. */
 export function nextPollMemory(input: PollMemoryInput): PollMemory {
   const { state, deletesSnapshots, reading, known, next, absence, unreadable, revisionFloor } = input;
   const { memory, now, epoch } = state;
@@ -62,7 +70,10 @@ export function nextPollMemory(input: PollMemoryInput): PollMemory {
   };
 }
 
-/** Returns when an extra read of all pages is due; undefined if the next sweep is early enough. */
+/**
+ * Returns when an extra read of all pages is due, in milliseconds since 1970. Undefined if the next regular
+ * read of all pages is early enough.
+ */
 function nextFullReadAt({ state, reading, absence, settings }: PollMemoryInput): number | undefined {
   const { memory, now } = state;
   const { fullRead, needsFullRead } = reading;
@@ -75,8 +86,8 @@ function nextFullReadAt({ state, reading, absence, settings }: PollMemoryInput):
 }
 
 /**
- * Returns when the first look-up of an unsettled message is due. Reads of the newest messages already cover the
- * messages at the head.
+ * Returns when the messages whose flags may still change are read again, in milliseconds since 1970.
+ * Undefined if no such read is needed.
  */
 function nextLookUpAt({
   state: { memory, now },
@@ -95,7 +106,10 @@ function nextLookUpAt({
   return due === undefined ? memory.lookUpDueAt : Math.min(memory.lookUpDueAt, due);
 }
 
-/** Returns the time until the next look-up of unsettled messages, in milliseconds; Infinity if a look-up is under way. */
+/**
+ * Returns the time until the messages whose flags may still change are read again, in milliseconds. Infinity
+ * if no such read is planned or if it is already due.
+ */
 export function lookUpDueInMs({ lookUpDueAt }: PollMemory, now: number): number {
   return lookUpDueAt === undefined || lookUpDueAt <= now ? Infinity : lookUpDueAt - now;
 }

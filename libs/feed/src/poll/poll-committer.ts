@@ -35,24 +35,33 @@ import {
   unpackVolatility,
 } from '../form/volatility.js';
 
-/** State of a contact before some of its pages are read. */
+/** A contact and its stored state, as it was before some pages of the contact were read. */
 export interface PollStart {
   account: string;
   contactId: string;
   state: ContactState;
-  /** Reason why a new baseline starts: a part of the stored state was lost. */
+  /**
+   * Why the commit starts a new baseline, for example because stored state was lost. Absent if the commit
+   * starts none.
+   */
   resync?: string;
-  /** Request budget of the account's polls, if the claim reported it. */
+  /**
+   * How many upstream requests per second the account's polls can rely on. Absent if the contact was not
+   * claimed.
+   */
   requestsPerSecond?: number;
 }
 
 /**
- * Part of a poll: `head` sets the next due time, `page` is a page of a read of older messages, `end` concludes
- * a read of older messages.
+ * What is committed. `head`: a read of the newest messages, which also sets the next due time. `page`: one
+ * page of a read of older messages. `end`: the end of a read of older messages.
  */
 export type CommitKind = 'head' | 'page' | 'end';
 
-/** Concludes a read: derives events, new snapshots and the next due times, and commits all of them. */
+/**
+ * Compares a read of messages with the snapshot, and commits the events, the new snapshots and the next due
+ * times.
+ */
 export class PollCommitter {
   private readonly plans: PollPlans;
 
@@ -69,7 +78,7 @@ export class PollCommitter {
   }
 
   /**
-   * Commits a read.
+   * Commits a read of messages.
    * @param known snapshots of the messages that were read; for `end`, of all known messages
    * @returns true if the read was committed or contained nothing to commit; false if another read of the
    * contact was committed meanwhile
@@ -135,8 +144,8 @@ export class PollCommitter {
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
-      // To clear a request for an earlier poll, the commit writes a new version. The store then refuses all
-      // reads that began before.
+      // An open request to poll the contact sooner is cleared only by a commit with a new version. The store
+      // then refuses all reads that began before this commit.
       state.expediteRequests === 0 &&
       next.size === 0 &&
       events.length === 0 &&
@@ -213,7 +222,10 @@ export class PollCommitter {
     });
   }
 
-  /** Returns when the next read of the newest messages is due, by the contact's rate of change. */
+  /**
+   * Returns when the newest messages of the contact are read next, which depends on how often the contact
+   * changes.
+   */
   private async schedule(
     { account, state, requestsPerSecond }: PollStart,
     { date }: PagesRead,
@@ -221,7 +233,7 @@ export class PollCommitter {
     arrivals: readonly Arrival[],
   ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
     const { now, extension } = state;
-    // Upstream's `Date` has whole seconds: half a second is added as the mean error.
+    // Upstream's `Date` header has no fraction of a second, so it is half a second too early on average.
     const aheadMs = date === undefined ? 0 : date + 500 - now;
     const before = extension.rate === undefined ? undefined : unpackRate(extension.rate);
     const rate = recordRead(before, {
@@ -233,7 +245,8 @@ export class PollCommitter {
     const perSecond = rateOf(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
     const plan = await this.plans.planOf(account, budget, state.contacts);
-    // A look-up that is already due does not shorten the interval: the contact is not read without a pause.
+    // If a read of messages whose flags may still change is already due, it does not shorten the interval.
+    // Otherwise the contact would be read without a pause.
     const intervalMs = Math.min(plan.intervalMs(perSecond), lookUpDueInMs(memory, now));
     return {
       extension: { rate: packRate(rate) },
@@ -243,8 +256,8 @@ export class PollCommitter {
   }
 
   /**
-   * Returns when the next read of older messages is due: at once, later, never (`over`), or as before
-   * (`unchanged`).
+   * Returns when older messages of the contact are read next: in `inMs` milliseconds, never (`over`), or as
+   * scheduled before (`unchanged`).
    */
   private deepAfter(
     { state, resync }: PollStart,
@@ -267,8 +280,8 @@ export class PollCommitter {
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
       (!unsettledLookedUp && lookUpDueAt !== undefined && lookUpDueAt <= state.now);
     if (!isDue) return 'unchanged';
-    // If the head does not show all new messages, the same worker continues at once. Others wait until it has
-    // failed.
+    // If older pages may contain more new messages, this worker reads them right after this commit. Another
+    // worker reads them only if this worker has not finished after the delay.
     const continuesAtOnce =
       !doesFirstPageShowAllNewMessages(order) && (needsFullRead || state.emitAfter !== undefined);
     return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };
@@ -281,8 +294,8 @@ export class PollCommitter {
     { volatility }: VolatilityUpdate,
   ): ContactExtension | undefined {
     const before = state.extension;
-    // Reads of the newest messages run at the same time as a read of older messages and have newer data about
-    // the head.
+    // A read of older messages does not change what is stored about the head. Reads of the newest messages
+    // run at the same time and have newer values.
     const isOver = kind === 'end' && before.resyncing === true;
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: ContactExtension = { ...before };
@@ -312,13 +325,13 @@ export class PollCommitter {
     { seen, knownBefore }: FullRead,
     all: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
-    // Messages that became known during the read of older messages were seen by another read.
+    // Messages that another read found while this read was under way cannot count as missing.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { suspectSince } = state.memory;
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
     const isListSuspect = listSuspectSince !== undefined && deletionsConfirmedAt < listSuspectSince;
-    // One contact without messages is no outage. An outage is likely if another contact is suspect or no
-    // contact has messages.
+    // If upstream shows no message of this contact, that alone suggests no outage. An outage is likely if the
+    // account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
     const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
     const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
@@ -356,7 +369,7 @@ export class PollCommitter {
   }
 
   private firstRead({ state, resync }: PollStart): FirstRead | undefined {
-    // After a loss, a new baseline starts: present messages count as old.
+    // The read that starts a new baseline emits no messages.
     if (resync !== undefined) return 'silent';
     if (state.emitAfter === undefined) return undefined;
     const undated = state.extension.resyncing === true ? 'silent' : this.settings.undated;
@@ -364,23 +377,33 @@ export class PollCommitter {
   }
 }
 
-/** Time after which another worker takes over a read of older messages that has not ended, in milliseconds. */
+/**
+ * Time in milliseconds after which another worker may start a read of older messages that one worker has not
+ * finished.
+ */
 const DEEP_READ_TAKEOVER_MS = 30_000;
 
-/** Time for which a shorter first page is requested before a full one is tried again, in milliseconds. */
+/**
+ * After upstream failed to return a full first page, shorter first pages are requested for this time, in
+ * milliseconds.
+ */
 const HEAD_LIMIT_MS = 600_000;
 
 /**
- * Returns the new state of the first read: a complete read of older messages ends it, a new baseline restarts
- * it.
+ * Returns what the commit changes about the first read of the contact. A new baseline starts the first read
+ * again, and a read of all pages ends it.
  */
 function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRead): PollCommit['baseline'] {
-  // Upstream's `Date` has whole seconds: messages stamped within the same second count as old.
+  // Upstream's `Date` header has no fraction of a second. Messages with a timestamp in the same second
+  // therefore belong to the baseline.
   if (resync !== undefined) return { emitAfter: (date ?? state.now) + 1_000 };
   return fullRead === undefined ? 'unchanged' : 'over';
 }
 
-/** Returns the change of the contact's suspicion that the account stores; undefined if nothing changed. */
+/**
+ * Returns since when an outage is likely because messages of this contact are missing, in milliseconds since
+ * 1970. `over` if an outage is no longer likely, undefined if none was likely before either.
+ */
 function suspicionIn(
   { suspectSince }: PollMemory,
   before: PollMemory,
@@ -389,13 +412,15 @@ function suspicionIn(
   return suspectSince ?? (before.suspectSince !== undefined || deletesSnapshots ? 'over' : undefined);
 }
 
-/** Upper bound of the events of one message between two losses within one second. */
+/**
+ * Upper bound for the number of events of one message between two losses of its snapshot in the same second.
+ */
 const REVISIONS_A_SECOND = 1_000;
 
 /**
- * Returns a revision floor above all revisions used before a loss. A repeated revision would repeat an event
- * id, and the event log would drop the event. A message gets fewer events than seconds pass, so the Unix time
- * in seconds is a safe floor.
+ * Returns a number above all revisions that events of the contact's messages had before a loss of stored
+ * state. A repeated revision would repeat an event id, and the event log would drop the event. A message gets
+ * fewer events than seconds pass, so the Unix time in seconds is high enough.
  */
 function floorAfterLoss({ now, memory }: ContactState): number {
   return Math.max(Math.floor(now / 1_000), (memory.revisionFloor ?? 0) + REVISIONS_A_SECOND);
@@ -420,7 +445,10 @@ function isChanged(
   );
 }
 
-/** Returns the contact's own phone numbers, as the messages show them. */
+/**
+ * Returns the contact's own phone numbers: the recipients of outbound messages and the senders of inbound
+ * messages.
+ */
 function numbersIn(messages: readonly UpstreamMessage[]): string[] {
   const numbers = messages.map(({ direction, from, to }) =>
     direction === 'outbound' ? to : direction === 'inbound' ? from : undefined,

@@ -1,7 +1,7 @@
 import type { AgendaHints } from '#platform';
 import type { PollAgenda } from '../ports.js';
 
-/** Kinds of rounds that a worker of role `poll` runs. */
+/** Names of the rounds that a worker with the role `poll` runs. */
 export const POLL_ROUND_NAMES = {
   /** Polls the contacts that are due. */
   due: 'due',
@@ -11,7 +11,7 @@ export const POLL_ROUND_NAMES = {
   probe: 'probe',
 } as const;
 
-/** Implements {@link PollAgenda}: tells the agenda of due polls without making the caller wait. */
+/** Implements {@link PollAgenda}: announces due polls to the agenda without making the caller wait. */
 export class PollHints implements PollAgenda {
   constructor(private readonly hints: Pick<AgendaHints, 'announce'>) {}
 

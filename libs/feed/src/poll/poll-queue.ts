@@ -1,21 +1,24 @@
 /** `head`: read of the pages with the newest messages. `deep`: read of older pages, page by page. */
 export type PollKind = 'head' | 'deep';
 
-/** A claimed contact. The claim includes the budget token for the first request. */
+/**
+ * A contact that a worker has claimed for a read. The claim includes the budget token for the first request.
+ */
 export interface ClaimedPoll {
   kind: PollKind;
   contactId: string;
-  /** Time that the contact had been overdue, in milliseconds. */
+  /** How long the contact had been overdue when it was claimed, in milliseconds. */
   overdueMs: number;
-  /** Number of consecutive failed reads of this kind before this read. */
+  /** Number of consecutive failed reads of this kind (`head` or `deep`) of the contact before this read. */
   consecutiveFailures: number;
   /** Unique id that distinguishes the claim from all others. */
   lease: string;
 }
 
 /**
- * Time at which the account's next contact is due, leases included: by Redis' clock, and from now on, in
- * milliseconds. Absent if no contact is scheduled.
+ * Time at which the account's next contact is due: `nextDueAt` in milliseconds since 1970 by Redis' clock,
+ * `nextDueInMs` in milliseconds from now. A claimed contact counts as due at the end of its lease. Both are
+ * absent if no contact is scheduled.
  */
 export interface NextDue {
   nextDueAt?: number;
@@ -25,14 +28,20 @@ export interface NextDue {
 export type ClaimReply =
   | (NextDue & {
       claimed: ClaimedPoll;
-      /** Time at which the token was requested, by `performance.now()`; see `TOKEN_TTL_MS`. */
+      /**
+       * When the claim requested its budget token, by `performance.now()`. The token expires after
+       * `TOKEN_TTL_MS`.
+       */
       tokenRequestedAt: number;
-      /** Share of the request budget that polls can rely on, in requests per second. */
+      /** The part of the account's request budget that polls can rely on, in requests per second. */
       availableForPolls: number;
     })
-  /** A contact is due, but no token is available yet: claim again after `waitMs` milliseconds. */
+  /**
+   * A contact is due, but the budget has no token for it yet. The caller should claim again after `waitMs`
+   * milliseconds.
+   */
   | { waitMs: number }
-  /** No contact is due. */
+  /** No contact is due now. */
   | NextDue;
 
 /**
@@ -47,52 +56,58 @@ export type ClaimReply =
  */
 export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';
 
-/** When this contact and the account's next contact are due after the end of a claim. */
+/**
+ * When the account's next contact is due after the end of a claim, and when the claimed contact is due again.
+ */
 export interface EndedClaim extends NextDue {
-  /** Time until this contact is due again, in milliseconds; present if the contact was not read. */
+  /**
+   * Time until the claimed contact is due again, in milliseconds. Absent if the end of the claim did not set
+   * this time.
+   */
   dueAgainInMs?: number;
 }
 
 /**
- * Queue of an account's due contacts. A claim includes the budget token for the first request. All times are by
- * Redis' clock. A contact with a lease is not claimed again, even if the contact becomes due meanwhile.
+ * Queue of an account's due contacts. A claim includes the budget token for the first request. All due times
+ * are by Redis' clock. While a contact has a lease for a kind of read (`head` or `deep`), the contact is not
+ * claimed for this kind again, even if it becomes due.
  */
 export interface PollQueue {
   /**
-   * Claims the most urgent due contact if a budget token is available.
+   * Claims the most urgent due contact if the budget has a token.
    *
-   * Reads of the newest messages go before reads of older messages, but reads of older messages get a
-   * guaranteed share of what reads of the newest messages get: one hundredth, rising to one fifth when the
-   * first read of older messages is an hour overdue.
+   * Reads of the newest messages go first. Reads of older messages get a guaranteed share of the requests:
+   * one hundredth of what reads of the newest messages get, rising to one fifth when the most urgent read of
+   * older messages is an hour overdue.
    * @param rate budget of the account, in requests per second
    */
   claim(account: string, rate: number): Promise<ClaimReply>;
 
   /**
-   * Renews the leases of reads under way. A lease that is not renewed expires {@link POLL_LEASE_MS} after the
-   * claim. Due times do not change.
-   * @returns the claims whose lease was lost
+   * Renews the leases of reads under way. A lease expires {@link POLL_LEASE_MS} after its claim or last
+   * renewal. Renewals do not change due times that were set during the read.
+   * @returns the claims that were lost, because another worker has claimed the contact
    */
   renew(account: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]>;
 
-  /** Ends a claim. A claim whose lease was lost is left to its new holder. */
+  /** Ends a claim. Changes nothing if another worker has claimed the contact meanwhile. */
   end(account: string, claim: ClaimedPoll, outcome: PollOutcome): Promise<EndedClaim>;
 }
 
 /**
- * Duration of a lease without renewal, in milliseconds. After this time, contacts of a killed worker are due
- * again.
+ * How long a lease lasts without renewal, in milliseconds. If a worker is killed, its claimed contacts are
+ * due again after this time.
  */
 export const POLL_LEASE_MS = 2_000;
 /**
- * Time between two renewals of a lease, in milliseconds. Short enough that one lost renewal does not end the
- * lease.
+ * Time between two renewals of a lease, in milliseconds. It is short enough that a lease survives one failed
+ * renewal.
  */
 export const POLL_LEASE_RENEWAL_MS = 700;
 
 /**
- * Backoff after a failed read, in milliseconds: starts at `first`, doubles with each consecutive failure, up to
- * `max`.
+ * Delay until a contact is due again after a failed read, in milliseconds. It starts at `first` and doubles
+ * with each consecutive failure, up to `max`.
  */
 export const FAILED_READ_BACKOFF_MS = { first: 2_000, max: 300_000 } as const;
 /** Delay until a contact is due again after a read that ended with `postponed`, in milliseconds. */

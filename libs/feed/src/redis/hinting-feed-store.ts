@@ -24,7 +24,7 @@ export class HintingFeedStore extends RedisFeedStore {
     try {
       return await super.commitContacts(account, { ...commit, updates: counted() });
     } finally {
-      // A partial commit may also have made contacts due.
+      // Even if a later part of the commit failed, an earlier part may have made contacts due.
       if (count > 0) this.hints.announce(account, POLL_ROUND_NAMES.due, 0);
     }
   }

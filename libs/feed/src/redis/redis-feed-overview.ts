@@ -25,7 +25,7 @@ interface OverviewReply {
   slots: string[][];
 }
 
-/** Reads the state of an account's polling. */
+/** Reads figures about an account's polling for `GET /v1/status`. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
   const slots = delaySlotsOfWindow(await redisTime(redis, list));
@@ -79,12 +79,15 @@ function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): Detect
   };
 }
 
-/** Converts a reply of HGETALL whose values are numbers. */
+/** Converts HGETALL's reply to a map from field to value. All values must be numbers. */
 function pairs(reply: readonly string[]): ReadonlyMap<string, number> {
   return new Map([...mapOfHashReply(reply)].map(([field, value]) => [field, Number(value)]));
 }
 
-/** Returns the fields whose names are bucket numbers. */
+/**
+ * Converts fields of a hash to a histogram from bucket number to count. Leaves out empty buckets and fields
+ * whose name is not a number.
+ */
 function histogramOf(fields: ReadonlyMap<string, number>): DelayHistogram {
   return new Map(
     [...fields]

@@ -2,10 +2,15 @@ import { LuaScript } from '#platform';
 import { POLL_REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
- * A contact's two keys and the fields of its record have short names, because they exist once per contact. Keys: `c` is
- * the record, `m` the messages. Fields: `v` version, `b` bucket of the rate, `m0`… memory, `r0`… raw JSON, `x0`…
- * extension (each in pieces, see `texts.lua`), `rev` revision. Some fields exist only for a time: `tellAfter`, `hastened`,
- * `hastenedTo` and `lost`.
+ * Redis scripts for the polling state of an account. The keys and fields that Redis stores for each contact
+ * have short names to save memory.
+ *
+ * The key `c` contains a contact's record, the key `m` its messages. Fields of the record: `v` version, `rev`
+ * revision, `b` bucket of the contact's rate of change, `m0` state of its reads (`PollMemory`), `r0` the
+ * contact as JSON, `x0` more state (`ContactExtension`). A long value continues in `m1` and so on (see
+ * `texts.lua`). Some fields exist only for a time: `tellAfter` (`ContactState.emitAfter`), `hastened` and
+ * `hastenedTo` (number and due time of requests to poll sooner), `lost` (the record was lost), `failed` and
+ * `failedDeep` (number of consecutive failed reads).
  */
 
 export const readList = LuaScript.from(import.meta.url, 'lua/read-list.lua');

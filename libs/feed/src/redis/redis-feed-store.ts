@@ -38,16 +38,21 @@ import {
   takeListPollRequest,
 } from './redis-feed-scripts.js';
 
-/** Maximum number of contacts per script run: a running script blocks all other clients. */
+/**
+ * Maximum number of contacts that one script run commits. A running script blocks all other clients of Redis.
+ */
 const CONTACTS_A_COMMIT = 200;
-/** Maximum size of the contacts' JSON per script run, in characters. */
+/**
+ * Size of the contacts' JSON in one script run, in characters, above which another run commits the next
+ * contacts.
+ */
 const CHARACTERS_A_COMMIT = 1_000_000;
-/** Messages per scan step when all snapshots of a contact are read. */
+/** Number of messages to request per HSCAN when all message snapshots of a contact are read. */
 const KNOWN_A_SCAN = 1_000;
-/** Contacts per scan step when the snapshot of the list is read. */
+/** Number of contacts to request per HSCAN when the snapshot of the contact list is read. */
 const CONTACTS_A_SCAN = 500;
 
-/** Reply of `read-list.lua`. */
+/** Reply of `read-list.lua`: the stored state of the contact list. A value that is not stored is null. */
 interface ListReply {
   now: string;
   revisionFloor: string;
@@ -64,7 +69,10 @@ interface ListReply {
   services: unknown[];
 }
 
-/** Reply of `read-contact.lua`. Without a contact no field is set. */
+/**
+ * Reply of `read-contact.lua`: the stored polling state of a contact. Without fields if the contact is
+ * unknown.
+ */
 interface ContactReply {
   now: Buffer;
   version: Buffer;
@@ -86,7 +94,7 @@ interface ContactReply {
   extension: Buffer;
 }
 
-/** {@link FeedStore} on Redis. */
+/** Implements {@link FeedStore} with Redis. */
 export class RedisFeedStore implements FeedStore {
   constructor(
     private readonly redis: RedisClient,
@@ -118,7 +126,8 @@ export class RedisFeedStore implements FeedStore {
       now: Number(now),
       revisionFloor: Number(revisionFloor),
       redisRun: run,
-      // If the list's content is lost, there is nothing to compare with: the next list counts as the first.
+      // If the stored contacts are lost, there is nothing to compare with. The next contact list then counts
+      // as the first.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
       ...(deletionsConfirmedAt == null ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),
@@ -140,8 +149,9 @@ export class RedisFeedStore implements FeedStore {
   }
 
   /**
-   * Yields the fields of a hash in batches: reading a long hash at once would take many times the memory of the result. A
-   * commit during the scan changes the version, so that a commit based on a mixed state is refused.
+   * Yields the fields of a hash in batches, because reading a long hash at once would take many times the
+   * memory of the result. A commit during the scan changes the version. The store then refuses a commit that
+   * is based on this scan.
    */
   private async *fieldsOf(key: string, atATime: number): AsyncGenerator<[field: Buffer, value: Buffer]> {
     let cursor = '0';
@@ -193,7 +203,8 @@ export class RedisFeedStore implements FeedStore {
         { records: part.map(({ id }) => keys('c', id)), ...shared },
         {
           version: expected,
-          // Only the last part marks the list as read: after a crash, the remaining contacts must not count as new ones.
+          // Only the last part marks the list as read. Otherwise, after a crash between two parts of the
+          // first list, the other contacts would count as new.
           listedAt: last ? Math.round(listedAt) : '',
           suspectSince: suspectSince ?? '',
           count: part.length,
@@ -406,7 +417,10 @@ export class RedisFeedStore implements FeedStore {
   }
 }
 
-/** Splits the changes into parts of one script run each. Only the last part may be empty. */
+/**
+ * Splits the contact updates into parts, each of which one script run commits. Only the last part may be
+ * empty.
+ */
 async function* inParts(
   updates: ListCommit['updates'],
 ): AsyncGenerator<{ part: ContactUpdate[]; last: boolean }> {
@@ -444,7 +458,7 @@ function contactArguments({
   ];
 }
 
-/** Unpacks the memory; undefined if the bytes are damaged. */
+/** Unpacks the {@link PollMemory} of a contact. Returns undefined if the bytes are damaged. */
 function memoryOf(packed: Buffer): PollMemory | undefined {
   if (packed.length === 0) return EMPTY_POLL_MEMORY;
   try {

@@ -2,17 +2,20 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 
 const survey = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
 
-/** The work that an account's polls have to do. */
+/** Which polls of an account are due, and when the next poll is due. */
 export interface FeedSurvey {
-  /** Time until the first contact is due, leases included, in milliseconds; absent if no contact is scheduled. */
+  /**
+   * Time until the first contact is due, in milliseconds. A claimed contact counts as due at the end of its
+   * lease. Absent if no contact is scheduled.
+   */
   dueInMs?: number;
-  /** Number of reads of the newest messages and reads of older messages that are due now. */
+  /** Number of reads that are due now. Reads of the newest messages and of older messages both count. */
   due: number;
-  /** True if a read of the contact list was requested, or the list was never read. */
+  /** True if a read of the contact list was requested, or if the list was never read completely. */
   isListPollRequested: boolean;
 }
 
-/** Finds out with one cheap script which work an account's polls have to do. */
+/** Finds out with a single cheap script which polls of an account are due. */
 export class RedisFeedSurvey {
   constructor(
     private readonly redis: RedisClient,

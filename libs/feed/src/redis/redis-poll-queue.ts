@@ -17,9 +17,9 @@ const renew = LuaScript.from(import.meta.url, 'lua/renew-polls.lua');
 
 const endClaim = LuaScript.from(import.meta.url, 'lua/end-poll.lua');
 
-/** {@link PollQueue} on Redis. */
+/** Implements {@link PollQueue} with Redis. */
 export class RedisPollQueue implements PollQueue {
-  /** Id of this process. Together with a counter it forms the unique id of a lease. */
+  /** Unique id of this object. Together with the number of claims it forms the unique id of a lease. */
   private readonly holder = newId('req');
   private claims = 0;
 

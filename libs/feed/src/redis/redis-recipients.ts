@@ -4,7 +4,7 @@ import { unpackListedContact } from '../snapshot/listed-contact-codec.js';
 
 const readRecipient = LuaScript.from(import.meta.url, 'lua/read-recipient.lua');
 
-/** Returns the known owners of a phone number, from contact lists and messages. */
+/** Returns the contacts that own a phone number, as contact lists and messages have shown so far. */
 export async function recipientOf(
   redis: RedisClient,
   keys: AccountKeys,
@@ -34,7 +34,7 @@ function timeOf(text: Buffer | undefined): number | undefined {
   return text === undefined || text.length === 0 ? undefined : Number(text.toString());
 }
 
-/** Returns the keys that `note-number.lua` writes. */
+/** Returns the keys under which `note-number.lua` records which contacts own a phone number. */
 export function recipientKeys(keys: AccountKeys): { numbers: string; otherNumbers: string } {
   return { numbers: keys('numbers'), otherNumbers: keys('numbers', 'others') };
 }

@@ -7,7 +7,10 @@ import {
 import { FINGERPRINT_FIELDS } from '../form/fingerprint.js';
 import type { VolatileField, VolatileFieldStore } from '../form/volatile-fields.js';
 
-/** Fields of the hash: state of the contact fields, number of contacts on the list, and one counter per message field. */
+/**
+ * Names of the fields of the Redis hash. `learned`: which contact fields are volatile. `contacts`: number of
+ * contacts on the list. `m:` begins the name of one counter per message field.
+ */
 const LEARNED = 'learned';
 const CONTACTS = 'contacts';
 const OF_MESSAGES = 'm:';

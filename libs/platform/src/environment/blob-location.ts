@@ -1,15 +1,18 @@
 /** Location of the blob store: a directory, or a bucket of an S3 server. */
 export type BlobLocation =
   | { kind: 'file'; directory: string }
-  /** The prefix has no slash at its beginning or end. It may be empty. */
+  /** The prefix of the object names in the bucket has no slash at its beginning or end. It may be empty. */
   | { kind: 's3'; bucket: string; prefix: string };
 
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
-/** Matches a part of the prefix. Every S3 server accepts these characters unencoded. `.` and `..` do not match. */
+/**
+ * Matches one part of the prefix, between slashes. It allows only characters that every S3 server accepts
+ * unencoded, and neither `.` nor `..`.
+ */
 const SEGMENT = /^(?!\.{1,2}$)[\w.-]+$/;
 
 /**
- * Reads `file:DIR` or `s3://bucket/prefix`.
+ * Parses the location of the blob store: `file:DIR` or `s3://bucket/prefix`.
  * @throws {Error} for any other text
  */
 export function parseBlobLocation(text: string): BlobLocation {

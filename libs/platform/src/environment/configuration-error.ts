@@ -1,6 +1,9 @@
-/** The configuration of a process is invalid. `main` prints each fault on its own line and exits with code 78. */
+/**
+ * The configuration of a process is invalid. The process prints each fault on its own line and exits with
+ * code 78.
+ */
 export class ConfigurationError extends Error {
-  /** Exit status for a configuration fault, EX_CONFIG of sysexits.h. */
+  /** Exit status of a process whose configuration is invalid: `EX_CONFIG` of sysexits.h. */
   static readonly exitCode = 78;
 
   constructor(readonly faults: readonly string[]) {

@@ -7,7 +7,7 @@ const GROUPS = [
   { title: 'Worker', shape: WorkerEnvironment },
 ] as const;
 
-/** Unit of a variable, by the suffix of its name. */
+/** Suffixes of variable names, each with the unit that it stands for. */
 const UNITS: readonly (readonly [RegExp, string])[] = [
   [/_MS$/, 'ms'],
   [/_SECONDS$/, 's'],
@@ -59,7 +59,7 @@ function unitOf(name: string): string {
   return UNITS.find(([end]) => end.test(name))?.[1] ?? '–';
 }
 
-/** Returns the default value as text for the environment. */
+/** Returns the cell of the table that shows the default value, which is written as in the environment. */
 function defaultOf(value: unknown): string {
   if (value === undefined) return '**required**';
   const text = textOf(value);

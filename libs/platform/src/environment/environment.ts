@@ -22,8 +22,8 @@ import {
 } from './variable.js';
 
 /**
- * Environment variables of all processes. `npm run docs:configuration` generates docs/configuration.md from these
- * classes.
+ * Environment variables of both the gateway and the worker. `npm run docs:configuration` generates
+ * docs/configuration.md from the classes in this file.
  */
 export class CommonEnvironment {
   @Description(
@@ -86,8 +86,8 @@ export class CommonEnvironment {
   @BlobStoreLocation()
   BLOB_STORE: BlobLocation = { kind: 'file', directory: '.data/blobs' };
   /**
-   * The S3 client reads these two variables itself, like other AWS variables. Tidings only checks whether they are
-   * set.
+   * The S3 client itself reads `AWS_ENDPOINT_URL_S3` and `AWS_ENDPOINT_URL`. Tidings validates them, and uses
+   * only whether one of them is set.
    */
   @Description('Address of an S3 server other than Amazon’s. The bucket name is then part of the path.')
   @HttpAddress('https://s3.example.com')
@@ -100,7 +100,7 @@ export class CommonEnvironment {
   LOG_LEVEL = 'info';
 }
 
-/** Environment variables of the gateway. */
+/** Environment variables of the gateway, including those that it shares with the worker. */
 export class GatewayEnvironment extends CommonEnvironment {
   @Description(
     'The first API key. It belongs to the account `default` and has every scope. `npm start` creates and prints one.',
@@ -124,7 +124,10 @@ export class GatewayEnvironment extends CommonEnvironment {
   )
   @OneOf('contacts', 'upstream')
   CONTACTS_SHAPE: 'contacts' | 'upstream' = 'contacts';
-  /** The upper bound is shorter than the time until the id of a removed account can be given to a new account. */
+  /**
+   * The upper bound of 5 minutes is shorter than the time until a new account can get the id of a removed
+   * account. The new account therefore never gets the cached replies of the removed one.
+   */
   @Description('Max age of a cached reply to a read; 0 turns the cache off.')
   @Integer(1_000, 0, 300_000)
   READ_CACHE_MS = 1_000;
@@ -133,7 +136,7 @@ export class GatewayEnvironment extends CommonEnvironment {
   CORS_ORIGINS: string[] = [];
 }
 
-/** Environment variables of the worker. */
+/** Environment variables of the worker, including those that it shares with the gateway. */
 export class WorkerEnvironment extends CommonEnvironment {
   @Description('Address on which the worker’s health endpoint listens; `0.0.0.0` in the Docker image.')
   @Text('127.0.0.1')

@@ -4,8 +4,9 @@ import ipaddr from 'ipaddr.js';
 export type Network = ReturnType<typeof ipaddr.parseCIDR>;
 
 /**
- * Reads CIDR blocks separated by commas, such as `10.0.0.0/8,fd00::/8`. Empty text is no block.
- * @throws {Error} on anything that is not a CIDR block.
+ * Parses CIDR blocks separated by commas, such as `10.0.0.0/8,fd00::/8`. Returns an empty list for empty
+ * text.
+ * @throws {Error} if a part of the text is not a CIDR block
  */
 export function parseNetworks(text: string): Network[] {
   if (text.trim() === '') return [];

@@ -3,8 +3,8 @@ import { validateSync } from 'class-validator';
 import { ConfigurationError } from './configuration-error.js';
 
 /**
- * Reads and validates the environment variables of a class. Unset and empty variables get the default value of the class.
- * Variables that the class does not declare are ignored.
+ * Reads and validates the environment variables that a class declares. Unset and empty variables get the
+ * default value from the class. Variables that the class does not declare are ignored.
  *
  * @throws {ConfigurationError} with one fault per invalid variable: its name, the reason and an example
  */

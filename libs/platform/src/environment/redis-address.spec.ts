@@ -3,13 +3,13 @@ import { parseRedisAddress } from './redis-address.js';
 
 describe('a Redis address', () => {
   it.each(['redis://127.0.0.1:6379', 'rediss://user:secret@redis.example.com:6380/2', 'redis://[::1]:6379'])(
-    'of a single server stays unchanged: %s',
+    'of a single server is not changed by the parser: %s',
     (url) => {
       expect(parseRedisAddress(url)).toEqual({ kind: 'standalone', url });
     },
   );
 
-  it('of Sentinel gives the sentinels, the master name, and the login for the data servers', () => {
+  it('of Sentinel is parsed to the Sentinel servers, the master name and the login for the master', () => {
     expect(parseRedisAddress('redis-sentinel://us%40er:p%3Aw@a:26379,b:26380/main')).toEqual({
       kind: 'sentinel',
       sentinels: [
@@ -22,7 +22,7 @@ describe('a Redis address', () => {
     });
   });
 
-  it('of a Cluster gives its nodes', () => {
+  it('of a Cluster is parsed to the nodes and the password', () => {
     expect(parseRedisAddress('redis-cluster://:pw@a:7000,b:7001/')).toEqual({
       kind: 'cluster',
       nodes: [
@@ -33,7 +33,7 @@ describe('a Redis address', () => {
     });
   });
 
-  it('with an IPv6 host gives the host without brackets, as sockets need it', () => {
+  it('with an IPv6 host is parsed to the host without brackets, because sockets need it without them', () => {
     expect(parseRedisAddress('redis-cluster://[::1]:7000,127.0.0.1:7001')).toEqual({
       kind: 'cluster',
       nodes: [
@@ -56,7 +56,7 @@ describe('a Redis address', () => {
     'redis-cluster://a:99999',
     'redis-cluster://a:0',
     'redis-cluster://u:%zz@a:7000',
-  ])('of another form is rejected: %p', (text) => {
+  ])('that is invalid is rejected: %p', (text) => {
     expect(() => parseRedisAddress(text)).toThrow();
   });
 });

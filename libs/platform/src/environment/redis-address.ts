@@ -4,15 +4,15 @@ export interface RedisNode {
   port: number;
 }
 
-/** Address of Redis, in one of its three layouts. */
+/** Address of Redis: a single server, servers that Sentinel monitors, or a Redis Cluster. */
 export type RedisAddress =
   | { kind: 'standalone'; url: string }
   | { kind: 'sentinel'; sentinels: RedisNode[]; name: string; username?: string; password?: string }
   | { kind: 'cluster'; nodes: RedisNode[]; username?: string; password?: string };
 
 /**
- * Reads `redis://…`, `rediss://…`, `redis-sentinel://[user:password@]host:port,host:port/name`
- * or `redis-cluster://[user:password@]host:port,host:port`.
+ * Parses `redis://…`, `rediss://…`, `redis-sentinel://[user:password@]host:port,host:port/name` or
+ * `redis-cluster://[user:password@]host:port,host:port`.
  * @throws {Error} on any other text.
  */
 export function parseRedisAddress(text: string): RedisAddress {
@@ -34,7 +34,7 @@ function parseNode(text: string): RedisNode {
   const url = new URL(`redis://${text}`);
   const port = Number(url.port);
   if (url.hostname === '' || port === 0) throw new Error('host:port is missing');
-  // The brackets of an IPv6 address belong to the URL, not to the host.
+  // A URL has brackets around an IPv6 address. A socket needs the address without brackets.
   return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port };
 }
 

@@ -13,7 +13,7 @@ describe('the check for unknown environment variables', () => {
     ['BLOB_STOR', 'BLOB_STORE'],
     ['LOGLEVEL', 'LOG_LEVEL'],
     ['REDIS_HOST', 'REDIS_URL'],
-  ])('reports %s and suggests the most similar known name, %s', (name, nearest) => {
+  ])('reports the unknown name %s and suggests the most similar known name, %s', (name, nearest) => {
     expect(unknownVariables({ [name]: 'x' })).toEqual([{ name, nearest }]);
   });
 

@@ -2,27 +2,35 @@ import { getMetadataStorage } from 'class-validator';
 import type { Logger } from '../log/logger.js';
 import { GatewayEnvironment, WorkerEnvironment } from './environment.js';
 
-/** An environment variable without effect whose name is probably misspelled. `nearest` is the most similar valid name. */
+/**
+ * An environment variable that has no effect because its name is probably misspelled. `nearest` is the most
+ * similar valid name.
+ */
 export interface UnknownVariable {
   name: string;
   nearest: string;
 }
 
-/** Maximum number of reported variables. A larger number means that the environment is that of another program. */
+/** Maximum number of reported variables. If more are unknown, they are probably meant for another program. */
 const MAX_NAMED = 20;
-/** Maximum length of a misspelled name, in characters. Every valid name is much shorter. */
+/**
+ * Maximum length of a name that is checked for misspelling, in characters. Every valid name is much shorter.
+ */
 const MAX_LENGTH = 64;
-/** Maximum number of wrong characters in a misspelled name. */
+/** Maximum number of wrong characters with which a name still counts as similar to a valid one. */
 const MAX_WRONG = 3;
-/** Maximum share of wrong characters in a misspelled name. */
+/** Maximum share of wrong characters with which a name still counts as similar to a valid one. */
 const MAX_WRONG_PART = 0.25;
 
-/** Variables of the AWS SDK, which reads many variables that Tidings does not declare. */
+/** Matches the variables of the AWS SDK. The SDK reads many variables that Tidings does not declare. */
 const FOREIGN = /^AWS_/;
-/** Variables that Kubernetes sets in every container for each service, for example for a service named `redis`. */
+/**
+ * Matches variables that Kubernetes sets for each service, such as `REDIS_SERVICE_HOST` for a service
+ * `redis`.
+ */
 const SERVICE_LINK = /_SERVICE_(HOST|PORT)(_|$)|_PORT(_\d+_(TCP|UDP|SCTP).*)?$/;
 
-/** Valid names of all processes, because gateways and workers often share one environment. */
+/** Valid names of gateway and worker together, because these processes often share one environment. */
 const KNOWN: ReadonlySet<string> = new Set(
   [GatewayEnvironment, WorkerEnvironment].flatMap((shape) =>
     getMetadataStorage()
@@ -31,10 +39,13 @@ const KNOWN: ReadonlySet<string> = new Set(
   ),
 );
 
-/** First words that several valid names share. An unknown name with such a first word is probably misspelled. */
+/**
+ * First words that several valid names share, such as `WEBHOOK`. An unknown name that begins with such a word
+ * is probably misspelled.
+ */
 const FAMILIES = familiesOf([...KNOWN].filter((name) => !FOREIGN.test(name)));
 
-/** Returns the variables whose names resemble those of Tidings but are unknown. */
+/** Returns the variables whose names are unknown but resemble the name of a variable of Tidings. */
 export function unknownVariables(source: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
   const found: UnknownVariable[] = [];
   for (const [name, text] of Object.entries(source)) {

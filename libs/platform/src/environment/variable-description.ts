@@ -1,15 +1,15 @@
 /** Description of a variable in docs/configuration.md, without its default. */
 export interface VariableDescription {
-  /** Valid text of the variable, such as `a whole number from 1 to 10`. */
+  /** Says which text is valid for the variable, such as `a whole number from 1 to 10`. */
   validText: string;
-  /** Purpose of the variable; empty if there is no text. */
+  /** Purpose of the variable; empty if the variable has no description. */
   meaning: string;
-  /** Name of the variable that is the lower bound of this variable. */
+  /** Name of another variable. The value of this variable must not be below the value of that one. */
   notBelow?: string;
 }
 
 const NOTHING: VariableDescription = { validText: '', meaning: '' };
-/** Descriptions by the prototype of the class that declares the variables, in the order of the source. */
+/** Maps the prototype of a class to the descriptions of the variables that it declares, in source order. */
 const described = new WeakMap<object, Map<string, VariableDescription>>();
 
 /** Adds a part to the description of a variable. Each decorator of the variable adds one part. */
@@ -24,7 +24,7 @@ export function describeVariable(
   variables.set(name, { ...(variables.get(name) ?? NOTHING), ...part });
 }
 
-/** Returns the variables that a class itself declares, without inherited ones. */
+/** Returns the descriptions of the variables that a class itself declares, without inherited ones. */
 export function variablesOf(shape: new () => object): ReadonlyMap<string, VariableDescription> {
   return described.get(shape.prototype as object) ?? new Map();
 }

@@ -5,14 +5,16 @@ import { parseRedisAddress } from './redis-address.js';
 import { parseBlobLocation } from './blob-location.js';
 import { describeVariable } from './variable-description.js';
 
-/** The value of a variable whose text is invalid. `wanted` describes valid text and follows "must be" in the fault. */
+/**
+ * Takes the place of a value whose text is invalid. `validText` follows "must be" in the text of the fault.
+ */
 class InvalidText {
   constructor(readonly validText: string) {}
 }
 
 /**
- * Decorator of an environment variable. `parse` converts its text, and throws for invalid text.
- * The fault of an invalid variable has its name, a description of valid text, and an example.
+ * Returns a decorator of an environment variable. `parse` converts the text of the variable, and throws if
+ * the text is invalid. The fault then contains the name of the variable, `validText`, and `example`.
  */
 function variable(validText: string, example: string, parse: (text: string) => unknown): PropertyDecorator {
   return (target, property) => {
@@ -48,21 +50,21 @@ function parseInteger(text: string, min: number, max: number): number {
 /** Maximum delay of a timer in Node.js, in milliseconds. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** Decorator: an integer from `min` to `max`, both inclusive. */
+/** Decorator of a variable that must be an integer from `min` to `max`, both inclusive. */
 export function Integer(example: number, min = 0, max = MAX_TIMER_MS): PropertyDecorator {
   return variable(`a whole number from ${min} to ${max}`, String(example), (text) =>
     parseInteger(text, min, max),
   );
 }
 
-/** Decorator: the description of the variable in docs/configuration.md. */
+/** Decorator that sets the description of the variable in docs/configuration.md. */
 export function Description(text: string): PropertyDecorator {
   return (target, property) => {
     describeVariable(target, property, { meaning: text });
   };
 }
 
-/** Decorator: the number must not be below the number in the variable `other`. */
+/** Decorator of a variable whose number must not be below the number in the variable `other`. */
 export function NotBelowVariable(other: string): PropertyDecorator {
   return (target, property) => {
     describeVariable(target, property, { notBelow: other });
@@ -71,7 +73,7 @@ export function NotBelowVariable(other: string): PropertyDecorator {
     ValidateBy({
       name: 'notBelow',
       validator: {
-        // An invalid value already has a fault of its own.
+        // An invalid value passes this check, because another fault already reports it.
         validate: (value: unknown, context) => {
           const bound = minimum(context?.object);
           return typeof value !== 'number' || typeof bound !== 'number' || value >= bound;
@@ -85,7 +87,7 @@ export function NotBelowVariable(other: string): PropertyDecorator {
   };
 }
 
-/** Decorator: a number above zero, which may have a fraction. */
+/** Decorator of a variable that must be a number above zero. The number may have a fraction. */
 export function PositiveNumber(example: number): PropertyDecorator {
   return variable('a number above 0', String(example), (text) => {
     const value = Number(text);
@@ -93,7 +95,10 @@ export function PositiveNumber(example: number): PropertyDecorator {
   });
 }
 
-/** Decorator: integers from `min` to `max`, separated by commas. Empty text is an empty list if `mayBeEmpty` is true. */
+/**
+ * Decorator of a variable that must be integers from `min` to `max`, separated by commas. Empty text gives an
+ * empty list if `mayBeEmpty` is true, and is invalid otherwise.
+ */
 export function IntegerList(
   example: string,
   min: number,
@@ -106,12 +111,12 @@ export function IntegerList(
   });
 }
 
-/** Decorator: one of the given words. */
+/** Decorator of a variable that must be one of the given words. */
 export function OneOf(...words: readonly [string, ...string[]]): PropertyDecorator {
   return variable(`one of ${words.join(', ')}`, words[0], (text) => (words.includes(text) ? text : fail()));
 }
 
-/** Decorator: web origins, separated by commas. Empty text is an empty list. */
+/** Decorator of a variable that must be web origins, separated by commas. Empty text gives an empty list. */
 export function Origins(example: string): PropertyDecorator {
   return variable('origins such as https://example.com, separated by commas', example, (text) => {
     const origins = text === '' ? [] : text.split(',').map((item) => item.trim());
@@ -121,7 +126,7 @@ export function Origins(example: string): PropertyDecorator {
   });
 }
 
-/** Decorator: one or more of the given words, separated by commas. */
+/** Decorator of a variable that must be one or more of the given words, separated by commas. */
 export function SomeOf(...words: readonly [string, ...string[]]): PropertyDecorator {
   return variable(`one or more of ${words.join(', ')}, separated by commas`, words.join(','), (text) => {
     const chosen = text.split(',').map((item) => item.trim());
@@ -129,7 +134,7 @@ export function SomeOf(...words: readonly [string, ...string[]]): PropertyDecora
   });
 }
 
-/** Decorator: text of at least `min` characters without control characters. */
+/** Decorator of a variable that must have at least `min` characters and no control characters. */
 export function Text(example: string, min = 1): PropertyDecorator {
   const validText = min === 1 ? 'non-empty text' : `text of at least ${min} characters`;
   return variable(`${validText} without control characters`, example, (text) =>
@@ -137,29 +142,36 @@ export function Text(example: string, min = 1): PropertyDecorator {
   );
 }
 
-/** Decorator: a prefix of Redis keys, with letters, digits, `.`, `_` and `-`. */
+/** Decorator of a variable that must be a prefix of Redis keys: 1 to 64 letters, digits, `.`, `_` and `-`. */
 export function KeyPrefix(example: string): PropertyDecorator {
   return variable('1 to 64 characters of A-Z, a-z, 0-9, ".", "_" and "-"', example, (text) =>
     /^[\w.-]{1,64}$/.test(text) ? text : fail(),
   );
 }
 
-/** Decorator: an `http:` or `https:` URL without query and fragment. A trailing slash is removed. */
+/**
+ * Decorator of a variable that must be an `http:` or `https:` URL without query and fragment. Slashes at its
+ * end are removed.
+ */
 export function HttpAddress(example: string): PropertyDecorator {
   return variable('an http:// or https:// address without query and fragment', example, (text) => {
     const url = new URL(text);
-    // An empty query or fragment is invisible in the URL, but paths are appended to the text.
+    // Paths are appended to this text, so it must not contain `?` or `#`. The parsed URL does not show an
+    // empty query or fragment.
     const plain = /^https?:$/.test(url.protocol) && !/[?#]/.test(text);
     return plain ? text.replace(/\/+$/, '') : fail();
   });
 }
 
-/** Decorator: `size` bytes in base64, read as a Buffer. */
+/** Decorator of a variable that must be `size` bytes in base64. The value becomes a Buffer. */
 export function Base64Bytes(size: number): PropertyDecorator {
   return variable(`${size} bytes in base64`, '$(openssl rand -base64 32)', (text) => bytesOf(text, size));
 }
 
-/** Decorator: values of `size` bytes each in base64, separated by commas, read as Buffers. Empty text is an empty list. */
+/**
+ * Decorator of a variable that must be values of `size` bytes each in base64, separated by commas. The values
+ * become Buffers. Empty text gives an empty list.
+ */
 export function Base64BytesList(size: number): PropertyDecorator {
   return variable(
     `values of ${size} bytes each in base64, separated by commas`,
@@ -173,12 +185,12 @@ function bytesOf(text: string, size: number): Buffer {
   return bytes.length === size && bytes.toString('base64') === text ? bytes : fail();
 }
 
-/** Decorator: CIDR blocks, separated by commas. Empty text is an empty list. */
+/** Decorator of a variable that must be CIDR blocks, separated by commas. Empty text gives an empty list. */
 export function Networks(example: string): PropertyDecorator {
   return variable('CIDR blocks separated by commas', example, parseNetworks);
 }
 
-/** Decorator: the address of Redis. {@link parseRedisAddress} describes its forms. */
+/** Decorator of the address of Redis. {@link parseRedisAddress} describes the valid forms. */
 export function RedisLocation(): PropertyDecorator {
   return variable(
     'a redis://, rediss://, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port address',
@@ -187,7 +199,7 @@ export function RedisLocation(): PropertyDecorator {
   );
 }
 
-/** Decorator: the location of the blob store. {@link parseBlobLocation} describes its forms. */
+/** Decorator of the location of the blob store. {@link parseBlobLocation} describes the valid forms. */
 export function BlobStoreLocation(): PropertyDecorator {
   return variable(
     'file:DIRECTORY, or s3://BUCKET/PREFIX such as s3://company-tidings/uploads',

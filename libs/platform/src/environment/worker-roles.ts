@@ -1,20 +1,26 @@
-/** Roles that a worker can run. */
+/** Roles that a worker can have. */
 export const WORKER_ROLES = ['relay', 'poll', 'dispatch'] as const;
 export type WorkerRole = (typeof WORKER_ROLES)[number];
 
 const ROLES_LABEL = ' roles=';
 
-/** Returns a worker's member of the heartbeat set: its name with its roles. */
+/** Returns a worker's member of the heartbeat set in Redis: the worker's name, followed by its roles. */
 export function memberWithRoles(name: string, roles: readonly WorkerRole[]): string {
   return `${name}${ROLES_LABEL}${roles.join(',')}`;
 }
 
-/** Returns true if a worker's member lists this role. Workers of earlier builds list no roles. */
+/**
+ * Returns true if a worker's member of the heartbeat set lists this role. Workers of earlier builds list no
+ * roles.
+ */
 export function hasRole(member: string, role: WorkerRole): boolean {
   return member.split(ROLES_LABEL)[1]?.split(',').includes(role) === true;
 }
 
-/** Returns the roles that no worker runs. Returns none if a worker of an earlier build, which lists no roles, runs. */
+/**
+ * Returns the roles that no running worker has. Returns an empty list if a worker of an earlier build runs,
+ * because such a worker does not list its roles.
+ */
 export function missingRoles(workers: readonly string[]): WorkerRole[] {
   const roleLists = workers.map((name) => name.split(ROLES_LABEL)[1]?.split(','));
   if (roleLists.includes(undefined)) return [];

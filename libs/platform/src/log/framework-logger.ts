@@ -5,7 +5,8 @@ export class FrameworkLogger {
   constructor(private readonly logger: Logger) {}
 
   log(words: unknown, ...rest: unknown[]): void {
-    // NestJS logs every module and route at start. These details belong to the level debug.
+    // NestJS logs every module and route at start with this method. These details are logged at the level
+    // debug.
     this.logger.debug(contextOf(rest), String(words));
   }
 

@@ -19,7 +19,7 @@ describe('a logged error', () => {
     );
   });
 
-  it('contains no other field of the error or of its causes', () => {
+  it('contains no field of the error or of its causes besides type, message, code and stack frames', () => {
     const axios = Object.assign(new Error('Request failed'), {
       name: 'AxiosError',
       config: { headers: { 'X-API-Key': 'hush-key' }, data: 'hush-text' },
@@ -54,14 +54,14 @@ describe('a logged error', () => {
     expect(lineOf(new Error('unreadable', { cause: caught }))).not.toContain('hush');
   });
 
-  it('has a limited length, even if its message, its stack or its chain of causes is endless', () => {
+  it('has a limited length, even if its message, stack and causes are very long', () => {
     const endless = new Error('x'.repeat(100_000));
     endless.stack = `Error\n${'    at somewhere (file.ts:1:1)\n'.repeat(10_000)}`;
     endless.cause = endless;
     expect(lineOf(endless).length).toBeLessThan(10_000);
   });
 
-  it.each([undefined, null, 'hush', 7, { key: 'hush' }])('may come from any thrown value: %p', (thrown) => {
+  it.each([undefined, null, 'hush', 7, { key: 'hush' }])('hides the content of a thrown %p', (thrown) => {
     expect(JSON.stringify(loggedError(thrown))).not.toContain('hush');
     expect(lineOf(thrown)).not.toContain('hush');
   });

@@ -1,4 +1,4 @@
-/** The parts of an error that are logged. */
+/** The parts of an error that the log contains. */
 export interface LoggedError {
   type: string;
   words: string;
@@ -9,8 +9,8 @@ export interface LoggedError {
 }
 
 /**
- * An error whose message may quote other parties, such as upstream quoting a message. It provides its own text for
- * the log.
+ * An error whose message may contain private text, such as a message that upstream quotes. The log contains
+ * `logMessage` instead.
  */
 export interface RedactedError {
   readonly logMessage: string;
@@ -20,21 +20,22 @@ const MAX_LENGTH = 500;
 const MAX_FRAMES = 12;
 const MAX_CAUSES = 4;
 
-/** Returns the part of an error's message that may be logged, on one line. */
+/** Returns the message to log for an error: one short line, without private text that the error may quote. */
 export function logMessageOf(error: unknown): string {
   if (!isObject(error)) return 'a value that is not an Error was thrown';
   if (typeof error['logMessage'] === 'string') return shortened(error['logMessage']);
-  // The message of a parser quotes the invalid text.
+  // The error message of a parser quotes the text that it rejected. That text may be private.
   if (error['name'] === 'SyntaxError') return 'a text could not be parsed';
   return shortened(typeof error['message'] === 'string' ? error['message'] : '');
 }
 
 /**
- * Returns an error in the form of the log: its type, message, code, stack frames and causes, and nothing else. The
- * error of an HTTP client also has the whole request with its API key. A Redis error also has the command's
- * arguments.
+ * Returns the parts of an error that the log contains: its type, message, code, stack frames and causes. The
+ * other fields may be secret: the error of an HTTP client has the whole request with its API key, and a Redis
+ * error has the arguments of the command.
  *
- * Checks the shape of the error, not its class: in a separate JavaScript context, Node's errors have other classes.
+ * The function looks at the fields of the error, not at its class, because `instanceof Error` is false for an
+ * error from another JavaScript context.
  */
 export function loggedError(error: unknown, causes = MAX_CAUSES): LoggedError {
   if (!isObject(error)) return { type: typeof error, words: logMessageOf(error) };

@@ -8,7 +8,7 @@ function capture(level = 'trace'): { logger: Logger; lines: string[] } {
 
 describe('the log', () => {
   it.each(['apiKey', 'secret', 'password', 'authorization', 'x-api-key', 'message', 'text'])(
-    'redacts %s in an entry and up to two levels below',
+    'redacts the field %s at the top of an entry and up to two levels below',
     (field) => {
       const { logger, lines } = capture();
       logger.info({ [field]: 'hush' }, 'said');
@@ -33,7 +33,7 @@ describe('the log', () => {
     expect(new Date(String(entry['time'])).toISOString()).toBe(entry['time']);
   });
 
-  it('leaves out entries below its level', () => {
+  it('contains no entries below its configured level', () => {
     const { logger, lines } = capture('warn');
     logger.info('quiet');
     logger.warn('loud');

@@ -4,11 +4,14 @@ import { loggedError } from './logged-error.js';
 /** Logger that writes one line of JSON for each entry. Callers must not pass it message texts or secrets. */
 export type Logger = PinoLogger;
 
-/** Fields whose values are replaced if a call passes them by mistake, in an entry or up to two levels below. */
+/**
+ * Names of fields that must not be logged. If a call passes such a field by mistake, its value is replaced,
+ * at the top of the entry and up to two levels below.
+ */
 const SECRETS = ['apiKey', 'secret', 'password', 'authorization', '["x-api-key"]', 'message', 'text'];
 
 /**
- * Creates a logger that writes to standard output.
+ * Creates a logger that writes to `destination`, or to standard output by default.
  * @param name name of the process: gateway or worker
  */
 export function createLogger(name: string, level: string, destination?: DestinationStream): Logger {
@@ -29,8 +32,9 @@ export function createLogger(name: string, level: string, destination?: Destinat
 }
 
 /**
- * Standard output through Node's own stream. When the reader of a pipe has gone, Pino's own writer retries endlessly
- * and blocks the process. This writer loses the line, and the process continues.
+ * Writes lines to standard output through Node's own stream. If the program that reads the output has ended,
+ * this stream loses the line, and the process continues. Pino's own writer would retry endlessly and block
+ * the process.
  */
 const standardOutput: DestinationStream = {
   write: (line) => {

@@ -3,7 +3,7 @@ import { parseInstance, instanceMember, mixedVersionsSince, newInstance } from '
 import { missingRoles } from '../environment/worker-roles.js';
 
 describe('the heartbeat entry of a process in Redis', () => {
-  it('is parsed to the values that were written, and lists the worker roles in the format that earlier builds read', () => {
+  it('is parsed to the written values, and lists worker roles in the format of earlier builds', () => {
     const instance = newInstance('1.2.0+abc', 17);
     expect(instance.name).toMatch(/^[\w.-]+$/);
     expect(parseInstance(instanceMember(instance))).toEqual(instance);
@@ -20,7 +20,7 @@ describe('the heartbeat entry of a process in Redis', () => {
   });
 });
 
-describe('the time since when different versions run together is', () => {
+describe('the time since when processes of different versions run together is', () => {
   const of = (version: string | undefined, since: number) => ({ name: 'x', version, since });
 
   it.each([

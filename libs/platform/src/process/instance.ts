@@ -6,7 +6,10 @@ import { memberWithRoles, type WorkerRole } from '../environment/worker-roles.js
 export interface Instance {
   /** Unique name of letters, digits, dots, dashes and underscores. */
   name: string;
-  /** Version of the build. Undefined for earlier builds, which do not announce it. */
+  /**
+   * Version of the build; undefined if the process is of an earlier build, which does not announce its
+   * version.
+   */
   version: string | undefined;
   /** When the process started, in milliseconds since 1970 by Redis' clock; 0 if unknown. */
   since: number;
@@ -22,16 +25,17 @@ export function newInstance(version: string, since: number): Instance {
 }
 
 /**
- * Returns the key of the sorted set of running processes. Its members come from {@link instanceMember}. Its scores are the
- * times of the last heartbeats, by Redis' clock.
+ * Returns the Redis key of the heartbeat set: the sorted set of running gateways or workers. Its members come
+ * from {@link instanceMember}. Its scores are the times of the last heartbeats, in milliseconds since 1970 by
+ * Redis' clock.
  */
 export function instancesKey(prefix: string, kind: 'gateways' | 'workers'): string {
   return `${prefix}:${kind}`;
 }
 
 /**
- * Returns a process's member of the heartbeat set. The roles come last, because earlier builds read the rest as
- * roles.
+ * Returns a process's member of the heartbeat set. The roles come last, because earlier builds take
+ * everything after `roles=` as roles.
  */
 export function instanceMember(
   { name, version = '', since }: Instance,
@@ -48,8 +52,8 @@ export function parseInstance(member: string): Instance {
 }
 
 /**
- * Returns the names of the processes that announce their version. Earlier builds do not; they leave no mark in the
- * blob store either.
+ * Returns the names of the processes that announce their version. Processes of earlier builds are left out:
+ * they do not write a marker to the blob store either, so other processes must not expect one from them.
  */
 export function instanceNames(members: readonly string[]): string[] {
   return members
@@ -59,8 +63,8 @@ export function instanceNames(members: readonly string[]): string[] {
 }
 
 /**
- * Returns since when running processes have different versions, in milliseconds since 1970. Returns undefined if all
- * have the same version.
+ * Returns the time since when processes of different versions run together, in milliseconds since 1970.
+ * Returns undefined if all running processes have the same version.
  */
 export function mixedVersionsSince(
   instances: readonly Pick<Instance, 'version' | 'since'>[],

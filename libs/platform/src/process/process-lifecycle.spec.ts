@@ -64,7 +64,7 @@ describe('A process', () => {
     expect([stops, handle.exits]).toEqual([1, [0]]);
   });
 
-  it('that must stop during its start stops as soon as it has started', async () => {
+  it('that gets SIGTERM during its start stops as soon as the start is complete', async () => {
     const handle = new FakeProcess();
     let stops = 0;
     await runProcess(({ signal }: StartContext) => {
@@ -92,7 +92,7 @@ describe('A process', () => {
     expect(JSON.stringify(logged)).toContain('nobody caught me');
   });
 
-  it('whose stop fails exits with 1', async () => {
+  it('exits with 1 if an error occurs while it stops', async () => {
     const handle = new FakeProcess();
     await runProcess(() => Promise.resolve(running(() => Promise.reject(new Error('stuck')))), handle);
     handle.emit('SIGTERM');
@@ -101,7 +101,7 @@ describe('A process', () => {
   });
 });
 
-describe('The fault of a failed listen', () => {
+describe('The error of a process that cannot listen on its address', () => {
   const address = { host: '::1', port: 3000, hostVariable: 'HOST', portVariable: 'PORT' };
   const fault = (code: string): unknown => toListenError(Object.assign(new Error(code), { code }), address);
 

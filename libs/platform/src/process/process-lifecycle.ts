@@ -6,23 +6,29 @@ import { ignoreBrokenOutput } from './process-output.js';
 export interface RunningProcess {
   /** Port on which the process listens. */
   readonly port: number;
-  /** Stops new work, finishes the work in flight and closes all resources. Resolves within {@link STOP_TIMEOUT_MS}. */
+  /**
+   * Starts no new work, finishes the work in progress and closes all resources. This method resolves within
+   * {@link STOP_TIMEOUT_MS}.
+   */
   stop(): Promise<void>;
 }
 
-/** The part of a logger that reports the end of a process. */
+/** The methods of a logger that report the end of a process. */
 export interface ProcessLog {
   info(details: object, words: string): void;
   fatal(details: object, words: string): void;
 }
 
-/** Arguments of the start function of a process. */
+/** What the start function of a process gets from {@link runProcess}. */
 export interface StartContext {
-  /** Aborts if the process must stop before it has started. */
+  /** Aborts when the process must stop, so that an unfinished start can end early. */
   readonly signal: AbortSignal;
-  /** Sets the logger. Without a logger, entries go to standard error. */
+  /**
+   * Sets the logger of the process. Without a logger, only an error that ends the process is written, to
+   * standard error.
+   */
   readonly setLog: (log: ProcessLog) => void;
-  /** Ends the process at a later time, as if its start had failed with this error. */
+  /** Ends the process as if its start had failed with this error. May also be called after the start. */
   readonly fail: (error: unknown) => void;
 }
 
@@ -34,18 +40,22 @@ export interface ProcessHandle {
   readonly stderr: { write(text: string): unknown };
 }
 
-/** Maximum time of a stop, in milliseconds. Supervisors kill a process 20 s after they have asked for the stop. */
+/**
+ * Maximum duration of a stop, in milliseconds. The documentation promises that a process exits within 20 s of
+ * SIGTERM.
+ */
 export const STOP_TIMEOUT_MS = 19_000;
 
 const EXIT_FAILED = 1;
 
 /**
- * Runs one process of the product from start to exit.
+ * Runs a gateway or worker process from start to exit.
  *
  * - A {@link ConfigurationError} is printed, one fault per line. The exit code is 78.
- * - SIGTERM, SIGINT, and the end of the parent's IPC channel stop the process gracefully. The exit code is 0.
+ * - SIGTERM, SIGINT, and the end of the parent's IPC channel stop the process gracefully. The exit code is 0,
+ * or 1 if the stop fails or takes too long.
  * - A process with an IPC channel sends `{ type: 'ready', port }` when it accepts requests.
- * - An uncaught error is logged. The exit code is 1, because the state of the process is unreliable.
+ * - An uncaught error is logged. The process exits at once with code 1, because its state is unreliable.
  */
 export async function runProcess(
   start: (context: StartContext) => Promise<RunningProcess>,
@@ -104,8 +114,8 @@ class ProcessRun {
   }
 
   /**
-   * Stops the process gracefully. Only the first call has an effect: Ctrl-C sends a signal both from the terminal and
-   * from the parent process.
+   * Stops the process gracefully. Only the first call has an effect, because after Ctrl-C a process gets two
+   * signals: one from the terminal and one from its parent process.
    */
   private end(reason: string): void {
     if (this.ending) return;
@@ -145,7 +155,7 @@ class ProcessRun {
   }
 }
 
-/** Host and port on which a process listens, and the names of their variables. */
+/** Host and port on which a process listens, and the names of the environment variables that set them. */
 export interface ListenAddress {
   host: string;
   port: number;

@@ -1,4 +1,4 @@
-/** The remedy for each readiness problem, for the operator. */
+/** What an operator can do about each problem that affects readiness. */
 const REMEDIES = {
   stopping: 'no action is needed: another gateway takes over, or this gateway starts again',
   redis_unwritable: 'check that Redis is running, has free memory (maxmemory) and is reachable at REDIS_URL',
@@ -32,11 +32,11 @@ export interface Reason {
   code: ReasonCode;
   /** Number of affected objects, such as accounts or workers. */
   count: number;
-  /** Description for the public: it names no account, address or file. */
+  /** Description that anybody may read, so it names no account, address or file. */
   description: string;
 }
 
-/** A {@link Reason} in machine-readable form. */
+/** A {@link Reason} in the form in which programs read it from the API, with its remedy. */
 export interface ReasonDetail {
   code: ReasonCode;
   count: number;
@@ -52,7 +52,7 @@ export interface Readiness {
   details: ReasonDetail[];
 }
 
-/** Returns a readiness with the given status and reasons, in the form of the API. */
+/** Returns the readiness with this status and these reasons, as the API shows it. */
 export function readinessOf(status: Readiness['status'], reasons: readonly Reason[]): Readiness {
   return {
     status,

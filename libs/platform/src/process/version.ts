@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Number of characters of the digest that identifies a build. */
+/** Number of characters of the source digest in the version of a build. */
 const DIGEST_LENGTH = 8;
 
-/** Sources of the processes that run together and must be from the same build. */
+/** Matches the source files of the gateway and the worker, which must run from the same build. */
 const RUNNING = /^(libs|apps\/(gateway|worker))\//;
 
 /** Returns the product's version from package.json. */
@@ -14,7 +14,7 @@ export function productVersion(): string {
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** Returns the product's version with a digest of its sources, if the build recorded the digests. */
+/** Returns the product's version, followed by a digest of its sources if it runs from a build. */
 export function buildVersion(): string {
   const stamp = join(root(), 'dist/.build.json');
   if (!existsSync(stamp)) return productVersion();
@@ -26,8 +26,8 @@ export function buildVersion(): string {
 }
 
 /**
- * Returns the digest of each source file from the record of the last build; none if the record has another
- * form.
+ * Returns the digest of each source file from the record that the last build wrote. Returns an empty object
+ * if the record cannot be parsed or contains no digests.
  */
 function sourcesIn(stamp: string): Record<string, string> {
   try {
@@ -37,7 +37,10 @@ function sourcesIn(stamp: string): Record<string, string> {
   }
 }
 
-/** Returns the folder of package.json. Its distance differs between the build and the sources. */
+/**
+ * Returns the folder of package.json. The function searches upwards, because compiled files lie deeper than
+ * sources.
+ */
 function root(): string {
   for (
     let directory = import.meta.dirname;

@@ -3,18 +3,19 @@ import type { Logger } from '../log/logger.js';
 
 type PendingHint = AgendaTask & { time: number | { atMs: number } };
 
-/** Time until a failed write to the agenda is retried, in milliseconds. */
+/** Time after which a failed write to the agenda is retried, in milliseconds. */
 const RETRY_AFTER_MS = 500;
 /**
- * Maximum number of tasks that wait to be written. Further tasks are dropped; the next survey of their account
- * finds them.
+ * Maximum number of tasks that wait to be written. Further tasks are dropped: the worker finds them when it
+ * next checks the account.
  */
 const MAX_WAITING = 20_000;
 
 /**
- * Writes to an agenda what is due, without making callers wait. Hints that arrive during a write go together
- * into the next write. While Redis is away, failed writes are retried. If the process ends, its hints are lost,
- * and the next survey finds the work later.
+ * Writes due times of tasks to an agenda in the background, so that callers need not wait. Times that arrive
+ * during a write go together into the next write. While Redis is away, failed writes are retried. If the
+ * process ends first, the times are lost. A worker then finds the work later, because it checks every account
+ * regularly.
  */
 export class AgendaHints {
   private readonly waiting = new Map<string, PendingHint>();
@@ -27,7 +28,7 @@ export class AgendaHints {
   ) {}
 
   /**
-   * Makes the account's task due at this time at the latest.
+   * Makes the account's task due at `time`, unless the task is due earlier.
    * @param time milliseconds from now, or `atMs`: milliseconds since 1970 by Redis' clock
    */
   announce(account: string, round: string, time: number | { atMs: number }): void {
@@ -53,7 +54,7 @@ export class AgendaHints {
         await this.agenda.schedule(tasks);
         this.failed = false;
       } catch (error) {
-        // Log only the first failure of an outage.
+        // While Redis is away, only the first failure is logged.
         if (!this.failed)
           this.logger.warn({ err: error }, 'could not store in Redis when accounts have work due; retrying');
         this.failed = true;

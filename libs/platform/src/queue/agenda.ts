@@ -1,68 +1,79 @@
 /**
- * When a task is due. A number: that many milliseconds from now. `atMs`: a time in milliseconds since 1970 by Redis'
- * clock. `everyMs`: the next turn of an interval, in milliseconds. The turns of different tasks are spread evenly
- * over the interval.
+ * When a task is due. A plain number means milliseconds from now. `atMs` is a time in milliseconds since 1970
+ * by Redis' clock. `everyMs` is the next turn of a task that repeats at this interval, in milliseconds. The
+ * turns of different tasks are spread evenly over the interval.
  */
 export type AgendaTime = number | { atMs: number } | { everyMs: number };
 
 /** Work of one kind for one account. */
 export interface AgendaTask {
   account: string;
-  /** The kind of work. */
+  /** Name of the round, which says what kind of work the task is. */
   round: string;
 }
 
-/** A task with the time when it is due. */
+/** A task together with the time at which it is due. */
 export interface ScheduledTask extends AgendaTask {
   time: AgendaTime;
 }
 
 /** A task that this process has claimed until its lease ends. */
 export interface ClaimedTask extends AgendaTask {
-  /** Id of the claim. A claim that is no longer the newest one of its task has no effect. */
+  /**
+   * Id of the claim. If the task has been claimed again since, this claim can no longer renew or end the
+   * task.
+   */
   claim: string;
 }
 
-/** Result of taking the tasks that are due. */
+/** Result of {@link Agenda.claimDue}. */
 export interface DueTasks {
   tasks: ClaimedTask[];
   /**
-   * Time until the next task is due, including leases that end, in milliseconds. 0 if a task is due now; absent if
-   * there is no task.
+   * Time until the next task is due or the next lease ends, in milliseconds. 0 if a task is due now; absent
+   * if the agenda is empty.
    */
   nextInMs?: number;
 }
 
 /**
- * Tasks of all accounts, sorted by the time when they are due. A round thus costs work only for the tasks that are
- * due. All times are by Redis' clock. An agenda is a hint: the account's own keys say what is to be done. A survey of
- * each account finds work that a crash kept off the agenda.
+ * Tasks of all accounts, sorted by the time when they are due. A worker thus spends time only on tasks that
+ * are due. All times are by Redis' clock. After a crash, a task may be missing on the agenda, but the
+ * account's own keys in Redis still say what is to be done. Workers therefore check the keys of each account
+ * regularly.
  */
 export interface Agenda {
   /**
-   * Makes these tasks due at their times at the latest. A task that is under way becomes due again at that time,
-   * after it has ended.
+   * Makes each of these tasks due at its time, unless it is due earlier. If a task is claimed, it becomes due
+   * again at its time, but only after the claim has ended.
    */
   schedule(tasks: readonly ScheduledTask[]): Promise<void>;
 
-  /** Adds the tasks that are not on the agenda yet. The others stay unchanged. */
+  /** Adds those of the tasks that are not on the agenda yet. The due times of the others stay unchanged. */
   addMissing(tasks: readonly ScheduledTask[]): Promise<void>;
 
   /** Claims at most `count` tasks that are due, the earliest first. Each claim lasts `leaseMs` milliseconds. */
   claimDue(count: number, leaseMs: number): Promise<DueTasks>;
 
-  /** Extends leases to `leaseMs` milliseconds from now, except for tasks that another process has claimed since. */
+  /**
+   * Extends the leases of these tasks to `leaseMs` milliseconds from now. A task that another process has
+   * claimed since stays unchanged.
+   */
   renew(tasks: readonly ClaimedTask[], leaseMs: number): Promise<void>;
 
   /**
-   * Ends a claimed task. The task is due again at `time`, or earlier if {@link schedule} was called with an earlier time meanwhile.
-   * @param others tasks that the work made due, written in the same step; see {@link schedule}
+   * Ends a claimed task. The task is due again at `time`, or at the time of a {@link schedule} call during
+   * the claim, whichever is earlier. Without either time, the task leaves the agenda.
+   * @param others further tasks that the work made due; written in the same step; see {@link schedule}
    */
   complete(task: ClaimedTask, time: AgendaTime | undefined, others?: readonly ScheduledTask[]): Promise<void>;
 
-  /** Removes tasks, even those under way. */
+  /** Removes tasks from the agenda, even claimed ones. */
   remove(tasks: readonly AgendaTask[]): Promise<void>;
 }
 
-/** Time between two surveys of an account's work, in milliseconds. Work that is due later than this needs no hint. */
+/**
+ * Interval at which workers check the stored work of each account for due times, in milliseconds. Work that
+ * is due later than the next check need not be announced to the agenda.
+ */
 export const DUE_TIMES_CHECK_INTERVAL_MS = 60_000;

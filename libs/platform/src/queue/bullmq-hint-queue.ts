@@ -3,44 +3,49 @@ import type { Queue } from 'bullmq';
 import type { Clock } from '../time/clock.js';
 
 /**
- * Length of an interval in milliseconds. Delayed hints about the same subject in one interval become one job at its
- * end.
+ * Delayed hints about the same subject that end in the same interval become one job, which runs at the end of
+ * the interval. This is the length of the interval, in milliseconds.
  */
 const INTERVAL_MS = 250;
 
 /** A wake-up call for a worker: there may be work for the subject of the hint. */
 export interface Hint<Payload> {
-  /** Subject of the hint, such as an account and a lane; any text. */
+  /** Any text that names the subject of the hint, such as an account and a lane. */
   subject: string;
   payload: Payload;
 }
 
 /**
- * Stores hints as BullMQ jobs. An immediate hint is always a new job: if it were merged with an earlier job, it would
- * be lost with that job, whose process may have died. An additional run does no harm.
+ * Stores hints as BullMQ jobs. A hint without delay is always a new job. Merged with an earlier job, it could
+ * be lost, because the process that runs the earlier job may have crashed. An additional job does no harm.
  */
 export class BullmqHintQueue<Payload> {
-  /** @param queue returns the current queue, at every use. The creator of the queue must listen to its errors. */
+  /**
+   * @param queue returns the queue; it is called for every write, because the queue may be replaced. The
+   * creator of the queue must listen to its event `error`
+   */
   constructor(
     private readonly queue: () => Queue<Payload>,
     private readonly clock: Clock,
   ) {}
 
-  /** Creates a hint queue on a queue that the caller owns. */
+  /** Creates a hint queue that writes to the given BullMQ queue. The caller must close that queue. */
   static onQueue<Payload>(queue: Queue<Payload>, clock: Clock): BullmqHintQueue<Payload> {
-    // The connection's own listener reports the error. Without a listener here, BullMQ would print the error, too.
+    // The listener of the Redis connection already reports the error. Without this listener, BullMQ would
+    // print it again.
     queue.on('error', () => undefined);
     return new BullmqHintQueue(() => queue, clock);
   }
 
-  /** Adds hints that run after `delayMs` milliseconds. */
+  /** Adds hints whose jobs run after `delayMs` milliseconds, or a little later. */
   async add(hints: readonly Hint<Payload>[], delayMs = 0): Promise<void> {
     await this.addAs(hints, ({ subject }) => this.timing(subject, delayMs));
   }
 
   /**
-   * Adds hints that recur until their work is done. A hint is left out if one about the same subject was added in the
-   * same second and still waits. The queue therefore does not grow if hints are added faster than they run.
+   * Adds hints that the caller repeats until the work is done. A hint is skipped if a hint about the same
+   * subject was added in the same second and has not run yet. The queue therefore stays short if hints are
+   * added faster than they run.
    */
   async addRecurring(hints: readonly Hint<Payload>[]): Promise<void> {
     const second = Math.floor(this.clock.now() / 1_000);
@@ -57,7 +62,7 @@ export class BullmqHintQueue<Payload> {
       data: hint.payload,
       opts: { ...options(hint), removeOnComplete: true, removeOnFail: true },
     }));
-    // BullMQ infers the type of the payload from the type of the queue.
+    // TypeScript cannot check this type, because BullMQ derives the type of a job from the type of the queue.
     await this.queue().addBulk(jobs as Parameters<Queue<Payload>['addBulk']>[0]);
   }
 
@@ -69,7 +74,7 @@ export class BullmqHintQueue<Payload> {
   }
 }
 
-/** Hashes the subject: a job id must contain no colon and no phone number. */
+/** Hashes the subject of a hint, because a job id must contain neither a colon nor a phone number. */
 function digest(about: string): string {
   return createHash('sha256').update(about).digest('hex').slice(0, 32);
 }

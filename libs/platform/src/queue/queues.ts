@@ -1,6 +1,6 @@
 /**
- * Names of the queues and the payloads of their jobs. A job only wakes a worker: the state in Redis decides
- * what the worker does.
+ * Maps the name of each queue to the payload of its jobs. A job only wakes a worker. What the worker does
+ * then depends on the state in Redis.
  */
 export interface QueuePayloads {
   /** Wakes a relay worker: this recipient (`lane`) may have a send to relay. */
@@ -10,8 +10,8 @@ export interface QueuePayloads {
   /** Wakes a dispatch worker: this webhook may have a due delivery. */
   deliveries: { account: string; endpointId: string };
   /**
-   * Jobs that make a role take due tasks from its agenda. Earlier builds use queues of other names for their
-   * rounds, so neither build takes the jobs of the other.
+   * Each job of these queues makes a worker claim the due tasks of one role's agenda. Earlier builds use
+   * queues with other names for this purpose, so the builds do not take each other's jobs.
    */
   'relay-ticks': Record<string, never>;
   'poll-ticks': Record<string, never>;
@@ -21,8 +21,8 @@ export interface QueuePayloads {
 export type QueueName = keyof QueuePayloads;
 
 /**
- * Returns BullMQ's key prefix for one queue. Each queue has its own hash tag, as Redis Cluster requires; the
- * queues therefore spread over the masters.
+ * Returns BullMQ's key prefix for one queue. Each queue has its own hash tag, because Redis Cluster requires
+ * all keys of a queue in one slot. Different queues are spread over the masters.
  */
 export function queuePrefix(keyPrefix: string, queue: QueueName): string {
   return `{${keyPrefix}:queue:${queue}}`;

@@ -16,7 +16,10 @@ const complete = LuaScript.from(import.meta.url, 'lua/agenda-complete.lua');
 
 const remove = LuaScript.from(import.meta.url, 'lua/agenda-remove.lua');
 
-/** {@link Agenda} in one sorted set, which has its own hash slot in Redis Cluster. */
+/**
+ * An {@link Agenda} in Redis: a sorted set, two hashes and a counter. All four keys are in one hash slot of a
+ * Redis Cluster.
+ */
 export class RedisAgenda implements Agenda {
   private readonly keys: { due: string; claimed: string; rescheduled: string };
   private readonly claims: string;
@@ -26,7 +29,8 @@ export class RedisAgenda implements Agenda {
     prefix: string,
     name: string,
   ) {
-    // The name has a dot, which no account's id has, so it never equals an account's id.
+    // This name takes the place of an account's id. It has a dot, which no account's id has, so it never
+    // equals one.
     const key = accountKeys(prefix, `.agenda-${name}`);
     this.keys = { due: key('due'), claimed: key('taken'), rescheduled: key('asked') };
     this.claims = key('claims');
@@ -102,7 +106,10 @@ function timeArgument(task: AgendaTask, time: AgendaTime): string {
   return `/${everyMs}:${phaseOf(task, everyMs)}`;
 }
 
-/** Returns the offset of a task in its interval: the same in every process, and spread evenly over the interval. */
+/**
+ * Returns the point of each interval at which a task is due, in milliseconds from the start of the interval.
+ * Every process gets the same point for a task. The points of all tasks are spread evenly.
+ */
 function phaseOf(task: AgendaTask, everyMs: number): number {
   const bits = createHash('sha1').update(memberOf(task)).digest().readUInt32BE(0);
   return Math.floor((bits / 2 ** 32) * everyMs);

@@ -9,13 +9,13 @@ export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';
 
 export interface OpenedAgenda {
   agenda: Agenda;
-  /** Writes hints for code that makes something due. */
+  /** Writes due times to the agenda in the background, for code that creates work. */
   hints: AgendaHints;
 }
 
 export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
 
-/** Opens the agendas: the lists of due work, one per role, which all processes share. */
+/** Opens all agendas: the lists of due work in Redis, which all processes share. */
 export function createAgendas(redis: RedisClient, prefix: string, logger: Logger): Agendas {
   const open = (name: AgendaName): OpenedAgenda => {
     const agenda = new RedisAgenda(redis, prefix, name);

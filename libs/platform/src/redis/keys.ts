@@ -1,6 +1,6 @@
 /**
- * Builds the Redis keys of one account. All keys share the hash tag `{account}`: a Redis Cluster keeps them in one
- * slot, and one script can change them together.
+ * Function that builds the Redis keys of one account. All these keys have the hash tag `{account}`. A Redis
+ * Cluster therefore keeps them in one slot, and one script can change them together.
  */
 export type AccountKeys = (...parts: readonly string[]) => string;
 

@@ -22,7 +22,7 @@ async function lua(name: string, ...lines: string[]): Promise<string> {
 }
 
 describe('a Lua script', () => {
-  it('gets a local variable for each declared key and argument, and for the index at which a list of keys or arguments begins', async () => {
+  it('gets a local variable for each declared key and argument, and for the start of a declared list', async () => {
     const path = await lua(
       'script.lua',
       '--- Does it.',
@@ -57,7 +57,7 @@ describe('a Lua script', () => {
     expect(origins[line]).toEqual({ file: script, line: 5 });
   });
 
-  it('may include files of other libs by the name of the lib', async () => {
+  it('may include a file of another library by the name of that library', async () => {
     const path = await lua(
       'script.lua',
       ...['--- Does it.', '-- @reply   Nothing.', '--- @include "@platform/redis/lua/includes/now.lua"'],
@@ -65,7 +65,7 @@ describe('a Lua script', () => {
     expect(readLuaSource(path).text).toContain('local function now_ms()');
   });
 
-  it('contains the constants of its module', async () => {
+  it('contains the values that its module gives for declared constants', async () => {
     const path = await lua(
       'script.lua',
       ...['--- Does it.', '-- @constant MAX   A maximum.', '-- @reply   Nothing.'],
@@ -108,7 +108,7 @@ describe('a Lua script', () => {
     expect(() => readLuaSource(path)).toThrow(words);
   });
 
-  it('is rejected if an include uses a key that the script does not declare', async () => {
+  it('is rejected if an included file uses a key that the script does not declare', async () => {
     const path = await lua('script.lua', '--- Does it.', '-- @reply   Nothing.', '--- @include "a.lua"');
     await lua('a.lua', '--- Gives a.', '-- @uses list   A list.');
     expect(() => readLuaSource(path)).toThrow('uses "list", which no key or argument is named');

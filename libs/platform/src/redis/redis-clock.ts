@@ -9,21 +9,25 @@ import { redisTime } from './redis-time.js';
 const MAX_SKEW_MS = 30_000;
 const MEASURE_EVERY_MS = 60_000;
 const MEASURE_WITHIN_MS = 2_000;
-/** Minimum jump of the machine's clock that triggers a measurement at once, in milliseconds. */
+/** If the machine's clock jumps by more than this time, in milliseconds, Redis' clock is read at once. */
 const JUMP_MS = 1_000;
 
 /**
- * Redis' clock, which all processes share. It is measured at start and every minute. Between measurements, the steady
- * clock of this process continues it. So no published time depends on this machine's own clock.
+ * Redis' clock, which all processes share. This process reads it at start and every minute. In between, it
+ * adds the time that has passed on its steady clock. The result thus does not depend on whether this
+ * machine's clock is set correctly.
  */
 export class RedisClock implements Clock {
   private timer: NodeJS.Timeout | undefined;
   private measuring: Promise<void> | undefined;
-  /** The same moment by three clocks. Before the first measurement, Redis' clock is assumed to equal the machine's. */
+  /**
+   * The moment of the last measurement, as read from three clocks, in milliseconds. Before the first
+   * measurement, Redis' clock is assumed to equal the machine's wall clock.
+   */
   private moment = { redis: Date.now(), steady: performance.now(), wall: Date.now() };
   private hadFault = false;
 
-  /** @param key any key: on a Cluster, the clock is that of the master that holds this key */
+  /** @param key any key: on a Redis Cluster, the clock of the master that holds this key is read */
   constructor(
     private readonly redis: RedisClient,
     private readonly key: string,
@@ -33,13 +37,16 @@ export class RedisClock implements Clock {
   now(): number {
     const { redis, steady, wall } = this.moment;
     const elapsed = performance.now() - steady;
-    // Either the machine's clock was set, or the machine was suspended and its steady clock stood still. A
-    // measurement corrects both.
+    // The wall clock and the steady clock differ: the wall clock was set, or the machine was suspended and
+    // its steady clock stood still. A new measurement corrects the result in both cases.
     if (Math.abs(Date.now() - wall - elapsed) > JUMP_MS) void this.measure();
     return Math.floor(redis + elapsed);
   }
 
-  /** Description of the fault of this machine's clock; undefined if there is none. */
+  /**
+   * Says by how much this machine's clock differs from Redis' clock; undefined if the difference is
+   * tolerable.
+   */
   get fault(): string | undefined {
     const aheadMs = this.moment.wall - this.moment.redis;
     if (Math.abs(aheadMs) <= MAX_SKEW_MS) return undefined;
@@ -48,7 +55,10 @@ export class RedisClock implements Clock {
     return `this machine's clock is ${seconds} s ${direction} Redis' clock`;
   }
 
-  /** Measures the clock for the first time. Resolves even if the measurement fails. */
+  /**
+   * Reads Redis' clock for the first time, and starts the regular measurements. Resolves even if the first
+   * one fails.
+   */
   async start(): Promise<void> {
     await this.measure();
     this.timer = setInterval(() => void this.measure(), MEASURE_EVERY_MS).unref();
@@ -72,7 +82,7 @@ export class RedisClock implements Clock {
       const steady = performance.now();
       this.moment = { redis: redis + (steady - before) / 2, steady, wall: Date.now() };
     } catch (error) {
-      // Redis is away: the last measurement continues until the next one succeeds.
+      // Redis is away. Until the next measurement succeeds, the time is counted on from the last one.
       this.logger.debug({ reason: logMessageOf(error) }, 'could not read the time of Redis');
       const { redis, steady } = this.moment;
       const now = performance.now();

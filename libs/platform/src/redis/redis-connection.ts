@@ -2,42 +2,50 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { withDeadline } from '../time/deadline.js';
 import type { RedisAddress } from '../environment/redis-address.js';
 
-/** Leaves out `replyMapping`, because its type does not allow undefined; the library's default applies. */
+/**
+ * Options of a connection, without `replyMapping`, whose type does not allow undefined. The library's default
+ * for that option applies.
+ */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** A connection to Redis in any layout. */
+/** A connection to a single Redis server, to one behind Sentinel, or to a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
 
 /**
  * Behaviour of a connection while Redis is away.
  *
- * - `failFast`: a command fails at once while there is no connection, and otherwise after a deadline. For callers
- * that need an answer.
+ * - `failFast`: a command fails at once if there is no connection, and after a deadline if Redis does not
+ * reply. For callers that need a quick answer.
  * - `patient`: a command waits until the connection is back. For blocking reads and BullMQ's workers.
  */
 export type RedisBehaviour = 'failFast' | 'patient';
 
 /**
- * Maximum time of a `failFast` command, in milliseconds. The API promises an answer within two seconds; the remaining
- * time covers the case of a busy process that rejects many callers at once.
+ * Maximum duration of a `failFast` command, in milliseconds. The API promises an answer within two seconds. A
+ * busy process needs the rest of that time to reject many callers at once.
  */
 export const REDIS_COMMAND_TIMEOUT_MS = 1_250;
 
 /**
- * Maximum time without a byte from a server that owes a reply, in milliseconds. After that the connection is closed.
- * After a failover the old master's host may have disappeared, and TCP alone waits for a quarter of an hour. A
- * patient connection may wait in a blocking read; BullMQ's longest one takes 10 s.
+ * If a server that must reply sends nothing for this time, in milliseconds, the connection is closed. After a
+ * failover, the host of the old master may be unreachable, and TCP alone would wait for a quarter of an hour.
+ * The limit of a patient connection is longer, because a blocking read of BullMQ takes up to 10 s.
  */
 const SOCKET_TIMEOUT_MS: Readonly<Record<RedisBehaviour, number>> = { failFast: 3_000, patient: 15_000 };
 
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const SENTINEL_TIMEOUT_MS = 1_000;
-/** Time until a patient command on a Cluster is retried while a master is away, in milliseconds. */
+/**
+ * Time after which a patient command on a Redis Cluster is retried while a master is away, in milliseconds.
+ */
 const CLUSTER_RETRY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
 const DISCONNECT_TIMEOUT_MS = 100;
 
-/** Opens a connection. It connects in the background and reconnects until it is closed. */
+/**
+ * Opens a connection to Redis and returns at once. The client connects in the background, and reconnects
+ * until it is closed.
+ */
 export function openRedis(
   address: RedisAddress,
   behaviour: RedisBehaviour,
@@ -46,7 +54,7 @@ export function openRedis(
   const options = optionsFor(behaviour);
   const client = connect(address, behaviour, options);
   client.on('error', onError);
-  // A Cluster reports errors of one master in another event.
+  // A Cluster client reports the errors of a single server with the event `node error`.
   if (client instanceof Cluster) client.on('node error', onError);
   return client;
 }
@@ -59,7 +67,8 @@ function optionsFor(behaviour: RedisBehaviour): ConnectionOptions {
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     retryStrategy: backoff,
     socketTimeout: SOCKET_TIMEOUT_MS[behaviour],
-    // After a failover the old master answers READONLY. Reconnect, and send the command to the new master.
+    // After a failover the old master answers READONLY. The value 2 makes the client reconnect and send the
+    // command to the new master.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   };
   return behaviour === 'patient'
@@ -83,7 +92,7 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
         ...options,
         sentinels,
         name,
-        // A Sentinel that hangs must not prevent queries to the others.
+        // If one Sentinel hangs, this timeout makes the client ask the next one.
         sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
         ...(username === undefined ? {} : { username }),
         ...(password === undefined ? {} : { password }),
@@ -94,11 +103,12 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
       const patient = behaviour === 'patient';
       return new Cluster(nodes, {
         enableOfflineQueue: patient,
-        // With this check, `connect()` never settles if the cluster is down, and BullMQ's workers wait for it
-        // endlessly. Without the check, commands fail with CLUSTERDOWN; the settings below retry them.
+        // With the ready check, `connect()` never settles if the cluster is down, and BullMQ's workers wait
+        // for it endlessly. Without the check, commands fail with CLUSTERDOWN, and patient ones are retried.
         enableReadyCheck: false,
         clusterRetryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
-        // The library's default fits neither case: it retries sixteen times, even commands that were under way.
+        // The library's default is to retry a command sixteen times, even one that may have run already.
+        // `failFast` needs no retries, and `patient` needs retries without limit.
         retryDelayOnFailover: patient ? CLUSTER_RETRY_MS : 0,
         retryDelayOnClusterDown: patient ? CLUSTER_RETRY_MS : 0,
         ...(patient ? { maxRedirections: Infinity } : {}),
@@ -112,13 +122,16 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
   }
 }
 
-/** Closes a connection: with QUIT if Redis answers within the deadline, otherwise by disconnecting. */
+/**
+ * Closes a connection with QUIT if Redis answers within `deadlineMs` milliseconds, and otherwise by
+ * disconnecting.
+ */
 export async function closeRedis(client: RedisClient, deadlineMs = 1_000): Promise<void> {
   try {
     // The promise of QUIT may never settle if Redis is away.
     await withDeadline(client.quit(), deadlineMs, 'QUIT');
   } catch {
-    // Redis is away, so QUIT is not needed.
+    // Redis does not answer, so the connection is closed without QUIT.
   }
   client.disconnect();
 }

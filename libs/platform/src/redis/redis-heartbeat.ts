@@ -4,25 +4,28 @@ import { LuaScript } from './redis-lua-script.js';
 import { redisTime } from './redis-time.js';
 
 const BEAT_EVERY_MS = 5_000;
-/** Maximum age of the last heartbeat of a running process, in milliseconds. */
+/** A process counts as running while its last heartbeat is at most this old, in milliseconds. */
 export const HEARTBEAT_TTL_MS = 3 * BEAT_EVERY_MS;
-/** Age at which a heartbeat is removed, in milliseconds. */
+/** Age at which a heartbeat is removed from Redis, in milliseconds. */
 const REMOVED_AFTER_MS = 3_600_000;
 
 const beat = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
 
-/** Returns the members of the processes that are alive. */
+/**
+ * Returns the members of the heartbeat set `key` whose processes are running, that is, have a recent
+ * heartbeat.
+ */
 export async function liveMembers(redis: RedisClient, key: string): Promise<string[]> {
   return redis.zrangebyscore(key, (await redisTime(redis, key)) - HEARTBEAT_TTL_MS, '+inf');
 }
 
-/** Announces in a sorted set that this process is alive. */
+/** Announces every few seconds, in a sorted set in Redis, that this process is running. */
 export class RedisHeartbeat {
   private timer: NodeJS.Timeout | undefined;
   private lastBeatAt = -Infinity;
 
   /**
-   * @param key key of the sorted set
+   * @param key Redis key of the sorted set
    * @param member identity of this process; see `instanceMember`
    */
   constructor(
@@ -49,12 +52,13 @@ export class RedisHeartbeat {
     try {
       await this.redis.zrem(this.key, this.member);
     } catch (error) {
-      // Redis has just gone away. The others soon see that this heartbeat has expired.
+      // The connection to Redis was just lost. Other processes soon see that this process's heartbeat has
+      // expired.
       this.logger.debug({ err: error }, 'could not remove the heartbeat of this process from Redis');
     }
   }
 
-  /** Returns true if a heartbeat was written recently. */
+  /** Returns true if this process has written a heartbeat within the last {@link HEARTBEAT_TTL_MS}. */
   isFresh(): boolean {
     return performance.now() - this.lastBeatAt < HEARTBEAT_TTL_MS;
   }

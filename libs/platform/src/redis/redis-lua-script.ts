@@ -4,13 +4,20 @@ import { readLuaSource, type Signature } from './lua-source.mjs';
 import type { RedisClient } from './redis-connection.js';
 import { type RedisArgument, RedisScript } from './redis-script.js';
 
-/** Keys of a script by the names of its header, in camel case. A tail (`@keys`) is a list. */
+/**
+ * Redis keys for a script, by the names that the header of the script declares, in camel case. The value for
+ * a name that `@keys` declares is a list.
+ */
 export type LuaKeys = Readonly<Record<string, string | readonly string[]>>;
-/** Arguments of a script by the names of its header, in camel case. A tail (`@args`) is a list. */
+/**
+ * Arguments for a script, by the names that the header of the script declares, in camel case. The value for a
+ * name that `@args` declares is a list.
+ */
 export type LuaArguments = Readonly<Record<string, RedisArgument | readonly RedisArgument[]>>;
 
 /**
- * A Lua script in a file of its own, whose header names its keys, its arguments and the fields of its reply:
+ * A Lua script in a file of its own. A header in the file names the keys, the arguments and the fields of the
+ * reply:
  *
  *     --- Moves a send to the end of its lane.
  *     -- @key lane          List of the lane's sends.
@@ -22,9 +29,10 @@ export type LuaArguments = Readonly<Record<string, RedisArgument | readonly Redi
  *     -- @field state       … (an array's elements by name; the array itself is positional)
  *     --- @include "includes/now.lua"
  *
- * The script finds each name as a local variable, and the index at which a tail begins as `events_from`. Names are
- * resolved in this process: they cost Redis nothing. In an object literal with spreads, the spreads come last: V8 takes
- * some 20 µs for a literal with names after a spread, and 0.2 µs otherwise.
+ * In the script, each declared name is a local variable. For a list such as `events`, the variable
+ * `events_from` has the index at which the list begins. This process resolves the names, so they cost Redis
+ * no time. A caller that spreads other objects into the keys or arguments puts the spreads last: V8 takes
+ * some 20 µs for an object literal with names after a spread, and 0.2 µs otherwise.
  */
 export class LuaScript {
   private readonly script: RedisScript;
@@ -44,10 +52,10 @@ export class LuaScript {
   }
 
   /**
-   * Reads a script when a module is loaded.
+   * Reads a script from its file. Modules call this function when they are loaded.
    *
    * @param module URL of the module, `import.meta.url`
-   * @param path of the file, relative to the module
+   * @param path path of the file, relative to the module
    * @param constants values of the constants that the script and its includes declare
    * @throws {LuaSourceError} if the file, its header or an include is not valid
    */
@@ -62,10 +70,11 @@ export class LuaScript {
   }
 
   /**
-   * Runs the script. All keys must be of one slot. Buffers pass through unchanged; replies are text.
-   * Returns an object if the header names fields and the reply is an array, else the reply.
+   * Runs the script. All keys must be in one hash slot. Arguments that are Buffers are sent unchanged.
+   * Strings in the reply are decoded as text. Returns an object if the header names fields and the reply is
+   * an array, and otherwise the reply itself.
    *
-   * @throws {TypeError} if a name is missing or unknown
+   * @throws {TypeError} if the value for a declared name is missing, or if a name is not declared
    */
   async run(redis: RedisClient, keys: LuaKeys, args: LuaArguments = {}): Promise<unknown> {
     return this.named(await this.script.run(redis, this.keysOf(keys), this.argumentsOf(args)));
@@ -108,7 +117,9 @@ function camelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Returns the values in the order of the names, and then those of the tail. */
+/**
+ * Returns the values in the order of the declared names, followed by the values of the declared list, if any.
+ */
 function inOrder<Value>(
   path: string,
   kind: string,
@@ -126,7 +137,7 @@ function inOrder<Value>(
   if (tail !== undefined) {
     const rest = given[tail];
     if (!Array.isArray(rest)) throw new TypeError(`${path}: no list of ${kind}s ${tail} is given`);
-    // No spread into `push`: JavaScript limits the number of arguments of a function call.
+    // The values are not spread into `push`, because JavaScript limits the number of arguments of a call.
     for (const value of rest as readonly Value[]) values.push(value);
     count += 1;
   }

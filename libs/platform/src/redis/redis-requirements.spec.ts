@@ -6,13 +6,13 @@ const policy = (text: string): string => `# Memory\r\nused_memory:1\r\nmaxmemory
 
 describe('a Redis', () => {
   it.each(['7.0.0', '7.0.15', '7.2.4', '8.0.1', '10.1.0'])(
-    'of version %s that never evicts meets the requirements',
+    'of version %s that never evicts keys meets the requirements',
     (text) => {
       expect(redisFaults(version(text), policy('noeviction'))).toEqual([]);
     },
   );
 
-  it.each(['6.2.14', '6.9.9', '2.8.0'])('of version %s is too old, which one line reports', (text) => {
+  it.each(['6.2.14', '6.9.9', '2.8.0'])('of version %s is reported as too old, in one line', (text) => {
     const faults = redisFaults(version(text), policy('noeviction'));
     expect(faults).toHaveLength(1);
     expect(faults[0]).toContain(text);
@@ -21,7 +21,7 @@ describe('a Redis', () => {
   });
 
   it.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])(
-    'that may evict (%s) does not meet the requirements',
+    'that may evict keys (policy %s) does not meet the requirements',
     (text) => {
       const faults = redisFaults(version('7.0.0'), policy(text));
       expect(faults).toHaveLength(1);
@@ -29,7 +29,7 @@ describe('a Redis', () => {
     },
   );
 
-  it('that reports neither version nor policy has two faults', () => {
+  it('that reports neither its version nor its eviction policy has two faults', () => {
     expect(redisFaults('', '')).toHaveLength(2);
   });
 });

@@ -5,7 +5,7 @@ import type { RedisClient } from './redis-connection.js';
 const MIN_VERSION = [7, 0] as const;
 
 /**
- * Checks the Redis version and that Redis never evicts keys. An evicted key would be a lost send.
+ * Checks that Redis is new enough and never evicts keys. If Redis evicted a key, a send could be lost.
  * @throws {ConfigurationError} that names the required change
  */
 export async function checkRedisRequirements(client: RedisClient): Promise<void> {
@@ -17,7 +17,11 @@ export async function checkRedisRequirements(client: RedisClient): Promise<void>
   if (all.length > 0) throw new ConfigurationError(all);
 }
 
-/** Returns the faults of one Redis server, from its replies to `INFO server` and `INFO memory`. */
+/**
+ * Returns one text for each requirement that a Redis server does not meet.
+ * @param server reply of the server to `INFO server`
+ * @param memory reply of the server to `INFO memory`
+ */
 export function redisFaults(server: string, memory: string): string[] {
   const faults: string[] = [];
   const version = /^redis_version:(\d+)\.(\d+)(\S*)/m.exec(server);

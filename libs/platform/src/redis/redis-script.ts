@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { RedisClient } from './redis-connection.js';
 
 /**
- * A Lua script that runs by its digest. A Redis that lacks the script (restarted, or a new master) gets its source.
- * Only NOSCRIPT causes a second call, because after NOSCRIPT nothing has run.
+ * A Lua script that Redis runs by its digest. If Redis does not have the script, for example after a restart
+ * or a failover, the source is sent. Only the error NOSCRIPT causes this second call, because it means that
+ * nothing has run.
  */
 export class RedisScript {
   private readonly digest: string;
@@ -12,9 +13,12 @@ export class RedisScript {
     this.digest = createHash('sha1').update(source).digest('hex');
   }
 
-  /** Runs the script. All keys must be in one hash slot. Buffers pass through unchanged; replies are text. */
+  /**
+   * Runs the script. All keys must be in one hash slot. Arguments that are Buffers are sent unchanged.
+   * Strings in the reply are decoded as text.
+   */
   async run(redis: RedisClient, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
-    // The arguments go in one list: JavaScript limits the number of arguments of a function call.
+    // The arguments are passed as one array, because JavaScript limits the number of arguments of a call.
     return this.runOrLoad(
       () => redis.call('evalsha', [this.digest, keys.length, ...keys, ...args]),
       () => redis.call('eval', [this.source, keys.length, ...keys, ...args]),

@@ -4,7 +4,10 @@ import type { RedisAddress } from '../environment/redis-address.js';
 import { openRedis, type RedisClient, type RedisBehaviour } from './redis-connection.js';
 import { checkRedisRequirements } from './redis-requirements.js';
 
-/** Time to wait for the first connection to Redis before the process starts without Redis, in milliseconds. */
+/**
+ * Maximum time to wait for the first connection to Redis, in milliseconds. Then the process starts without
+ * Redis.
+ */
 const CONNECT_TIMEOUT_MS = 3_000;
 
 /**
@@ -39,7 +42,11 @@ export async function openCheckedRedis(
   return redis;
 }
 
-/** Checks the requirements. Logs a failed check, which is repeated after the next reconnect. @throws {ConfigurationError} */
+/**
+ * Checks the version and settings of Redis. If Redis does not answer, this is logged, and the next reconnect
+ * repeats the check.
+ * @throws {ConfigurationError} if Redis does not meet the requirements
+ */
 async function check(redis: RedisClient, logger: Logger): Promise<void> {
   try {
     await checkRedisRequirements(redis);
@@ -64,7 +71,10 @@ async function firstConnectionResult(redis: RedisClient): Promise<void> {
   });
 }
 
-/** Returns an error handler that logs a connection error only if its message differs from the one before. */
+/**
+ * Returns an error handler that logs a connection error only if its message differs from the last error's
+ * message.
+ */
 export function logOncePerError(logger: Logger): (error: Error) => void {
   let last = '';
   return (error) => {

@@ -1,4 +1,4 @@
-/** A wait exceeded its deadline. */
+/** A promise did not settle before its deadline. */
 export class DeadlineError extends Error {
   constructor(what: string, ms: number) {
     super(`${what} took longer than ${ms} ms`);
@@ -7,8 +7,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * Resolves to the promise's result, or rejects with a {@link DeadlineError} after `ms` milliseconds. The work itself
- * continues. To end the work as well, use an AbortSignal.
+ * Resolves to the promise's result, or rejects with a {@link DeadlineError} after `ms` milliseconds. The work
+ * behind the promise continues. To end that work as well, use an AbortSignal.
  */
 export async function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -24,7 +24,7 @@ export async function withDeadline<T>(promise: Promise<T>, ms: number, what: str
   }
 }
 
-/** Resolves after `ms` milliseconds, or at once when the signal aborts. */
+/** Resolves after `ms` milliseconds, or as soon as the signal aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {

@@ -2,14 +2,14 @@ const MAX_WAIT_MS = 24 * 3_600_000;
 /** Matches a number of seconds. RFC 9110 allows integers only, but some servers send fractions. */
 const SECONDS = /^\d+(\.\d+)?$/;
 /**
- * Matches the weekday with which an HTTP date begins. `Date.parse` alone accepts `45.5` (as the year 2045) and `-5`,
- * too.
+ * Matches the weekday with which an HTTP date begins. The check is needed because `Date.parse` also accepts
+ * `45.5` (as the year 2045) and `-5`.
  */
 const HTTP_DATE = /^[A-Za-z]{3,9},? /;
 
 /**
- * Parses a `Retry-After` header: seconds or an HTTP date. Returns the wait in milliseconds, at most a day. Returns
- * undefined for any other text.
+ * Parses a `Retry-After` header, which contains seconds or an HTTP date. Returns the time to wait in
+ * milliseconds, at most a day. Returns undefined for any other text.
  * @param now current time, in milliseconds since 1970
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {

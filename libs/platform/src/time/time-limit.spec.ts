@@ -12,14 +12,14 @@ function shift(clock: typeof Date | typeof performance, ms: number): void {
 }
 
 describe('a time limit', () => {
-  it('has not passed at its creation', () => {
+  it('is not over at its creation', () => {
     expect(new TimeLimit(60_000).isOver()).toBe(false);
   });
 
   it.each([
-    ['the time has passed', performance],
-    ['the machine was suspended for it', Date],
-  ])('has passed once %s', (_, clock) => {
+    ['more time than the limit has passed', performance],
+    ['the machine was suspended for longer than the limit', Date],
+  ])('is over once %s', (_, clock) => {
     const limit = new TimeLimit(60_000);
     shift(clock, 61_000);
     expect(limit.isOver()).toBe(true);

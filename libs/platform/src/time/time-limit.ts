@@ -1,6 +1,7 @@
 /**
- * Time limit that begins at its creation, measured by two clocks. The steady clock stands still while the machine is
- * suspended. The wall clock does not, but it may be set. The clock that has advanced further counts.
+ * A time limit that begins when the object is created. The time is measured by two clocks, of which the one
+ * that has advanced further counts. The steady clock stands still while the machine is suspended. The wall
+ * clock runs on, but it can be set back.
  */
 export class TimeLimit {
   private readonly steady = performance.now();
