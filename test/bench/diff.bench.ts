@@ -2,7 +2,7 @@
 // same pages.
 // Some imports use file paths, because the libs do not export those parts.
 import { parseMessage, type UpstreamMessage } from '#upstream';
-import { diff } from '../../libs/feed/src/diff/diff.js';
+import { diffMessages } from '../../libs/feed/src/diff/diff.js';
 import { packKnownMessage, unpackKnownMessage } from '../../libs/feed/src/snapshot/known-message-codec.js';
 import type { KnownMessage } from '../../libs/feed/src/snapshot/known-message.js';
 import { parseReplyList } from '../../libs/upstream/src/reply/reply-list.js';
@@ -26,7 +26,7 @@ const NO_SENDS = new Map<string, { sendId: string }>();
 
 /** Returns the known messages of a page as a later poll reads them from Redis. */
 function knownOf(observed: readonly UpstreamMessage[]): Map<string, KnownMessage> {
-  const { known } = diff({
+  const { known } = diffMessages({
     contactId: 'c',
     observed,
     known: new Map(),
@@ -93,7 +93,8 @@ function round(pages: readonly Page[]): Round {
   let events = 0;
   const differing = timed(() => {
     pages.forEach(({ known }, n) => {
-      events += diff({ contactId: 'c', observed: observed[n] ?? [], known, sends: NO_SENDS }).events.length;
+      events += diffMessages({ contactId: 'c', observed: observed[n] ?? [], known, sends: NO_SENDS }).events
+        .length;
     });
   });
   return { parse, reading, diff: differing, events };

@@ -12,7 +12,7 @@ import {
   type CreatedWebhook,
   type Event,
   type EventList,
-  SendNotReachedError,
+  SendStatusNotReachedError,
   Tidings,
   verifyWebhook,
 } from '#client';
@@ -67,7 +67,7 @@ describe('the client', () => {
       sendAt: '2100-01-01T00:00:00Z',
     });
     await expect(tidings.waitFor({ id }, 'accepted', { timeoutMs: 600 })).rejects.toBeInstanceOf(
-      SendNotReachedError,
+      SendStatusNotReachedError,
     );
     await tidings.cancelSend(id);
     await expect(tidings.waitFor({ id }, 'accepted')).rejects.toMatchObject({

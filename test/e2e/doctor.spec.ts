@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RedisEncryptionKeys } from '#accounts';
+import { RedisEncryptionKeyIds } from '#accounts';
 import { type Run, runTidings } from '../support/command-line.js';
 import { startTestRedis, type TestRedis } from '../support/redis-server.js';
 
@@ -154,7 +154,7 @@ describe('tidings doctor in a container', () => {
   });
 
   it('finds stored secrets that are encrypted with another key', async () => {
-    const keys = new RedisEncryptionKeys(control, 'tidings');
+    const keys = new RedisEncryptionKeyIds(control, 'tidings');
     await keys.add('0123abcd');
     expect(await problemsWith({})).toMatchObject([
       {

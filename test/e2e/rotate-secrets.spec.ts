@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { accountEncryptionContext, RedisAccountStore, RedisEncryptionKeys, SecretBox } from '#accounts';
+import { accountEncryptionContext, RedisAccountStore, RedisEncryptionKeyIds, SecretBox } from '#accounts';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 import { eventually } from '../support/eventually.js';
 import { type Command, ROOT, runToEnd, startCommand } from '../support/process.js';
@@ -153,7 +153,7 @@ describe('npm run rotate-secrets', () => {
         const current = async (): Promise<number> =>
           (await store.list()).filter(({ sealedApiKey }) => sealedApiKey.startsWith(`${after.keyId}.`))
             .length;
-        const keys = new RedisEncryptionKeys(redis, 'tidings');
+        const keys = new RedisEncryptionKeyIds(redis, 'tidings');
         await keys.register(before);
 
         const environment = {

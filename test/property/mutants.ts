@@ -256,7 +256,7 @@ export const MUTANTS: readonly Mutant[] = [
             ),`,
       },
       {
-        file: `${FEED}poll/committed-pages.ts`,
+        file: `${FEED}poll/committing-page-reader.ts`,
         from: '(page, limit) => source.listMessages(account, contactId, page, limit, purpose),',
         to: `(page, limit) =>
         source

@@ -2,10 +2,10 @@ import type { FactoryProvider, Provider, ValueProvider } from '@nestjs/common';
 import {
   type Account,
   type AccountDirectory,
-  openAccountRegistry,
-  openAccounts,
-  openApiKeyRegistry,
-  openApiKeys,
+  createAccountRegistry,
+  createAccounts,
+  createApiKeyRegistry,
+  createApiKeys,
 } from '#accounts';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
@@ -24,14 +24,14 @@ import {
   BullmqRelayJobs,
   HintingRelayStore,
   HintingUpstreamHealth,
-  ReconciledRelayJobs,
+  LossCheckedRelayJobs,
   RedisIdempotencyKeys,
   RedisSendList,
   type SendIntake,
   StoredSendIntake,
 } from '#relay';
 import {
-  AccountUpstream,
+  BudgetedUpstream,
   type AdaptiveBudget,
   HttpUpstream,
   RedisRequestBudget,
@@ -97,10 +97,10 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(INSTANCE, opened.instance),
     value(REDIS, redis),
     value(SHUTDOWN, shutdown),
-    value(ACCOUNTS, openAccounts(environment, redis, logger)),
-    value(ACCOUNT_REGISTRY, openAccountRegistry(environment, redis, clock)),
-    value(API_KEY_REGISTRY, openApiKeyRegistry(environment, redis, clock)),
-    value(API_KEYS, openApiKeys(environment, redis)),
+    value(ACCOUNTS, createAccounts(environment, redis, logger)),
+    value(ACCOUNT_REGISTRY, createAccountRegistry(environment, redis, clock)),
+    value(API_KEY_REGISTRY, createApiKeyRegistry(environment, redis, clock)),
+    value(API_KEYS, createApiKeys(environment, redis)),
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(BLOB_STORE, opened.blobs),
     value(BLOB_WATCH, opened.blobWatch),
@@ -135,7 +135,7 @@ function readsBinding(logger: Logger): FactoryProvider<ReadableUpstream> {
       accounts: AccountDirectory,
       budget: AdaptiveBudget,
       health: UpstreamHealth,
-    ) => new AccountUpstream(upstream, (id) => accountOfKey(accounts, id), budget, health, logger),
+    ) => new BudgetedUpstream(upstream, (id) => accountOfKey(accounts, id), budget, health, logger),
   };
 }
 
@@ -162,7 +162,7 @@ function sendsOf(
   return new StoredSendIntake(
     new HintingRelayStore(redis, prefix, clock, blobs, logger, hints),
     new RedisIdempotencyKeys(redis, prefix),
-    new ReconciledRelayJobs(jobs, relay.hints),
+    new LossCheckedRelayJobs(jobs, relay.hints),
     async (account) => {
       const found = await accounts.find(account);
       return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);

@@ -1,7 +1,7 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { Server as HttpServer } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { registerEncryptionKey } from '#accounts';
+import { registerEncryptionKeyId } from '#accounts';
 import {
   liveMembers,
   buildVersion,
@@ -11,7 +11,7 @@ import {
   type Instance,
   instancesKey,
   toListenError,
-  instanceNames,
+  namesOfVersionedInstances,
   newInstance,
   openCheckedRedis,
   readEnvironment,
@@ -22,7 +22,7 @@ import {
   type StartContext,
   warnAboutUnknownVariables,
 } from '#platform';
-import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#blobs';
+import { type BlobPeers, BlobStoreSharingCheck, BlobStoreWatch, openBlobStore } from '#blobs';
 import { bindings } from './bindings.js';
 import { createGateway } from './create-gateway.js';
 
@@ -39,12 +39,12 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
   const redis = await openCheckedRedis(environment.REDIS_URL, 'failFast', logger, fail);
   const stopping = new AbortController();
   try {
-    await registerEncryptionKey(environment, redis, logger, fail);
+    await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
     const instance = newInstance(buildVersion(), clock.now());
     const blobs = await openBlobStore(environment);
-    const sharing = new BlobSharing(blobs, relayWorkers(redis, environment, instance), logger);
+    const sharing = new BlobStoreSharingCheck(blobs, relayWorkers(redis, environment, instance), logger);
     const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
     await blobWatch.start();
     const opened = {
@@ -86,7 +86,7 @@ export function relayWorkers(
   return {
     name,
     others: async () =>
-      instanceNames((await liveMembers(redis, key)).filter((worker) => hasRole(worker, 'relay'))),
+      namesOfVersionedInstances((await liveMembers(redis, key)).filter((worker) => hasRole(worker, 'relay'))),
   };
 }
 

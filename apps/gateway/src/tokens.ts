@@ -5,7 +5,7 @@ export const LOGGER = Symbol('Logger');
 export const INSTANCE = Symbol('Instance');
 export const REDIS = Symbol('RedisClient');
 /** Serves callers' reads of contacts and messages from upstream. */
-export const ACCOUNT_UPSTREAM = Symbol('AccountUpstream');
+export const ACCOUNT_UPSTREAM = Symbol('BudgetedUpstream');
 export const ACCOUNTS = Symbol('AccountDirectory');
 export const ACCOUNT_REGISTRY = Symbol('AccountRegistry');
 export const API_KEY_REGISTRY = Symbol('ApiKeyRegistry');
@@ -22,7 +22,7 @@ export const DELIVERIES_WATCH = Symbol('DeliveriesWatch');
 export const ENDPOINT_HEALTH = Symbol('EndpointHealthReader');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
 export const ENDPOINT_SECRETS = Symbol('EndpointSecrets');
-export const ENDPOINT_TEST = Symbol('EndpointTest');
+export const ENDPOINT_TEST = Symbol('TestEventSender');
 export const EVENT_LOG = Symbol('EventLog');
 export const EVENT_TAIL = Symbol('EventTail');
 /** Limits and intervals of long polls and event streams. */

@@ -1,4 +1,4 @@
-import { AccountNotFoundError, type AccountDirectory, type AccountRevision, openAccounts } from '#accounts';
+import { AccountNotFoundError, type AccountDirectory, type AccountRevision, createAccounts } from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
   ContactListPoll,
@@ -17,7 +17,7 @@ import {
   type RedisUpstreamHealth,
   type RelayStore,
 } from '#relay';
-import { AccountUpstream, type AdaptiveBudget, HttpUpstream, RedisRequestBudget } from '#upstream';
+import { BudgetedUpstream, type AdaptiveBudget, HttpUpstream, RedisRequestBudget } from '#upstream';
 import { AccountWatch } from './account-watch.js';
 import type { OpenedResources } from './opened.js';
 import { AccountFeedSource } from './poll/account-feed-source.js';
@@ -45,7 +45,7 @@ export interface WorkerCore extends OpenedResources {
   feed: FeedStore;
   health: RedisUpstreamHealth;
   budget: AdaptiveBudget;
-  upstream: AccountUpstream;
+  upstream: BudgetedUpstream;
   contactList: ContactListPoll;
   contacts: ContactPoll;
   /** Searches the messages of a recipient for sends, for the relay. */
@@ -58,10 +58,10 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   const prefix = environment.REDIS_KEY_PREFIX;
   const agendas = createAgendas(redis, prefix, logger);
   const { poll, relay, schedule } = agendas;
-  const accounts = openAccounts(environment, redis, logger);
+  const accounts = createAccounts(environment, redis, logger);
   const health = new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
   const budget = new RedisRequestBudget(redis, prefix);
-  const upstream = new AccountUpstream(
+  const upstream = new BudgetedUpstream(
     new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS),
     (id) => accountNamed(accounts, id),
     budget,

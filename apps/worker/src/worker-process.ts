@@ -2,7 +2,7 @@ import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { registerEncryptionKey } from '#accounts';
+import { registerEncryptionKeyId } from '#accounts';
 import {
   liveMembers,
   buildVersion,
@@ -14,7 +14,7 @@ import {
   instancesKey,
   toListenError,
   type Logger,
-  instanceNames,
+  namesOfVersionedInstances,
   newInstance,
   openCheckedRedis,
   pause,
@@ -27,7 +27,7 @@ import {
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
-import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#blobs';
+import { type BlobPeers, BlobStoreSharingCheck, BlobStoreWatch, openBlobStore } from '#blobs';
 import { WorkerModule } from './worker.module.js';
 
 /** Starts a worker with the configuration from the environment. */
@@ -39,13 +39,13 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
   const redis = await openCheckedRedis(environment.REDIS_URL, 'patient', logger, fail);
   const options: NestApplicationOptions = { logger: new FrameworkLogger(logger), abortOnError: false };
   try {
-    await registerEncryptionKey(environment, redis, logger, fail);
+    await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
     const instance = newInstance(buildVersion(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = environment.WORKER_ROLES.includes('relay')
-      ? new BlobSharing(blobs, gatewayPeers(redis, environment, instance), logger)
+      ? new BlobStoreSharingCheck(blobs, gatewayPeers(redis, environment, instance), logger)
       : undefined;
     const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
     await blobWatch.start();
@@ -81,7 +81,7 @@ function gatewayPeers(
   { name }: Instance,
 ): BlobPeers {
   const key = instancesKey(REDIS_KEY_PREFIX, 'gateways');
-  return { name, others: async () => instanceNames(await liveMembers(redis, key)) };
+  return { name, others: async () => namesOfVersionedInstances(await liveMembers(redis, key)) };
 }
 
 /**

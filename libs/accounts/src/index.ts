@@ -18,7 +18,7 @@ export {
   FixedAccounts,
 } from './account/account.js';
 export { AccountConflictError } from './account/account-conflict.js';
-export { ApiKeyRequiredError } from './account/api-key-required.js';
+export { UpstreamApiKeyRequiredError } from './account/api-key-required.js';
 export { type AccountChanges, type AccountDescription, AccountRegistry } from './account/account-registry.js';
 export { AccountResealer } from './account/account-resealer.js';
 export {
@@ -43,12 +43,12 @@ export { RedisAccountStore } from './redis/redis-account-store.js';
 export { RedisApiKeyStore } from './redis/redis-api-key-store.js';
 export {
   environmentAccounts,
-  openAccountRegistry,
-  openAccounts,
-  openApiKeyRegistry,
-  openApiKeys,
+  createAccountRegistry,
+  createAccounts,
+  createApiKeyRegistry,
+  createApiKeys,
 } from './redis/redis-accounts.js';
-export { registerEncryptionKey, RedisEncryptionKeys } from './redis/redis-encryption-keys.js';
+export { registerEncryptionKeyId, RedisEncryptionKeyIds } from './redis/redis-encryption-key-ids.js';
 export { type ResealFailure, ResealCounts } from './secret/reseal-counts.js';
 export { SecretDecryptionError, SecretBox } from './secret/secret-box.js';
 export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';

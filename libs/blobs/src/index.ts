@@ -10,7 +10,7 @@ export {
   type BlobEntry,
   type StoredBlob,
 } from './blob-store.js';
-export { type BlobPeers, BlobSharing } from './blob-sharing.js';
+export { type BlobPeers, BlobStoreSharingCheck } from './blob-store-sharing-check.js';
 export { BlobStoreWatch } from './blob-store-watch.js';
 export { FileBlobStore } from './file-blob-store.js';
 export { openBlobStore } from './open-blob-store.js';

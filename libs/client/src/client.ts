@@ -11,7 +11,7 @@ import type {
   SendList,
 } from './api-types.js';
 import { EventStream, type EventOptions } from './event-stream.js';
-import { type ConnectionOptions, pause, Requests } from './requests.js';
+import { type ConnectionOptions, pause, RetryingRequester } from './requests.js';
 
 /** Options of one call. */
 export interface CallOptions {
@@ -68,7 +68,7 @@ const MAX_CHECK_MS = 3_000;
 const PAGE = 100;
 
 /** A send did not reach the awaited status. */
-export class SendNotReachedError extends Error {
+export class SendStatusNotReachedError extends Error {
   constructor(
     /** The send as it was read last. */
     readonly send: Send,
@@ -76,7 +76,7 @@ export class SendNotReachedError extends Error {
     why: string,
   ) {
     super(`The send ${send.id} is ${send.status}, not ${status}: ${why}`);
-    this.name = 'SendNotReachedError';
+    this.name = 'SendStatusNotReachedError';
   }
 }
 
@@ -91,10 +91,10 @@ export class SendNotReachedError extends Error {
  * ```
  */
 export class Tidings {
-  private readonly requests: Requests;
+  private readonly requests: RetryingRequester;
 
   constructor(options: ConnectionOptions) {
-    this.requests = new Requests(options);
+    this.requests = new RetryingRequester(options);
   }
 
   /**
@@ -152,7 +152,7 @@ export class Tidings {
 
   /**
    * Waits until a send has reached a status or a later one: `accepted`, `sent`, `delivered`, `read`.
-   * @throws {SendNotReachedError} if the send ends in another status, or after `timeoutMs`
+   * @throws {SendStatusNotReachedError} if the send ends in another status, or after `timeoutMs`
    */
   async waitFor(
     { id }: Pick<Send, 'id'>,
@@ -164,9 +164,10 @@ export class Tidings {
       const send = await this.getSend(id, signal === undefined ? {} : { signal });
       const reached = PROGRESS.findIndex((each) => each === send.status);
       if (reached >= PROGRESS.indexOf(status)) return send;
-      if (ENDED.has(send.status)) throw new SendNotReachedError(send, status, send.reason ?? 'it has ended');
+      if (ENDED.has(send.status))
+        throw new SendStatusNotReachedError(send, status, send.reason ?? 'it has ended');
       if (performance.now() + waitMs > deadline)
-        throw new SendNotReachedError(send, status, `${timeoutMs} ms have passed`);
+        throw new SendStatusNotReachedError(send, status, `${timeoutMs} ms have passed`);
       await pause(waitMs, signal);
     }
   }

@@ -1,6 +1,6 @@
 import type { Event } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
-import { backoffMs, pause, type Requests } from './requests.js';
+import { backoffMs, pause, type RetryingRequester } from './requests.js';
 
 /** Selects events. */
 export interface EventOptions {
@@ -41,7 +41,7 @@ export class EventStream implements AsyncIterable<Event> {
   private last: string | undefined;
 
   constructor(
-    private readonly requests: Requests,
+    private readonly requests: RetryingRequester,
     private readonly options: EventOptions,
   ) {
     this.last = options.after;

@@ -4,7 +4,7 @@ export {
   type AwaitedStatus,
   type CallOptions,
   type DeliveryFilter,
-  SendNotReachedError,
+  SendStatusNotReachedError,
   type SendFilter,
   type SendOptions,
   Tidings,
@@ -17,7 +17,7 @@ export {
   signWebhook,
   type SigningOptions,
   type VerificationOptions,
-  verifyRequest,
+  verifyWebhookRequest,
   verifyWebhook,
   WebhookVerificationError,
 } from './webhook.js';

@@ -44,7 +44,7 @@ const NOT_DONE: ReadonlySet<number> = new Set([429]);
 const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
 /** Makes requests, and repeats them where that is safe. */
-export class Requests {
+export class RetryingRequester {
   private readonly timeoutMs: number;
   private readonly maxRetries: number;
 

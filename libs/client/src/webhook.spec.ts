@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { signWebhook, verifyRequest, verifyWebhook, WebhookVerificationError } from './webhook.js';
+import { signWebhook, verifyWebhookRequest, verifyWebhook, WebhookVerificationError } from './webhook.js';
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 const BODY = JSON.stringify({ id: 'evt_1', type: 'message.received', data: { message: { text: 'Grüße' } } });
@@ -34,7 +34,7 @@ describe('the verification of a webhook request', () => {
 
   it('takes a request of the fetch API', async () => {
     const request = new Request('http://receiver/', { method: 'POST', headers: signed(secret), body: BODY });
-    expect(await verifyRequest(request, secret, { nowMs: NOW })).toEqual(JSON.parse(BODY));
+    expect(await verifyWebhookRequest(request, secret, { nowMs: NOW })).toEqual(JSON.parse(BODY));
   });
 
   it('accepts the signature of any of several secrets, as during a rotation', async () => {

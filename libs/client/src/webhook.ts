@@ -99,7 +99,7 @@ export async function signWebhook(
  * body of the request.
  * @throws {WebhookVerificationError}
  */
-export async function verifyRequest(
+export async function verifyWebhookRequest(
   request: Request,
   secrets: string | readonly string[],
   options: VerificationOptions = {},

@@ -6,7 +6,7 @@ import { findRedisServer } from './find-redis-server.js';
 import { freePort } from './free-port.js';
 import { requestShutdown, waitForProcessEnd, redisHealth, serverIdentity } from './redis-control.js';
 import { type RedisExit, type ServerProcess, startServerProcess } from './server-process.js';
-import { ServerRecord } from './server-record.js';
+import { RedisServerRecord } from './server-record.js';
 import { redisUrl, type Credentials, redisConfiguration } from './settings.js';
 
 const ANSWER_WITHIN_MS = 15_000;
@@ -57,7 +57,7 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
   await chmod(options.dataDirectory, 0o700);
   const directory = await realpath(options.dataDirectory);
-  const record = new ServerRecord(directory);
+  const record = new RedisServerRecord(directory);
   await endFormerServer(record, directory);
 
   const log = options.log ?? (() => undefined);
@@ -85,7 +85,7 @@ class RunningRedis implements EmbeddedRedis {
     private server: ServerProcess,
     private readonly credentials: Credentials,
     private readonly run: (credentials: Credentials) => Promise<ServerProcess>,
-    private readonly record: ServerRecord,
+    private readonly record: RedisServerRecord,
   ) {
     this.url = redisUrl(credentials);
     this.port = credentials.port;
@@ -138,7 +138,7 @@ async function requireProgram(): Promise<string> {
   throw new ConfigurationError([`Redis: ${search.reason}; install Redis 7.0 or newer, or set REDIS_URL`]);
 }
 
-async function newCredentials(record: ServerRecord): Promise<Credentials> {
+async function newCredentials(record: RedisServerRecord): Promise<Credentials> {
   const credentials = { port: await freePort(), password: randomBytes(24).toString('hex') };
   await record.write(credentials);
   return credentials;
@@ -148,7 +148,7 @@ async function newCredentials(record: ServerRecord): Promise<Credentials> {
  * Shuts down the Redis server of an earlier process, if that server still runs on this data directory.
  * @throws {ConfigurationError} if the server does not shut down in time
  */
-async function endFormerServer(record: ServerRecord, directory: string): Promise<void> {
+async function endFormerServer(record: RedisServerRecord, directory: string): Promise<void> {
   const credentials = record.read();
   if (credentials === undefined) return;
   const former = await serverIdentity(credentials);

@@ -20,6 +20,6 @@ export { eventArguments, type LogKeys, logKeys } from './redis-append.js';
 export { type ReadResult, RedisEventConsumer } from './redis-event-consumer.js';
 export { RedisEventLog } from './redis-event-log.js';
 export { RedisEventTail } from './redis-event-tail.js';
-export { RedisLogSurvey } from './redis-log-survey.js';
+export { RedisLogTrimTimes } from './redis-log-trim-times.js';
 export { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 export { type ReaderLease, ReaderLeaseLostError, readerLeaseKey } from './redis-reader.js';

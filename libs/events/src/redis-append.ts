@@ -11,7 +11,7 @@ import type { NewEvent } from './event.js';
 export type LogKeys = Readonly<Record<'log' | 'logIndex' | 'logCounters', string>>;
 
 /** Returns the channel on which Redis publishes that an account's log has grown. */
-export function logGrowthChannel(keys: AccountKeys): string {
+export function channelOfNewEvents(keys: AccountKeys): string {
   return keys('events', 'grown');
 }
 

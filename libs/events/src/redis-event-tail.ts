@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { accountKeys, closeRedis, type RedisClient } from '#platform';
 import { type EventTail, LogFollower } from './event-tail.js';
-import { logGrowthChannel } from './redis-append.js';
+import { channelOfNewEvents } from './redis-append.js';
 
 /** Time between two heartbeats that the tail publishes to itself, in milliseconds. */
 const HEARTBEAT_MS = 5_000;
@@ -43,7 +43,7 @@ export class RedisEventTail implements EventTail {
   }
 
   follow(account: string): LogFollower {
-    const channel = logGrowthChannel(accountKeys(this.prefix, account));
+    const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
     // The confirmation of a pending subscription wakes all followers that exist by then.
     const follower = new LogFollower(existing === undefined, (leaving) => {

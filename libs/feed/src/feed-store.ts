@@ -1,5 +1,5 @@
 import type { NewEvent } from '#events';
-import type { ContactExtension } from './snapshot/contact-extension.js';
+import type { LearnedContactState } from './snapshot/learned-contact-state.js';
 import type { PollReport } from './delay/poll-report.js';
 import type { FeedOverview } from './schedule/feed-overview.js';
 import type { KnownMessage } from './snapshot/known-message.js';
@@ -163,7 +163,7 @@ export interface ContactState {
   /** When this state was read, in milliseconds since 1970 by Redis' clock. */
   now: number;
   memory: PollMemory;
-  extension: ContactExtension;
+  extension: LearnedContactState;
   /** Number of polls of the contact that failed since the last successful poll. */
   failures: number;
   /**
@@ -242,7 +242,7 @@ export interface PollCommit {
    */
   memory?: PollMemory;
   /** New value of {@link ContactState.extension}. Absent if the stored value stays. */
-  extension?: ContactExtension;
+  extension?: LearnedContactState;
   /**
    * Index of the histogram bucket in which the account counts this contact, by how often the contact changes.
    * Present if {@link dueInMs} is present.

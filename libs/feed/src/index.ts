@@ -47,4 +47,4 @@ export { RedisFeedStore } from './redis/redis-feed-store.js';
 export { RedisPollQueue } from './redis/redis-poll-queue.js';
 export { RedisVolatileFields } from './redis/redis-volatile-fields.js';
 export { type VolatileField, type VolatileFieldStore } from './form/volatile-fields.js';
-export { type FeedSurvey, RedisFeedSurvey } from './redis/redis-feed-survey.js';
+export { type PollDueTimes, RedisPollDueTimes } from './redis/redis-poll-due-times.js';

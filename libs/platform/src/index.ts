@@ -36,7 +36,7 @@ export {
   instancesKey,
   instanceMember,
   mixedVersionsSince,
-  instanceNames,
+  namesOfVersionedInstances,
   newInstance,
 } from './process/instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
@@ -62,7 +62,7 @@ export {
   type RedisClient,
 } from './redis/redis-connection.js';
 export {
-  readinessFor,
+  okOrDegradedReadiness,
   type Readiness,
   readinessOf,
   type Reason,
@@ -80,7 +80,7 @@ export { liveMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-hea
 export { isRedisFull } from './redis/redis-memory.js';
 export { TimeLimit } from './time/time-limit.js';
 export { type LuaArguments, type LuaKeys, LuaScript } from './redis/redis-lua-script.js';
-export { type RedisArgument, RedisScript } from './redis/redis-script.js';
+export { type RedisArgument, EvalshaScript } from './redis/redis-script.js';
 export { redisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
 export { buildVersion, productVersion } from './process/version.js';

@@ -21,12 +21,12 @@ export { MessageBinder, type Sightings } from './match/message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';
 export { RedisIdempotencyKeys } from './redis/redis-idempotency-keys.js';
 export { RedisRelayStore } from './redis/redis-relay-store.js';
-export { RedisRelaySurvey, type RelaySurvey } from './redis/redis-relay-survey.js';
+export { RedisRelayDueTimes, type RelayDueTimes } from './redis/redis-relay-due-times.js';
 export { RedisSendList } from './redis/redis-send-list.js';
 export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
 export {
   LOST_JOB_CHECK_DELAY_MS,
-  ReconciledRelayJobs,
+  LossCheckedRelayJobs,
   RELAY_ROUND_NAMES,
   type RelayHints,
 } from './jobs/relay-hints.js';

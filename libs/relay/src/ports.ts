@@ -1,5 +1,5 @@
 import type { TimeLimit } from '#platform';
-import type { Admission, UpstreamSend } from '#upstream';
+import type { TokenExpiryCheck, UpstreamSend } from '#upstream';
 
 /** Posts sends to upstream, the messaging service of an account. */
 export interface Sender {
@@ -11,7 +11,7 @@ export interface Sender {
    * @throws {BudgetExhaustedError} if the budget allows no request soon enough
    * @throws {UpstreamUnavailableError} during an outage, when requests for the account are suspended
    */
-  admit(account: string): Promise<Admission>;
+  admit(account: string): Promise<TokenExpiryCheck>;
 
   /** True if requests for the account are suspended, because upstream is unavailable or rejects the account. */
   isHeld(account: string): Promise<boolean>;
@@ -21,14 +21,14 @@ export interface Sender {
    * @param limit deadline for the start of the POST; nothing is sent after the deadline
    * @param admission the result of {@link admit}
    * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
-   * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamTooLateError} mean that no POST was
+   * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestTooLateError} mean that no POST was
    * made
    */
   post(
     account: string,
     send: UpstreamSend,
     limit: TimeLimit,
-    admission: Admission,
+    admission: TokenExpiryCheck,
     address: string | undefined,
   ): Promise<void>;
 }

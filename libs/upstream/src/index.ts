@@ -10,13 +10,13 @@
  * | `account/`    | the upstream of one account: its address, budget and outages |
  */
 export {
-  AccountUpstream,
+  BudgetedUpstream,
   type FindUpstreamAccount,
   type RequestPurpose,
   type UpstreamAccount,
-} from './account/account-upstream.js';
-export { type Admission } from './budget/admission.js';
-export { FAILURES_UNTIL_OPEN } from './account/circuit.js';
+} from './account/budgeted-upstream.js';
+export { type TokenExpiryCheck } from './budget/token-expiry-check.js';
+export { FAILURES_UNTIL_BREAKER_OPENS } from './account/circuit-breaker.js';
 export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';
 export { type ContactList, type ContactReader, type RequestedContact } from './reply/contact-list.js';
 export { GATEWAY_HEADER } from './http/gateway-mark.js';
@@ -30,7 +30,7 @@ export {
   type AdaptiveBudget,
   BudgetExhaustedError,
   type BudgetUsage,
-  MAX_PAUSE_MS,
+  MAX_TOKEN_RETRY_PAUSE_MS,
   type RequestBudget,
   type RequestClass,
   TOKEN_TTL_MS,
@@ -45,7 +45,7 @@ export {
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
-  UpstreamTooLateError,
+  UpstreamRequestTooLateError,
   UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from './upstream-error.js';

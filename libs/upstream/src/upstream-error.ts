@@ -109,9 +109,9 @@ export class UpstreamReplyDeferredError extends UpstreamError {
  * The request was not sent, because it could not be written in time or because the upstream address has
  * changed.
  */
-export class UpstreamTooLateError extends UpstreamError {
+export class UpstreamRequestTooLateError extends UpstreamError {
   constructor() {
-    super('UpstreamTooLateError', 'the request could not begin in time');
+    super('UpstreamRequestTooLateError', 'the request could not begin in time');
   }
 }
 

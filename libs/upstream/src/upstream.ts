@@ -1,6 +1,6 @@
 import type { TimeLimit } from '#platform';
 import type { Readable } from 'node:stream';
-import type { Admission } from './budget/admission.js';
+import type { TokenExpiryCheck } from './budget/token-expiry-check.js';
 import type { ContactList, ContactReader } from './reply/contact-list.js';
 import type { UpstreamMessage } from './reply/message.js';
 import type { ParsedList } from './reply/reply-list.js';
@@ -10,8 +10,8 @@ export interface UpstreamAddress {
   /** Base URL of upstream's API. It ends with `/v1`, without a trailing slash. */
   baseUrl: string;
   apiKey: string;
-  /** Check that is awaited right before the request is written; see {@link Admission}. */
-  admission?: Admission;
+  /** Check that is awaited right before the request is written; see {@link TokenExpiryCheck}. */
+  admission?: TokenExpiryCheck;
 }
 
 /** A file that is posted with a send. */
@@ -52,7 +52,7 @@ export interface Upstream {
   /**
    * Posts a send to upstream. Resolves when upstream has answered that the send is queued.
    * @param limit time limit after which the request is no longer written
-   * @throws {UpstreamTooLateError} if the time limit is over before the connection is established
+   * @throws {UpstreamRequestTooLateError} if the time limit is over before the connection is established
    */
   send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void>;
 

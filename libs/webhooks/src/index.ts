@@ -12,7 +12,7 @@
  * | `destination/` | makes one HTTP request: rejects forbidden addresses, resolves names, reads the reply |
  * | `redis/`       | stores endpoints and deliveries in Redis |
  */
-export { Backlog } from './dispatch/backlog.js';
+export { BacklogRefill } from './dispatch/backlog-refill.js';
 export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
 export { DeliveryAttempter } from './attempt/delivery-attempter.js';
 export { Deliveries } from './delivery/deliveries.js';
@@ -20,11 +20,11 @@ export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/de
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
 export {
   DELIVERY_ROUND_NAMES,
-  ReconciledDeliveryJobs,
+  LossCheckedDeliveryJobs,
   LOST_DELIVERY_JOB_CHECK_DELAY_MS,
 } from './delivery/delivery-hints.js';
 export type { DeliveryJobs } from './delivery/delivery-jobs.js';
-export { DeliveryWorker, type DeliveryWorkerSettings } from './attempt/delivery-worker.js';
+export { DeliveryRunner, type DeliveryWorkerSettings } from './attempt/delivery-runner.js';
 export type {
   DeliveryPage,
   DeliveryQuery,
@@ -49,15 +49,15 @@ export type { EndpointHealth, EndpointHealthReader } from './endpoint/endpoint-h
 export { EndpointResealer, type EndpointResealCounts } from './registry/endpoint-resealer.js';
 export { EndpointSecrets, type Rotation } from './registry/endpoint-secrets.js';
 export { type EndpointStore, filterBytes, MAX_FILTER_BYTES } from './endpoint/endpoint-store.js';
-export { EndpointIndex, matchesFilter, type EndpointFilter } from './endpoint/endpoint-index.js';
-export { EndpointTest, type StartedTest } from './registry/endpoint-test.js';
+export { EndpointIndex, isEventForEndpoint, type EndpointFilter } from './endpoint/endpoint-index.js';
+export { TestEventSender, type StartedTest } from './registry/test-event-sender.js';
 export { Endpoints } from './registry/endpoints.js';
-export { headersError, MAX_CUSTOM_HEADERS } from './endpoint/header-rules.js';
+export { describeHeadersFault, MAX_CUSTOM_HEADERS } from './endpoint/header-rules.js';
 export { HintingDeliveryStore } from './redis/hinting-delivery-store.js';
 export { HttpDeliveryClient } from './destination/http-delivery-client.js';
 export { RedisDeliveriesOverviewReader } from './redis/redis-deliveries-overview.js';
 export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
-export { type DeliverySurvey, RedisDeliverySurvey } from './redis/redis-delivery-survey.js';
+export { type DeliveryDueTimes, RedisDeliveryDueTimes } from './redis/redis-delivery-due-times.js';
 export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
 export { Replays, type ReplayRequest, ReplayTooLargeError } from './dispatch/replays.js';

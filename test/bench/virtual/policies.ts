@@ -3,7 +3,11 @@ import {
   type IntervalBounds,
   type IntervalPlan,
 } from '../../../libs/feed/src/schedule/intervals.js';
-import { rateOf, type RateState, recordRead } from '../../../libs/feed/src/schedule/rate.js';
+import {
+  expectedMessageRate,
+  type RateState,
+  rateStateAfterRead,
+} from '../../../libs/feed/src/schedule/rate.js';
 import { rateBucketOf, type RateHistogram } from '../../../libs/feed/src/schedule/rate-histogram.js';
 import type { Message, Traffic } from './traffic.js';
 import type { Policy } from './virtual-feed.js';
@@ -85,7 +89,7 @@ class Planner {
 
 /** The product's policy. Learns only from the results of its polls. */
 export function ours(allowance: Allowance): Policy & { histogram: RateHistogram } {
-  const planner = new Planner(allowance, rateOf(undefined, 0));
+  const planner = new Planner(allowance, expectedMessageRate(undefined, 0));
   const states: (RateState | undefined)[] = [];
   const readAt = new Float64Array(allowance.contacts);
   return {
@@ -93,7 +97,7 @@ export function ours(allowance: Allowance): Policy & { histogram: RateHistogram 
     start: (contact) => contact / allowance.requestsPerSecond,
     polled: (contact, now, found) => {
       const at = now * 1000;
-      const state = recordRead(states[contact], {
+      const state = rateStateAfterRead(states[contact], {
         arrivals: found.length,
         at,
         since: (readAt[contact] ?? 0) * 1000,
@@ -101,7 +105,7 @@ export function ours(allowance: Allowance): Policy & { histogram: RateHistogram 
       });
       states[contact] = state;
       readAt[contact] = now;
-      return planner.due(contact, now, rateOf(state, at));
+      return planner.due(contact, now, expectedMessageRate(state, at));
     },
   };
 }

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   accountEncryptionContext,
   AccountResealer,
-  registerEncryptionKey,
+  registerEncryptionKeyId,
   RedisAccountStore,
-  RedisEncryptionKeys,
+  RedisEncryptionKeyIds,
   SecretBox,
   type StoredAccount,
 } from '#accounts';
@@ -57,7 +57,7 @@ describe.each([
   let prefix: string;
   let accounts: RedisAccountStore;
   let endpoints: RedisEndpointStore;
-  let keys: RedisEncryptionKeys;
+  let keys: RedisEncryptionKeyIds;
 
   beforeAll(async () => {
     server = await start();
@@ -72,7 +72,7 @@ describe.each([
     prefix = newId('req');
     accounts = new RedisAccountStore(redis, prefix);
     endpoints = new RedisEndpointStore(redis, prefix, systemClock);
-    keys = new RedisEncryptionKeys(redis, prefix);
+    keys = new RedisEncryptionKeyIds(redis, prefix);
   });
 
   const rotate = (previous: readonly Buffer[] = [OLD]): ReturnType<typeof rotateAll> =>
@@ -325,20 +325,20 @@ describe('a process that starts while Redis is away', () => {
       const [right, wrong] = [open(), open()];
       try {
         const [reported, toldWrong]: [ConfigurationError[], ConfigurationError[]] = [[], []];
-        const environment = (key: Buffer): Parameters<typeof registerEncryptionKey>[0] => ({
+        const environment = (key: Buffer): Parameters<typeof registerEncryptionKeyId>[0] => ({
           ENCRYPTION_KEY: key,
           ENCRYPTION_KEYS_PREVIOUS: [],
           REDIS_KEY_PREFIX: 'tidings',
         });
-        await registerEncryptionKey(environment(OLD), right, logger, (error) => reported.push(error));
+        await registerEncryptionKeyId(environment(OLD), right, logger, (error) => reported.push(error));
         await server.restart();
-        const keys = new RedisEncryptionKeys(right, 'tidings');
+        const keys = new RedisEncryptionKeyIds(right, 'tidings');
         await eventually('the key is recorded', async () => (await keys.list()).length === 1);
         expect(await keys.list()).toEqual([OLD_BOX.keyId]);
 
         await server.stop();
         await eventually('the connection is closed', () => wrong.status !== 'ready');
-        await registerEncryptionKey(environment(NEW), wrong, logger, (error) => toldWrong.push(error));
+        await registerEncryptionKeyId(environment(NEW), wrong, logger, (error) => toldWrong.push(error));
         await server.restart();
         await eventually('the process with the wrong key is notified', () => toldWrong.length > 0);
         expect(toldWrong[0]).toBeInstanceOf(ConfigurationError);

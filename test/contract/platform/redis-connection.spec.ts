@@ -8,7 +8,7 @@ import {
   openRedis,
   parseRedisAddress,
   type RedisClient,
-  RedisScript,
+  EvalshaScript,
 } from '#platform';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { eventually } from '../../support/eventually.js';
@@ -102,7 +102,7 @@ describe('a connection that waits for Redis', () => {
 describe('a script', () => {
   it('runs by its digest, is loaded if it is missing, and receives bytes unchanged', async () => {
     const client = await connected('failFast');
-    const script = new RedisScript(
+    const script = new EvalshaScript(
       `redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('STRLEN', KEYS[1]), ARGV[2]}`,
     );
     const bytes = Buffer.from([0, 255, 13, 10]);
@@ -115,7 +115,7 @@ describe('a script', () => {
 
   it('that fails in the middle is not run again', async () => {
     const client = await connected('failFast');
-    const script = new RedisScript(
+    const script = new EvalshaScript(
       `redis.call('INCR', KEYS[1]) return redis.error_reply('NOTSCRIPTED that is all')`,
     );
     await client.del('runs');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { closeRedis, openRedis, parseRedisAddress, type RedisClient, RedisScript } from '#platform';
+import { closeRedis, openRedis, parseRedisAddress, type RedisClient, EvalshaScript } from '#platform';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
 let server: TestRedis;
@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 it('runs a script whether or not it is loaded, with text and bytes', async () => {
-  const echo = new RedisScript('return {KEYS[1], ARGV[1], ARGV[2]}');
+  const echo = new EvalshaScript('return {KEYS[1], ARGV[1], ARGV[2]}');
   const bytes = Buffer.from([0, 255, 13, 10]);
   const expected = [Buffer.from('key'), Buffer.from('1'), bytes];
   await redis.script('FLUSH');
@@ -25,7 +25,7 @@ it('runs a script whether or not it is loaded, with text and bytes', async () =>
 });
 
 it('accepts more arguments than a function call allows', async () => {
-  const count = new RedisScript('return #ARGV');
+  const count = new EvalshaScript('return #ARGV');
   const args = Array.from({ length: 400_000 }, (_, n) => n);
   expect(await count.run(redis, ['key'], args)).toBe(400_000);
 });

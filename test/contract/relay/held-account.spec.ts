@@ -9,7 +9,7 @@ import {
   StoredSendIntake,
   UpstreamProbe,
 } from '#relay';
-import { AccountUpstream, FAILURES_UNTIL_OPEN, UpstreamUnavailableError } from '#upstream';
+import { BudgetedUpstream, FAILURES_UNTIL_BREAKER_OPENS, UpstreamUnavailableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { ACCOUNT, ANY_SERVICE, FeedHarness, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
 import { eventually } from '../../support/eventually.js';
@@ -69,7 +69,7 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   };
   const find = (): Promise<FeedHarness['address'] & { requestsPerSecond: number }> =>
     Promise.resolve({ ...harness.address, requestsPerSecond: 100 });
-  const upstream = new AccountUpstream(harness.upstream, find, budget, health, harness.logger);
+  const upstream = new BudgetedUpstream(harness.upstream, find, budget, health, harness.logger);
   const sender: Sender = {
     addressOf: ANY_SERVICE,
     admit: (account) => upstream.admit(account, 'send'),
@@ -187,7 +187,7 @@ describe('sends of an account whose key is refused', () => {
 });
 
 describe('sends while upstream is unreachable', () => {
-  const numbers = Array.from({ length: FAILURES_UNTIL_OPEN + 3 }, (_, i) => `+1555123456${i}`);
+  const numbers = Array.from({ length: FAILURES_UNTIL_BREAKER_OPENS + 3 }, (_, i) => `+1555123456${i}`);
 
   it('wait without attempts in every process after several failures, and are posted at once on recovery', async () => {
     const [a, b] = [process(), process()];
@@ -199,13 +199,13 @@ describe('sends while upstream is unreachable', () => {
       for (const number of numbers) await b.lanes.run(ACCOUNT, number);
     }
     const made = await Promise.all(ids.map(attempts));
-    expect(made.flat()).toHaveLength(FAILURES_UNTIL_OPEN);
+    expect(made.flat()).toHaveLength(FAILURES_UNTIL_BREAKER_OPENS);
     expect(made.at(-1)).toEqual([]);
     expect(await upstreamEvents()).toEqual(['upstream.unavailable']);
 
     harness.address.baseUrl = real;
     await untilBack(b.probe);
-    expect(woken).toEqual(expect.arrayContaining(numbers.slice(FAILURES_UNTIL_OPEN)));
+    expect(woken).toEqual(expect.arrayContaining(numbers.slice(FAILURES_UNTIL_BREAKER_OPENS)));
     await eventually('all sends are accepted', async () => {
       for (const number of numbers) await a.lanes.run(ACCOUNT, number);
       return (await Promise.all(ids.map(find))).every(({ status }) => status === 'accepted');
@@ -217,17 +217,17 @@ describe('sends while upstream is unreachable', () => {
   it('keep their retry schedule: the attempt that revealed the outage does not count', async () => {
     const { lanes, probe } = process();
     const ids = await Promise.all(
-      numbers.slice(0, FAILURES_UNTIL_OPEN).map((number) => accept(number, number)),
+      numbers.slice(0, FAILURES_UNTIL_BREAKER_OPENS).map((number) => accept(number, number)),
     );
     const real = harness.address.baseUrl;
     harness.address.baseUrl = 'http://127.0.0.1:1/v1';
-    for (const number of numbers.slice(0, FAILURES_UNTIL_OPEN)) await lanes.run(ACCOUNT, number);
+    for (const number of numbers.slice(0, FAILURES_UNTIL_BREAKER_OPENS)) await lanes.run(ACCOUNT, number);
     const last = ids.at(-1) ?? '';
     expect((await harness.sends.find(ACCOUNT, last))?.state).toMatchObject({ refusals: 0, status: 'queued' });
     expect(await attempts(last)).toEqual(['not_taken']);
     harness.address.baseUrl = real;
     await untilBack(probe);
-    await lanes.run(ACCOUNT, numbers[FAILURES_UNTIL_OPEN - 1] ?? '');
+    await lanes.run(ACCOUNT, numbers[FAILURES_UNTIL_BREAKER_OPENS - 1] ?? '');
     expect(await attempts(last)).toEqual(['not_taken', 'accepted 200']);
   });
 

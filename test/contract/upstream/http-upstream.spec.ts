@@ -15,7 +15,7 @@ import {
   type UpstreamSend,
   UpstreamStatusError,
   UpstreamTimeoutError,
-  UpstreamTooLateError,
+  UpstreamRequestTooLateError,
   UpstreamUnreachableError,
 } from '#upstream';
 import { readAll, acceptEveryContact } from '../../support/contact-list.js';
@@ -365,7 +365,7 @@ describe('a send that upstream did not receive', () => {
       }),
     );
     const error = await failure(upstream.send(to, SEND, new TimeLimit(-1)));
-    expect(error).toBeInstanceOf(UpstreamTooLateError);
+    expect(error).toBeInstanceOf(UpstreamRequestTooLateError);
     await eventually('the connection was opened and closed', () => connections === 1);
     expect(bytes).toBe(0);
     expect(await failure(upstream.send(to, SEND, new TimeLimit(60_000)))).toBeInstanceOf(

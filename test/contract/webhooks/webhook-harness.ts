@@ -13,11 +13,11 @@ import {
   systemClock,
 } from '#platform';
 import {
-  Backlog,
+  BacklogRefill,
   DeliveryAttempter,
   type DeliveryClient,
   type DeliveryJobs,
-  DeliveryWorker,
+  DeliveryRunner,
   DestinationCheck,
   DestinationGuard,
   Dispatcher,
@@ -34,7 +34,7 @@ export const ACCOUNT = 'default';
 /** Passes each hint to the pumps of this process after its delay, and records all hints. */
 class LocalJobs implements DeliveryJobs {
   readonly hints: { endpointIds: readonly string[]; delayMs: number }[] = [];
-  readonly pumps: DeliveryWorker[] = [];
+  readonly pumps: DeliveryRunner[] = [];
   /** True to drop all further hints. */
   lost = false;
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -98,15 +98,15 @@ export class WebhookHarness {
     schedule: readonly number[] = [],
     settings: Partial<DeliveryWorkerSettings> = {},
     client?: DeliveryClient,
-  ): DeliveryWorker {
+  ): DeliveryRunner {
     const { timeoutMs = 2_000 } = settings;
     const http = new HttpDeliveryClient(this.guard, systemResolver(), timeoutMs);
     this.clients.push(http);
     const policy = { scheduleSeconds: schedule, random: () => 0.5 };
-    const pump = new DeliveryWorker(
+    const pump = new DeliveryRunner(
       this.deliveries,
       this.endpointStore,
-      new Backlog(this.endpointStore, this.deliveries, this.log),
+      new BacklogRefill(this.endpointStore, this.deliveries, this.log),
       new DeliveryAttempter(client ?? http, this.box, policy, systemClock, '1.2.3'),
       this.jobs,
       { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },

@@ -1,4 +1,4 @@
-import { RedisEncryptionKeys, SecretBox } from '#accounts';
+import { RedisEncryptionKeyIds, SecretBox } from '#accounts';
 import { openBlobStore } from '#blobs';
 import {
   checkRedisRequirements,
@@ -149,7 +149,7 @@ async function checkRedisServer(redis: RedisClient, settings: GatewayEnvironment
 
 async function checkEncryptionKey(redis: RedisClient, settings: GatewayEnvironment): Promise<Finding[]> {
   const { keyIds } = new SecretBox(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEYS_PREVIOUS);
-  const recorded = await new RedisEncryptionKeys(redis, settings.REDIS_KEY_PREFIX).list();
+  const recorded = await new RedisEncryptionKeyIds(redis, settings.REDIS_KEY_PREFIX).list();
   const missing = recorded.filter((id) => !keyIds.includes(id));
   if (missing.length === 0) return [fine('encryption key', 'fits the stored data')];
   return [

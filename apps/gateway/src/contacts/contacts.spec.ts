@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { RedisUpstreamHealth } from '#relay';
 import {
-  FAILURES_UNTIL_OPEN,
+  FAILURES_UNTIL_BREAKER_OPENS,
   BudgetExhaustedError,
   UpstreamConnectionLostError,
   UpstreamReplyError,
@@ -270,7 +270,8 @@ describe('A failing upstream', () => {
   it('is not recorded as down because of errors for requests with undocumented parameters', async () => {
     for (const fault of [new UpstreamStatusError(500, '', undefined), new UpstreamTimeoutError(1)]) {
       gateway.upstream.fault = fault;
-      for (let i = 0; i < 2 * FAILURES_UNTIL_OPEN; i += 1) await gateway.fetch(`/v1/contacts?break=${i}`);
+      for (let i = 0; i < 2 * FAILURES_UNTIL_BREAKER_OPENS; i += 1)
+        await gateway.fetch(`/v1/contacts?break=${i}`);
     }
     expect(await new RedisUpstreamHealth(gateway.redis, 'tidings').outage('default')).toBeUndefined();
     gateway.upstream.fault = undefined;

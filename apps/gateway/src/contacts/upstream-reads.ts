@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { GatewayEnvironment } from '#platform';
 import {
-  type AccountUpstream,
+  type BudgetedUpstream,
   BudgetExhaustedError,
   contactsById,
   requireJson,
@@ -14,8 +14,8 @@ import { notFound } from '../problems/problem.js';
 import { ACCOUNT_UPSTREAM, ENVIRONMENT } from '../tokens.js';
 import { type CachedReply, type CachedRead, ReadCache } from './read-cache.js';
 
-/** The operations of {@link AccountUpstream} that callers' reads need. */
-export type ReadableUpstream = Pick<AccountUpstream, 'readContactsText' | 'readMessagesText'>;
+/** The operations of {@link BudgetedUpstream} that callers' reads need. */
+export type ReadableUpstream = Pick<BudgetedUpstream, 'readContactsText' | 'readMessagesText'>;
 
 /** A response to a read. */
 export interface ReadReply {

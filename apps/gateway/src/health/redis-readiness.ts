@@ -3,7 +3,7 @@ import type { AccountDirectory } from '#accounts';
 import {
   accountKeys,
   liveMembers,
-  readinessFor,
+  okOrDegradedReadiness,
   type GatewayEnvironment,
   instancesKey,
   type Logger,
@@ -73,7 +73,7 @@ export class RedisReadiness {
     const { isReady, reasons, accounts } = await this.find();
     const seen = accounts.filter(({ account }) => maySee(account));
     const all = [...reasons, ...countedReasons(seen)];
-    return { ...(isReady ? readinessFor(all) : readinessOf('unavailable', all)), accounts: seen };
+    return { ...(isReady ? okOrDegradedReadiness(all) : readinessOf('unavailable', all)), accounts: seen };
   }
 
   private async find(): Promise<Findings> {

@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { AccountConflictError, ApiKeyRequiredError } from '#accounts';
+import { AccountConflictError, UpstreamApiKeyRequiredError } from '#accounts';
 import { CursorExpiredError } from '#events';
 import { BlobStoreUnavailableError, BlobTooLargeError } from '#blobs';
 import {
@@ -61,7 +61,7 @@ const RULES: readonly Rule[] = [
   rule(SendNotCancellableError, ({ message }) => new Problem('conflict', message)),
   rule(SendNotResolvableError, ({ message }) => new Problem('conflict', message)),
   rule(AccountConflictError, ({ message }) => new Problem('conflict', message)),
-  rule(ApiKeyRequiredError, ({ message }) => invalid({ field: 'apiKey', message })),
+  rule(UpstreamApiKeyRequiredError, ({ message }) => invalid({ field: 'apiKey', message })),
   rule(CursorExpiredError, ({ message }) => new Problem('cursor_expired', message)),
   rule(DestinationRefusedError, ({ message }) =>
     invalid({ field: 'url', message: message.replace(/\.$/, '') }),

@@ -22,7 +22,7 @@ const NEVER_REACH_CALLERS: Readonly<Record<string, string>> = {
   SecretDecryptionError: 'means a wrong ENCRYPTION_KEY; callers get 500 internal',
   UpstreamError: 'is an abstract base class',
   UpstreamReplyDeferredError: 'occurs only in reads of a worker',
-  UpstreamTooLateError: 'occurs only in the POST of a send',
+  UpstreamRequestTooLateError: 'occurs only in the POST of a send',
 };
 
 type ErrorClass = abstract new (...args: never[]) => Error;

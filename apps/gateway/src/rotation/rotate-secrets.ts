@@ -2,7 +2,7 @@ import {
   AccountResealer,
   DEFAULT_ACCOUNT,
   RedisAccountStore,
-  RedisEncryptionKeys,
+  RedisEncryptionKeyIds,
   ResealCounts,
   SecretBox,
 } from '#accounts';
@@ -62,7 +62,7 @@ export async function rotateAll(
 ): Promise<RotationResult> {
   const prefix = environment.REDIS_KEY_PREFIX;
   const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
-  const keys = new RedisEncryptionKeys(redis, prefix);
+  const keys = new RedisEncryptionKeyIds(redis, prefix);
   // Registered before the first secret is encrypted with it. Only key ids listed now are forgotten at the end: a process
   // that starts meanwhile may still use the key that it registers.
   const earlier = (await keys.list()).filter((id) => id !== box.keyId);

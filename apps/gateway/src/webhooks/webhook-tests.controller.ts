@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOperation, ApiProperty, ApiTags, ApiSchema } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { EndpointTest, StartedTest } from '#webhooks';
+import type { TestEventSender, StartedTest } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
@@ -17,7 +17,7 @@ class TestView implements StartedTest {
 @ApiTags('Webhooks')
 @Controller('v1/webhooks')
 export class WebhookTestsController {
-  constructor(@Inject(ENDPOINT_TEST) private readonly test: Pick<EndpointTest, 'start'>) {}
+  constructor(@Inject(ENDPOINT_TEST) private readonly test: Pick<TestEventSender, 'start'>) {}
 
   @Post(':id/test')
   @HttpCode(202)

@@ -9,8 +9,8 @@ import {
   DestinationGuard,
   Endpoints,
   EndpointSecrets,
-  EndpointTest,
-  ReconciledDeliveryJobs,
+  TestEventSender,
+  LossCheckedDeliveryJobs,
   RedisDeliveriesOverviewReader,
   RedisDeliveryStore,
   RedisEndpointHealth,
@@ -52,7 +52,7 @@ export function webhookBindings({
   const log = new RedisEventLog(redis, prefix);
   const check = new DestinationCheck(new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS), resolver);
   const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
-  const jobs = new ReconciledDeliveryJobs(
+  const jobs = new LossCheckedDeliveryJobs(
     new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger)),
     createAgendas(redis, prefix, logger).dispatch.hints,
   );
@@ -60,7 +60,7 @@ export function webhookBindings({
     { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, clock) },
     { provide: ENDPOINT_HEALTH, useValue: new RedisEndpointHealth(redis, prefix) },
     { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, clock) },
-    { provide: ENDPOINT_TEST, useValue: new EndpointTest(store, log) },
+    { provide: ENDPOINT_TEST, useValue: new TestEventSender(store, log) },
     { provide: DELIVERIES, useValue: new Deliveries(store, deliveries, jobs, logger) },
     { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesOverviewReader(redis, prefix) },
     { provide: REPLAYS, useValue: new Replays(store, deliveries, log, jobs, logger) },

@@ -5,7 +5,7 @@ import {
   type Endpoint,
   type EndpointHealth,
   filterBytes,
-  headersError,
+  describeHeadersFault,
   MAX_FILTER_BYTES,
   MAX_CUSTOM_HEADERS,
 } from '#webhooks';
@@ -46,7 +46,7 @@ const Description = (): PropertyDecorator =>
   applyDecorators(TextOf(1, 500), ApiProperty({ example: 'Order service' }));
 const Headers = (): PropertyDecorator =>
   applyDecorators(
-    ruleWithFault('headers', headersError),
+    ruleWithFault('headers', describeHeadersFault),
     ApiProperty({ ...TEXTS, maxProperties: MAX_CUSTOM_HEADERS, example: { Authorization: 'Bearer abc' } }),
   );
 const MaxConcurrency = (): PropertyDecorator => WholeNumber(1, 1_000);

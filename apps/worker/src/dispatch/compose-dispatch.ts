@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { SecretBox } from '#accounts';
-import { RedisEventTail, RedisLogSurvey } from '#events';
+import { RedisEventTail, RedisLogTrimTimes } from '#events';
 import {
   BullmqHintQueue,
   type Clock,
@@ -14,16 +14,16 @@ import {
   type WorkerEnvironment,
 } from '#platform';
 import {
-  Backlog,
+  BacklogRefill,
   BullmqDeliveryJobs,
   DeliveryAttempter,
-  DeliveryWorker,
+  DeliveryRunner,
   DestinationGuard,
   Dispatcher,
   HintingDeliveryStore,
   HttpDeliveryClient,
-  ReconciledDeliveryJobs,
-  RedisDeliverySurvey,
+  LossCheckedDeliveryJobs,
+  RedisDeliveryDueTimes,
   RedisEndpointStore,
   systemResolver,
 } from '#webhooks';
@@ -34,7 +34,7 @@ import { EventDispatch } from './event-dispatch.js';
 
 /** The objects of the role `dispatch`. */
 export interface DispatchRole {
-  deliveries: DeliveryWorker;
+  deliveries: DeliveryRunner;
   dispatch: EventDispatch;
   rounds: RoundSchedule;
 }
@@ -50,14 +50,14 @@ export function composeDispatch(
   const { agenda, hints } = core.agendas.dispatch;
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
   const store = new HintingDeliveryStore(redis, prefix, hints);
-  const jobs = new ReconciledDeliveryJobs(
+  const jobs = new LossCheckedDeliveryJobs(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, systemClock)),
     hints,
   );
-  const deliveries = new DeliveryWorker(
+  const deliveries = new DeliveryRunner(
     store,
     endpoints,
-    new Backlog(endpoints, store, events),
+    new BacklogRefill(endpoints, store, events),
     attempterOf(environment, clock),
     jobs,
     {
@@ -75,8 +75,8 @@ export function composeDispatch(
     ...{ pump: deliveries, log: events, retention },
     isFull: () => isRedisFull(redis),
     deliveries: store,
-    deliverySurvey: new RedisDeliverySurvey(redis, prefix, retention.deliveries),
-    logSurvey: new RedisLogSurvey(redis, prefix, retention.events),
+    deliverySurvey: new RedisDeliveryDueTimes(redis, prefix, retention.deliveries),
+    logSurvey: new RedisLogTrimTimes(redis, prefix, retention.events),
   });
   return {
     deliveries,

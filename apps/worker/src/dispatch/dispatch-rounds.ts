@@ -1,11 +1,11 @@
-import type { EventLog, EventRetention, RedisLogSurvey } from '#events';
+import type { EventLog, EventRetention, RedisLogTrimTimes } from '#events';
 import {
   DELIVERY_ROUND_NAMES,
-  type DeliveryWorker,
+  type DeliveryRunner,
   type DeliveryRetention,
   type DeliveryStore,
   LOST_DELIVERY_JOB_CHECK_DELAY_MS,
-  type RedisDeliverySurvey,
+  type RedisDeliveryDueTimes,
 } from '#webhooks';
 import type { RoleRounds } from '../rounds.js';
 
@@ -22,11 +22,11 @@ const MAX_BATCHES = 100;
 
 /** Dependencies of the rounds of the role `dispatch`. */
 export interface DispatchRoundParts {
-  pump: Pick<DeliveryWorker, 'reconcile'>;
+  pump: Pick<DeliveryRunner, 'reconcile'>;
   deliveries: Pick<DeliveryStore, 'trim'>;
   log: Pick<EventLog, 'trim'>;
-  deliverySurvey: Pick<RedisDeliverySurvey, 'read'>;
-  logSurvey: Pick<RedisLogSurvey, 'trimInMs'>;
+  deliverySurvey: Pick<RedisDeliveryDueTimes, 'read'>;
+  logSurvey: Pick<RedisLogTrimTimes, 'trimInMs'>;
   retention: { deliveries: DeliveryRetention; events: EventRetention };
   isFull(): Promise<boolean>;
 }

@@ -9,7 +9,7 @@ import {
   Res,
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { readinessFor, type Readiness, readinessOf, type Reason } from '#platform';
+import { okOrDegradedReadiness, type Readiness, readinessOf, type Reason } from '#platform';
 import type { WorkerCore } from '../compose.js';
 import { CORE } from '../tokens.js';
 import { Heartbeat } from './heartbeat.js';
@@ -47,7 +47,7 @@ export class HealthController {
       reasons.push({ code: 'blob_store_not_shared', count: blobWatch.unseenPeers, description });
     }
     if (clock.fault !== undefined) reasons.push({ code: 'clock_off', count: 1, description: clock.fault });
-    return readinessFor(reasons);
+    return okOrDegradedReadiness(reasons);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ClaimedRead, FeedSource, ReadPurpose } from '#feed';
 import type {
-  AccountUpstream,
+  BudgetedUpstream,
   ContactList,
   ContactReader,
   MessagePage,
@@ -10,7 +10,7 @@ import type {
 
 /** Reads contacts and messages through the request budget of the account. */
 export class AccountFeedSource implements FeedSource {
-  constructor(private readonly upstream: AccountUpstream) {}
+  constructor(private readonly upstream: BudgetedUpstream) {}
 
   listContacts<R extends ContactReader>(
     account: string,

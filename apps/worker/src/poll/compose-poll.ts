@@ -1,8 +1,8 @@
 import type { Queue } from 'bullmq';
-import { PollHints, RedisFeedSurvey, RedisPollQueue } from '#feed';
+import { PollHints, RedisPollDueTimes, RedisPollQueue } from '#feed';
 import { BullmqHintQueue, type QueuePayloads, systemClock } from '#platform';
 import { UpstreamProbe } from '#relay';
-import type { AccountUpstream } from '#upstream';
+import type { BudgetedUpstream } from '#upstream';
 import type { WorkerCore } from '../compose.js';
 import { probeLeaseMs } from '../probe.js';
 import { RoundSchedule } from '../rounds.js';
@@ -13,7 +13,7 @@ import { Poller } from './poller.js';
 export interface PollRole {
   poller: Poller;
   rounds: RoundSchedule;
-  upstream: AccountUpstream;
+  upstream: BudgetedUpstream;
 }
 
 /** Builds the objects of the role `poll` on its two queues. */
@@ -32,7 +32,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
     store: feed,
     contacts: contactList,
     probe: new UpstreamProbe(health, (account) => upstream.probe(account), probeLeaseMs(environment)),
-    survey: new RedisFeedSurvey(redis, prefix),
+    survey: new RedisPollDueTimes(redis, prefix),
     polls: BullmqHintQueue.onQueue(polls, systemClock),
     probeTimes: health,
     agenda: hints,

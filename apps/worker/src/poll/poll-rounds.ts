@@ -1,5 +1,5 @@
 import type { AccountDirectory } from '#accounts';
-import { type ContactListPoll, type FeedStore, POLL_ROUND_NAMES, type RedisFeedSurvey } from '#feed';
+import { type ContactListPoll, type FeedStore, POLL_ROUND_NAMES, type RedisPollDueTimes } from '#feed';
 import {
   type AgendaHints,
   type AgendaTime,
@@ -9,7 +9,7 @@ import {
   type QueuePayloads,
 } from '#platform';
 import type { UpstreamProbe } from '#relay';
-import { type AccountUpstream, BudgetExhaustedError, UpstreamError } from '#upstream';
+import { type BudgetedUpstream, BudgetExhaustedError, UpstreamError } from '#upstream';
 import { type ProbeTimes, probeRound } from '../probe.js';
 import { type RoleRounds, SURVEY } from '../rounds.js';
 
@@ -32,7 +32,7 @@ const RECHECK_RUNNING_MS = 1_000;
 /** Dependencies of the rounds of the role `poll`. */
 export interface PollRoundParts {
   store: Pick<FeedStore, 'takeListPollRequest'>;
-  survey: Pick<RedisFeedSurvey, 'read'>;
+  survey: Pick<RedisPollDueTimes, 'read'>;
   contacts: Pick<ContactListPoll, 'poll'>;
   accounts: Pick<AccountDirectory, 'find'>;
   /** Hints all workers that an account has due contacts. */
@@ -42,7 +42,7 @@ export interface PollRoundParts {
    * undefined if that is not known in time.
    */
   poller: { checkAndWait(account: string, patienceMs: number): Promise<number | undefined> };
-  upstream: Pick<AccountUpstream, 'isHeld'>;
+  upstream: Pick<BudgetedUpstream, 'isHeld'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
   agenda: Pick<AgendaHints, 'announce'>;

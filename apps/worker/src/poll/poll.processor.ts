@@ -2,7 +2,7 @@ import { Processor } from '@nestjs/bullmq';
 import { type BeforeApplicationShutdown, Inject, type OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import type { QueuePayloads } from '#platform';
-import type { AccountUpstream } from '#upstream';
+import type { BudgetedUpstream } from '#upstream';
 import { QueueProcessor } from '../processor.js';
 import { STALLED_INTERVAL_MS } from '../queue.js';
 import { POLL } from '../tokens.js';
@@ -11,7 +11,7 @@ import type { Poller } from './poller.js';
 /** The part of the role that the processor uses. */
 interface PollWork {
   poller: Pick<Poller, 'check' | 'stop' | 'ended'>;
-  upstream: Pick<AccountUpstream, 'stopWaiting'>;
+  upstream: Pick<BudgetedUpstream, 'stopWaiting'>;
 }
 
 /** Passes hints about accounts with due contacts to the {@link Poller}. */

@@ -2,10 +2,10 @@ import { AccountNotFoundError, type AccountDirectory } from '#accounts';
 import type { ClaimedRead, ClaimReply, NextDue, PollAgenda, PollQueue, PollOutcome } from '#feed';
 import { type Logger, logMessageOf, pause } from '#platform';
 import {
-  type AccountUpstream,
+  type BudgetedUpstream,
   type AdaptiveBudget,
   BudgetExhaustedError,
-  MAX_PAUSE_MS,
+  MAX_TOKEN_RETRY_PAUSE_MS,
   UpstreamError,
   UpstreamStatusError,
   UpstreamUnavailableError,
@@ -49,7 +49,7 @@ export interface PollerParts {
   contacts: ContactReader;
   agenda: PollAgenda;
   accounts: Pick<AccountDirectory, 'find'>;
-  upstream: Pick<AccountUpstream, 'isHeld'>;
+  upstream: Pick<BudgetedUpstream, 'isHeld'>;
   budget: Pick<AdaptiveBudget, 'returnToken'>;
   logger: Logger;
 }
@@ -143,7 +143,7 @@ export class Poller {
       if (!this.reads.hasFreeSlot(account)) {
         // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.
         hints.clear();
-        await hints.pause(MAX_PAUSE_MS);
+        await hints.pause(MAX_TOKEN_RETRY_PAUSE_MS);
         continue;
       }
       if (performance.now() - knownAt > ACCOUNT_CACHE_MS) {
@@ -159,7 +159,8 @@ export class Poller {
       const isIdle = nextDue?.nextDueInMs !== undefined && nextDue.nextDueInMs > 0;
       const reply = isIdle ? nextDue : await this.parts.queue.claim(account, rate);
       if ('claimed' in reply) this.begin(account, rate, reply);
-      if ('waitMs' in reply) await pause(Math.min(reply.waitMs, MAX_PAUSE_MS), this.stopping.signal);
+      if ('waitMs' in reply)
+        await pause(Math.min(reply.waitMs, MAX_TOKEN_RETRY_PAUSE_MS), this.stopping.signal);
       else if (!(await this.waitForDue(account, loop, reply))) return reply.nextDueInMs;
     }
     return undefined;
@@ -179,7 +180,7 @@ export class Poller {
     // The end of a read is a hint. If this worker dies before that, the account's round finds the due
     // contacts.
     if (isReading || (nextDueInMs !== undefined && nextDueInMs <= MAX_WAIT_MS)) {
-      if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_PAUSE_MS);
+      if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_TOKEN_RETRY_PAUSE_MS);
       return true;
     }
     if (nextDueAt !== undefined && !awaited) this.parts.agenda.announceDue(account, nextDueAt);

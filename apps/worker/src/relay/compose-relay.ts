@@ -12,8 +12,8 @@ import {
   BullmqRelayJobs,
   FileSweep,
   LaneRunner,
-  ReconciledRelayJobs,
-  RedisRelaySurvey,
+  LossCheckedRelayJobs,
+  RedisRelayDueTimes,
   type RelayJobs,
   RelayRounds,
   type RelaySettings,
@@ -43,7 +43,7 @@ export function composeRelay(
 ): RelayRole {
   const { environment, logger, upstream, lookup, sends, blobs, agendas } = core;
   const settings = relaySettingsFrom(environment);
-  const jobs = new ReconciledRelayJobs(
+  const jobs = new LossCheckedRelayJobs(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, systemClock), logger),
     agendas.relay.hints,
   );
@@ -76,7 +76,7 @@ function roundsOf(
     }),
     files: new FileSweep(sends, blobs, systemClock, logger, () => randomBytes(16).toString('hex')),
     isFull: () => isRedisFull(redis),
-    survey: new RedisRelaySurvey(
+    survey: new RedisRelayDueTimes(
       redis,
       environment.REDIS_KEY_PREFIX,
       retention,

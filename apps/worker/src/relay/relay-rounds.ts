@@ -2,7 +2,7 @@ import {
   type FileSweep,
   LOST_JOB_CHECK_DELAY_MS,
   RELAY_ROUND_NAMES,
-  type RedisRelaySurvey,
+  type RedisRelayDueTimes,
   type RelayHints,
   type RelayRounds,
   type UpstreamProbe,
@@ -22,7 +22,7 @@ const SWEEP_EMPTY_MS = 6 * 3_600_000;
 /** Dependencies of the rounds of the role `relay`. */
 export interface RelayRoundParts {
   rounds: Pick<RelayRounds, 'reconcile' | 'confirm' | 'expire' | 'trim'>;
-  survey: Pick<RedisRelaySurvey, 'read'>;
+  survey: Pick<RedisRelayDueTimes, 'read'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
   files: Pick<FileSweep, 'sweep'>;

@@ -1,7 +1,7 @@
 import type { Clock } from '#platform';
 import type { Account, AccountDirectory } from './account.js';
 import { AccountConflictError } from './account-conflict.js';
-import { ApiKeyRequiredError } from './api-key-required.js';
+import { UpstreamApiKeyRequiredError } from './api-key-required.js';
 import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
 import type { SecretBox } from '../secret/secret-box.js';
 
@@ -83,7 +83,7 @@ export class AccountRegistry {
    * Changes fields of an account. Resolves to the changed account, or to undefined if the account is not
    * found.
    * @throws {AccountConflictError} if the account is defined by environment variables
-   * @throws {ApiKeyRequiredError} if the base URL changes to another server and the request contains no new
+   * @throws {UpstreamApiKeyRequiredError} if the base URL changes to another server and the request contains no new
    * API key
    */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
@@ -92,7 +92,8 @@ export class AccountRegistry {
       apiKey === undefined ? {} : { sealedApiKey: this.box.seal(apiKey, accountEncryptionContext(id)) };
     const changed = await this.store.change(id, (before) => {
       const after = { ...before, ...changes, ...sealed, updatedAt: this.now() };
-      if (apiKey === undefined && originOf(after) !== originOf(before)) throw new ApiKeyRequiredError();
+      if (apiKey === undefined && originOf(after) !== originOf(before))
+        throw new UpstreamApiKeyRequiredError();
       return after;
     });
     return changed === undefined ? undefined : describeStored(changed);

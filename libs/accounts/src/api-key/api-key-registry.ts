@@ -5,7 +5,7 @@ import { ENVIRONMENT_KEY_ID, type Scope, SCOPES } from './api-key.js';
 import {
   type ApiKey,
   type ApiKeyStore,
-  identifyApiKey,
+  idAndHashOfApiKey,
   newApiKeyText,
   type StoredApiKey,
 } from './stored-api-key.js';
@@ -67,7 +67,7 @@ export class ApiKeyRegistry {
     const { account, name, scopes, expiresAt } = request;
     const key = newApiKeyText();
     const stored: StoredApiKey = {
-      ...identifyApiKey(key),
+      ...idAndHashOfApiKey(key),
       ...{ account, name, scopes: [...scopes] },
       createdAt: new Date(this.clock.now()).toISOString(),
       expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),

@@ -80,7 +80,7 @@ export function hasStoredApiKeyFormat(text: string): boolean {
  * Returns the SHA-256 hash of an API key in hexadecimal, and the id of the API key, which is derived from the
  * hash.
  */
-export function identifyApiKey(text: string): { id: string; sha256: string } {
+export function idAndHashOfApiKey(text: string): { id: string; sha256: string } {
   const sha256 = createHash('sha256').update(text).digest('hex');
   return { id: `key_${sha256.slice(0, 32)}`, sha256 };
 }

@@ -1,5 +1,5 @@
 import type { ApiKeys, Principal } from './api-key.js';
-import { type ApiKeyStore, identifyApiKey, isSameHash, hasStoredApiKeyFormat } from './stored-api-key.js';
+import { type ApiKeyStore, idAndHashOfApiKey, isSameHash, hasStoredApiKeyFormat } from './stored-api-key.js';
 
 /**
  * Authenticates callers by the API key of the environment variable `API_KEY` and by the stored API keys.
@@ -15,7 +15,7 @@ export class StoredApiKeys implements ApiKeys {
   async authenticate(text: string): Promise<Principal | undefined> {
     const fixed = await this.fixed.authenticate(text);
     if (fixed !== undefined || !hasStoredApiKeyFormat(text)) return fixed;
-    const { id, sha256 } = identifyApiKey(text);
+    const { id, sha256 } = idAndHashOfApiKey(text);
     const found = await this.store.findWithTime(id);
     if (found === undefined || !isSameHash(found.key.sha256, sha256)) return undefined;
     const { account, scopes, expiresAt } = found.key;

@@ -18,7 +18,7 @@ import { StoredApiKeys } from '../api-key/stored-api-keys.js';
  * Opens the accounts: the one that the environment variables define, and those in Redis, which all processes
  * share.
  */
-export function openAccounts(
+export function createAccounts(
   environment: CommonEnvironment,
   redis: RedisClient,
   logger: Logger,
@@ -41,7 +41,7 @@ export function openAccounts(
 }
 
 /** Returns the registry through which accounts are created, changed and removed. */
-export function openAccountRegistry(
+export function createAccountRegistry(
   environment: CommonEnvironment,
   redis: RedisClient,
   clock: Clock,
@@ -58,7 +58,7 @@ export function openAccountRegistry(
  * Returns an object that authenticates callers by the API key of the environment variable `API_KEY` and by
  * the API keys in Redis, which all gateways share.
  */
-export function openApiKeys(
+export function createApiKeys(
   environment: CommonEnvironment & { API_KEY: string },
   redis: RedisClient,
 ): ApiKeys {
@@ -73,7 +73,7 @@ export function openApiKeys(
 }
 
 /** Returns the registry through which API keys are created, listed and revoked. */
-export function openApiKeyRegistry(
+export function createApiKeyRegistry(
   environment: CommonEnvironment,
   redis: RedisClient,
   clock: Clock,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseMessage, type UpstreamMessage } from '#upstream';
-import { diff } from '../diff/diff.js';
+import { diffMessages } from '../diff/diff.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { type Arrival, arrivalsOfEmittedMessages } from './poll-report.js';
@@ -22,8 +22,8 @@ function read(
   observed: UpstreamMessage[],
   known: ReadonlyMap<string, KnownMessage> = new Map(),
   firstRead?: FirstRead,
-): ReturnType<typeof diff> {
-  return diff({
+): ReturnType<typeof diffMessages> {
+  return diffMessages({
     contactId: 'c',
     observed,
     known,

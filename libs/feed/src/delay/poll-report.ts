@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
-import { messageSubject } from '../diff/diff.js';
+import { eventSubjectOfMessage } from '../diff/diff.js';
 
 /**
  * A new message for which an event is emitted, with the data from which its detection delay is calculated.
@@ -76,7 +76,7 @@ export function arrivalsOfEmittedMessages({
   const emitted = new Set(events.filter(({ type }) => ARRIVALS.has(type)).map(({ subject }) => subject));
   if (emitted.size === 0) return [];
   return observed
-    .filter(({ id }) => emitted.has(messageSubject(contactId, id)))
+    .filter(({ id }) => emitted.has(eventSubjectOfMessage(contactId, id)))
     .map(({ id, timestamp }) => ({
       ...(timestamp === undefined ? {} : { timestamp }),
       ...(readAt === undefined ? {} : { estimatedAt: readAt + spread(id) * Math.max(startedAt - readAt, 0) }),

@@ -1,5 +1,5 @@
 import type { NewEvent } from '#events';
-import { messageSubject } from './diff.js';
+import { eventSubjectOfMessage } from './diff.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { BoundSend } from '../ports.js';
 
@@ -132,7 +132,7 @@ export function deletionEvent(
   return {
     type: 'message.deleted',
     contactId,
-    subject: messageSubject(contactId, id),
+    subject: eventSubjectOfMessage(contactId, id),
     revision: revision + 1,
     data: { contactId, message: last ?? { id }, ...send, changes: DELETED_CHANGES },
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseMessage, type UpstreamMessage } from '#upstream';
-import { diff, type DiffInput, type DiffResult } from './diff.js';
+import { diffMessages, type DiffInput, type DiffResult } from './diff.js';
 import { fingerprintOf } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
@@ -31,7 +31,7 @@ class Memory {
   readonly known = new Map<string, KnownMessage>();
 
   see(observed: UpstreamMessage[], more: Partial<DiffInput> = {}): DiffResult['events'] {
-    const result = diff({ contactId: 'c', observed, known: this.known, sends: new Map(), ...more });
+    const result = diffMessages({ contactId: 'c', observed, known: this.known, sends: new Map(), ...more });
     for (const [id, message] of result.known)
       this.known.set(id, unpackKnownMessage(packKnownMessage(message)));
     return result.events;
@@ -253,7 +253,7 @@ describe('a known message', () => {
       revision: 1,
       fingerprint: { ...fingerprintOf(shown('m')), low: 0x01234567 },
     };
-    const result = diff({
+    const result = diffMessages({
       contactId: 'c',
       observed: [shown('m')],
       known: new Map([['m', before]]),
@@ -284,8 +284,13 @@ describe('the result of one comparison', () => {
 
   it('contains snapshots of new and changed messages only', () => {
     const known = new Map<string, KnownMessage>();
-    const first = diff({ contactId: 'c', observed: [shown('a'), shown('b')], known, sends: new Map() });
-    const second = diff({
+    const first = diffMessages({
+      contactId: 'c',
+      observed: [shown('a'), shown('b')],
+      known,
+      sends: new Map(),
+    });
+    const second = diffMessages({
       contactId: 'c',
       observed: [shown('a'), shown('b', flags(true, false)), shown('c')],
       known: first.known,

@@ -15,7 +15,7 @@ import {
   isChangeEmitted,
   fingerprintToStore,
   NO_MESSAGE_CHANGE,
-  quietFingerprintToStore,
+  fingerprintToStoreWithoutEvent,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
@@ -59,7 +59,7 @@ export interface DiffResult {
 type Changes = Record<string, { from?: unknown; to: unknown }>;
 
 /** Compares observed messages with their snapshots and returns the events and the new snapshots. Pure. */
-export function diff(input: DiffInput): DiffResult {
+export function diffMessages(input: DiffInput): DiffResult {
   const arrivals: NewEvent[] = [];
   const alterations: NewEvent[] = [];
   const known = new Map<string, KnownMessage>();
@@ -158,7 +158,7 @@ function alteration(
   const isFormEmitted = isChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
     ? fingerprintToStore(message, seen, volatile)
-    : quietFingerprintToStore(message, seen, form, volatile);
+    : fingerprintToStoreWithoutEvent(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,
@@ -208,7 +208,7 @@ function hasOtherState({ delivered, read }: UpstreamMessage, before: KnownMessag
 }
 
 /** Returns the event subject of a message. JSON keeps subjects distinct, whatever characters the ids contain. */
-export function messageSubject(contactId: string, messageId: string): string {
+export function eventSubjectOfMessage(contactId: string, messageId: string): string {
   return `message:${JSON.stringify([contactId, messageId])}`;
 }
 
@@ -222,7 +222,7 @@ class EventCollector {
     private readonly known: KnownMessage,
     private readonly input: DiffInput,
   ) {
-    this.subject = messageSubject(input.contactId, message.id);
+    this.subject = eventSubjectOfMessage(input.contactId, message.id);
   }
 
   emit(type: EventTypeOf<'message'>, changes?: Changes): void {

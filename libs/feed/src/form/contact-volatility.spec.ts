@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import {
   contactChanges,
   contactFingerprint,
-  contactFingerprintWithSignatures,
+  contactFingerprintWithUrlSignatures,
 } from './contact-fingerprint.js';
 import {
   ContactVolatilityTracker,
   NO_CONTACT_VOLATILITY,
-  readContactVolatility,
-  writeContactVolatility,
+  parseContactVolatility,
+  serializeContactVolatility,
 } from './contact-volatility.js';
 
 type Fields = Record<string, unknown>;
@@ -52,7 +52,7 @@ class Account {
       this.stored.set(id, { fingerprint: tracker.fingerprintOf(contact), raw: shown });
     }
     const { volatility, newlyMuted, newlyUnmuted } = tracker.conclude();
-    this.volatility = readContactVolatility(writeContactVolatility(volatility));
+    this.volatility = parseContactVolatility(serializeContactVolatility(volatility));
     expect(this.volatility).toEqual(volatility);
     this.changedMutes.push(
       ...newlyMuted.map((name) => `muted ${name}`),
@@ -117,11 +117,11 @@ describe('the fingerprint of a contact', () => {
   it('equals that of older builds if no URL is signed, and does not depend on URL signatures', () => {
     expect(contactFingerprint(shown(bare))).toBe('d2268692bbb1388a');
     expect(contactFingerprint(shown(signed))).toBe('d2268692bbb1388a');
-    expect(contactFingerprintWithSignatures(shown(signed))).toBe('acfc7a4bbbfd87d2');
+    expect(contactFingerprintWithUrlSignatures(shown(signed))).toBe('acfc7a4bbbfd87d2');
   });
 
   it('is still recognized if an older build stored it, even if the signature of a URL changes', () => {
-    const stored = contactFingerprintWithSignatures(shown(signed));
+    const stored = contactFingerprintWithUrlSignatures(shown(signed));
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };
       const changes = contactChanges(JSON.stringify(shown(signed).raw), contact);
@@ -144,7 +144,7 @@ describe('the stored list of contact fields that change at every read', () => {
     '{"v":1,"fields":{"a":"b"}}',
     null,
   ])('counts as empty if it is damaged or has a later version: %p', (text) => {
-    expect(readContactVolatility(text)).toEqual(NO_CONTACT_VOLATILITY);
+    expect(parseContactVolatility(text)).toEqual(NO_CONTACT_VOLATILITY);
   });
 
   it('contains at most 20 fields, even if more fields change', () => {

@@ -1,6 +1,10 @@
 import { isRecord, type UpstreamContact } from '#upstream';
-import { contactFingerprint, contactFingerprintWithSignatures, hashOfValue } from './contact-fingerprint.js';
-import { streakAfterRead, type MutingThresholds, type Sample, type Streak } from './streak.js';
+import {
+  contactFingerprint,
+  contactFingerprintWithUrlSignatures,
+  hashOfValue,
+} from './contact-fingerprint.js';
+import { fieldChangeCountAfterRead, type MutingThresholds, type Sample, type Streak } from './streak.js';
 
 /**
  * Which fields of an account's contacts are volatile: top-level fields that differ at nearly every read of
@@ -112,7 +116,7 @@ export class ContactVolatilityTracker {
   quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
     const isSame =
       stored === this.fingerprintOf(contact) ||
-      (this.muted.size === 0 && stored === contactFingerprintWithSignatures(contact));
+      (this.muted.size === 0 && stored === contactFingerprintWithUrlSignatures(contact));
     const isSettled =
       !isSame &&
       this.formerlyMuted !== undefined &&
@@ -160,7 +164,7 @@ export class ContactVolatilityTracker {
       const counts = this.counts.get(name) ?? { carrying: 0, differing: 0, carriers: [] };
       const values = this.sampled.get(name);
       const thresholds = streak === undefined ? thresholdsFor(counts.carriers) : thresholdsOf(streak);
-      const next = streakAfterRead(
+      const next = fieldChangeCountAfterRead(
         streak,
         {
           carrying: counts.carrying,
@@ -241,7 +245,7 @@ const FORMAT = 1;
  * [length, unchangedReads, muted, isCommon, missedReads, elementHash, value, …]},"settled":[name…]}`. Each
  * array contains the properties of a {@link Streak} as integers.
  */
-export function writeContactVolatility({ fields, settled }: ContactVolatility): string {
+export function serializeContactVolatility({ fields, settled }: ContactVolatility): string {
   const streaks = [...fields].map(
     ([name, { length, unchangedReads, muted, isCommon, missedReads, samples }]) => [
       name,
@@ -259,10 +263,10 @@ export function writeContactVolatility({ fields, settled }: ContactVolatility): 
 }
 
 /**
- * Parses the JSON that {@link writeContactVolatility} returned. Invalid JSON and JSON of another version
+ * Parses the JSON that {@link serializeContactVolatility} returned. Invalid JSON and JSON of another version
  * count as an empty state.
  */
-export function readContactVolatility(text: string | null | undefined): ContactVolatility {
+export function parseContactVolatility(text: string | null | undefined): ContactVolatility {
   const parsed = parsedJson(text ?? '');
   if (!isRecord(parsed) || parsed.v !== FORMAT || !isRecord(parsed.fields)) return NO_CONTACT_VOLATILITY;
   const fields = new Map<string, Streak>();

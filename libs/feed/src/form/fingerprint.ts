@@ -46,7 +46,7 @@ export interface Fingerprint {
 export interface SeenFingerprint extends Fingerprint {
   /**
    * Present if the signature of a URL was left out of this fingerprint. The result of
-   * {@link fingerprintWithSignatures} is then different.
+   * {@link fingerprintWithUrlSignatures} is then different.
    */
   signed?: true;
 }
@@ -84,7 +84,7 @@ export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: Fi
  * Returns the fingerprint of a message as older builds of Tidings stored it: signatures of URLs are included.
  * If no URL is signed, the result equals that of {@link fingerprintOf}.
  */
-export function fingerprintWithSignatures({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
+export function fingerprintWithUrlSignatures({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
   return computeFingerprint(raw, 0, 0);
 }
 
@@ -192,7 +192,7 @@ export function haveSameContent(one: Fingerprint, other: Fingerprint): boolean {
 }
 
 /** Returns the names of the message fields whose hashes differ between two fingerprints. */
-export function changedFields(before: Fingerprint, after: Fingerprint): FingerprintField[] {
+export function differingFieldNames(before: Fingerprint, after: Fingerprint): FingerprintField[] {
   return fieldNamesOf(differingFields(before, after));
 }
 

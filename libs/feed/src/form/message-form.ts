@@ -7,10 +7,10 @@ import {
   fingerprintOf,
   ignoredFields,
   haveSameContent,
-  fingerprintWithSignatures,
+  fingerprintWithUrlSignatures,
   type SeenFingerprint,
 } from './fingerprint.js';
-import { NO_QUIET_FIELDS, type QuietFields } from './volatility.js';
+import { NO_WITHHELD_OR_MUTED_FIELDS, type QuietFields } from './volatility.js';
 
 /** How a message that was just read differs from its stored fingerprint. */
 export interface FormChange {
@@ -46,7 +46,7 @@ export function changeOfMessage(
   }
   let differing = differingFields(known, seen);
   if (seen.signed === true) {
-    const plain = fingerprintWithSignatures(message);
+    const plain = fingerprintWithUrlSignatures(message);
     if (haveSameContent(plain, known)) return NO_MESSAGE_CHANGE;
     differing &= differingFields(known, plain);
   }
@@ -70,7 +70,7 @@ export function isChangeEmitted({ differing, differs }: FormChange, { quiet }: Q
 export function fingerprintToStore(
   message: UpstreamMessage,
   seen: SeenFingerprint,
-  { ignored }: QuietFields = NO_QUIET_FIELDS,
+  { ignored }: QuietFields = NO_WITHHELD_OR_MUTED_FIELDS,
 ): Fingerprint {
   const left = ignored === 0 ? 0 : filledFields(message, ignored);
   return left === 0 ? (seen.signed === true ? withoutSignedFlag(seen) : seen) : fingerprintOf(message, left);
@@ -82,7 +82,7 @@ export function fingerprintToStore(
  * includes fields that are no longer muted.
  * @param seen fingerprint of the message as just read
  */
-export function quietFingerprintToStore(
+export function fingerprintToStoreWithoutEvent(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   change: FormChange,

@@ -104,7 +104,7 @@ const STILL_READS_UNTIL_UNMUTED = 5;
  * Returns the updated count of a field's changes after a read; `streak` is undefined if the field does not
  * seem volatile. `shown` is true if the read contained at least one sampled message or contact. Pure.
  */
-export function streakAfterRead(
+export function fieldChangeCountAfterRead(
   streak: Streak | undefined,
   view: FieldView,
   thresholds: MutingThresholds,
@@ -128,7 +128,7 @@ export function streakAfterRead(
   const continues =
     moved > 0 &&
     moved >= MIN_DIFFERING_SAMPLES * seen.length &&
-    (differsForMost || isFieldQuiet(streak, thresholds));
+    (differsForMost || isFieldWithheldOrMuted(streak, thresholds));
   const next = continues ? lengthened(streak, thresholds) : shortened(streak, thresholds);
   if (next === undefined) return { streak: undefined, shown: true };
   const samples = sampled();
@@ -147,7 +147,10 @@ function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
 }
 
 /** Returns true if changes of a field emit no events, because the field is withheld or muted. */
-export function isFieldQuiet({ length, muted }: Streak, { emittedReads }: MutingThresholds): boolean {
+export function isFieldWithheldOrMuted(
+  { length, muted }: Streak,
+  { emittedReads }: MutingThresholds,
+): boolean {
   return muted || length > emittedReads;
 }
 
@@ -157,7 +160,7 @@ function lengthened(streak: Streak, { emittedReads }: MutingThresholds): Streak 
 }
 
 function shortened(streak: Streak, thresholds: MutingThresholds): Streak | undefined {
-  if (!isFieldQuiet(streak, thresholds)) {
+  if (!isFieldWithheldOrMuted(streak, thresholds)) {
     return streak.length === 1 ? undefined : { ...streak, length: streak.length - 1 };
   }
   const unchangedReads = streak.unchangedReads + 1;

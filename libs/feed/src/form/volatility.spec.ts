@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseMessage, type UpstreamMessage } from '#upstream';
-import { diff, type DiffResult } from '../diff/diff.js';
-import { fingerprintOf, fingerprintWithSignatures } from './fingerprint.js';
+import { diffMessages, type DiffResult } from '../diff/diff.js';
+import { fingerprintOf, fingerprintWithUrlSignatures } from './fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import { packVolatility, unpackVolatility, type Volatility } from './volatility.js';
@@ -35,7 +35,7 @@ class Contact {
 
   /** Reads messages. Returns the events, each as `id:field,field`. */
   read(messages: readonly UpstreamMessage[]): string[] {
-    const { events, known, volatile } = diff({
+    const { events, known, volatile } = diffMessages({
       contactId: 'c',
       observed: messages,
       known: this.known,
@@ -233,7 +233,7 @@ describe('fingerprints of older builds', () => {
     contact.read([message]);
     const known = contact.known.get('m');
     if (known === undefined) throw new Error('unknown');
-    contact.known.set('m', { ...known, fingerprint: fingerprintWithSignatures(message) });
+    contact.known.set('m', { ...known, fingerprint: fingerprintWithUrlSignatures(message) });
     return contact;
   }
 
@@ -263,7 +263,7 @@ describe('fingerprints of older builds', () => {
     expect(fingerprintOf({ raw })).toEqual(unsigned);
     const url = 'https://files.example/f.jpg?w=200&X-Amz-Date=20260101T000000Z&X-Amz-Signature=ab12';
     const signedRaw = { ...raw, attachments: [{ id: 'f', url, size: 7 }] };
-    expect(fingerprintWithSignatures({ raw: signedRaw })).toEqual({
+    expect(fingerprintWithUrlSignatures({ raw: signedRaw })).toEqual({
       high: -1478927685,
       low: 1343406900,
       fields: [...others, 10494, 42639, 24634, 50188],

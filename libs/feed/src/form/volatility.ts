@@ -10,9 +10,9 @@ import {
 import { JsonHash } from './json-hash.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 import {
-  streakAfterRead,
+  fieldChangeCountAfterRead,
   type FieldView,
-  isFieldQuiet,
+  isFieldWithheldOrMuted,
   type MutingThresholds,
   type Sample,
   type Streak,
@@ -75,7 +75,7 @@ export interface QuietFields {
   ignored: FieldSet;
 }
 
-export const NO_QUIET_FIELDS: QuietFields = { quiet: 0, muted: 0, ignored: 0 };
+export const NO_WITHHELD_OR_MUTED_FIELDS: QuietFields = { quiet: 0, muted: 0, ignored: 0 };
 
 /**
  * How a read treats changes of volatile fields of a contact's messages, and which fields are volatile after
@@ -93,7 +93,7 @@ export interface VolatilityUpdate extends QuietFields {
 
 /** The result of {@link updateVolatility} for a contact whose messages have no volatile fields. */
 export const NO_VOLATILITY_UPDATE: VolatilityUpdate = {
-  ...NO_QUIET_FIELDS,
+  ...NO_WITHHELD_OR_MUTED_FIELDS,
   volatility: NO_VOLATILE_FIELDS,
   newlyMuted: [],
   newlyUnmuted: [],
@@ -117,12 +117,12 @@ export function updateVolatility(before: Volatility, messages: readonly ReadMess
     if ((all & bit) === 0) continue;
     const view = viewOf(field, messages, marks);
     if (isTooFew(field, before.get(field), view)) continue;
-    const { streak, shown } = streakAfterRead(before.get(field), view, THRESHOLDS);
+    const { streak, shown } = fieldChangeCountAfterRead(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
     // If the read contains no sampled message, a withheld change is emitted now, because the next read that
     // contains one may be much later.
-    if (isFieldQuiet(streak, THRESHOLDS) && (streak.muted || shown)) quiet |= bit;
+    if (isFieldWithheldOrMuted(streak, THRESHOLDS) && (streak.muted || shown)) quiet |= bit;
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;
   }
@@ -157,7 +157,7 @@ function viewOf(
   field: number,
   messages: readonly ReadMessage[],
   marks: ReadonlyMap<number, ReadMessage> | undefined,
-): Parameters<typeof streakAfterRead>[1] {
+): Parameters<typeof fieldChangeCountAfterRead>[1] {
   const bit = 1 << field;
   let [carrying, differing] = [0, 0];
   for (const message of messages) {

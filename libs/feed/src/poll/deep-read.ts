@@ -1,4 +1,4 @@
-import { CommittedPages, FailedPage, MAX_COMMIT_CONFLICTS } from './committed-pages.js';
+import { CommittingPageReader, FailedPage, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import { contradictsOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
@@ -71,7 +71,7 @@ export interface DeepTask {
  * all pages do not show count as missing.
  */
 export class DeepRead {
-  private readonly pages: CommittedPages;
+  private readonly pages: CommittingPageReader;
   /** Reads the pages and collects their messages. */
   private readonly reader: PageReader;
   private readonly unsettledIds = new Set<string>();
@@ -102,7 +102,7 @@ export class DeepRead {
     state: ContactState,
   ) {
     const { pageRetriesMs } = settings;
-    this.pages = new CommittedPages(store, source, committer, { ...task, pageRetriesMs }, state);
+    this.pages = new CommittingPageReader(store, source, committer, { ...task, pageRetriesMs }, state);
     this.reader = this.pages.reader;
   }
 

@@ -2,7 +2,7 @@ import type { AbsenceResult } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
-import { lookUpIntervalMs } from './look-up-interval.js';
+import { flagCheckIntervalMs } from './flag-check-interval.js';
 import { hashIds, type PollMemory } from '../snapshot/poll-memory.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
@@ -100,7 +100,9 @@ function nextLookUpAt({
   const unsettled = [...new Map([...known, ...next])].filter(([, message]) =>
     mayFlagsStillChange(message, upstreamNow, settings.settleMs),
   );
-  const waits = unsettled.map(([, { timestamp = upstreamNow }]) => lookUpIntervalMs(upstreamNow - timestamp));
+  const waits = unsettled.map(([, { timestamp = upstreamNow }]) =>
+    flagCheckIntervalMs(upstreamNow - timestamp),
+  );
   const due = waits.length === 0 ? undefined : now + Math.min(...waits);
   if (reading.unsettledLookedUp || memory.lookUpDueAt === undefined) return due;
   return due === undefined ? memory.lookUpDueAt : Math.min(memory.lookUpDueAt, due);
@@ -110,6 +112,6 @@ function nextLookUpAt({
  * Returns the time until the messages whose flags may still change are read again, in milliseconds. Infinity
  * if no such read is planned or if it is already due.
  */
-export function lookUpDueInMs({ lookUpDueAt }: PollMemory, now: number): number {
+export function flagCheckDueInMs({ lookUpDueAt }: PollMemory, now: number): number {
   return lookUpDueAt === undefined || lookUpDueAt <= now ? Infinity : lookUpDueAt - now;
 }

@@ -8,9 +8,9 @@ import {
   isAccountSuspect,
   suspectEvent,
 } from '../diff/absence.js';
-import type { ContactExtension } from '../snapshot/contact-extension.js';
+import type { LearnedContactState } from '../snapshot/learned-contact-state.js';
 import { type Arrival, arrivalsOfEmittedMessages } from '../delay/poll-report.js';
-import { diff, messageSubject } from '../diff/diff.js';
+import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
 import { fingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
@@ -20,16 +20,16 @@ import { changeOfMessage, isChangeEmitted } from '../form/message-form.js';
 import { doesFirstPageShowAllNewMessages, sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
 import { packPollMemory } from '../snapshot/poll-memory-codec.js';
-import { PollPlans } from '../schedule/poll-plans.js';
-import { lookUpDueInMs, nextPollMemory } from './next-poll-memory.js';
+import { PollIntervalPlans } from '../schedule/poll-plans.js';
+import { flagCheckDueInMs, nextPollMemory } from './next-poll-memory.js';
 import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import { packRate, unpackRate } from '../schedule/rate-codec.js';
 import { rateBucketOf } from '../schedule/rate-histogram.js';
-import { rateOf, recordRead } from '../schedule/rate.js';
+import { expectedMessageRate, rateStateAfterRead } from '../schedule/rate.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 import {
-  NO_QUIET_FIELDS,
+  NO_WITHHELD_OR_MUTED_FIELDS,
   type VolatilityUpdate,
   packVolatility,
   unpackVolatility,
@@ -63,7 +63,7 @@ export type CommitKind = 'head' | 'page' | 'end';
  * times.
  */
 export class PollCommitter {
-  private readonly plans: PollPlans;
+  private readonly plans: PollIntervalPlans;
 
   constructor(
     private readonly store: FeedStore,
@@ -74,7 +74,7 @@ export class PollCommitter {
     private readonly volatile?: VolatileFieldStore,
   ) {
     const { min: minMs, max: maxMs } = settings.interval;
-    this.plans = new PollPlans((account) => store.contactRates(account), { minMs, maxMs });
+    this.plans = new PollIntervalPlans((account) => store.contactRates(account), { minMs, maxMs });
   }
 
   /**
@@ -95,7 +95,7 @@ export class PollCommitter {
     const sends = await this.sendsIn(start, reading, observed, fingerprints, known);
     const revisionFloor = resync === undefined ? state.memory.revisionFloor : floorAfterLoss(state);
     const firstRead = this.firstRead(start);
-    const changes = diff({
+    const changes = diffMessages({
       contactId,
       observed,
       known,
@@ -236,18 +236,18 @@ export class PollCommitter {
     // Upstream's `Date` header has no fraction of a second, so it is half a second too early on average.
     const aheadMs = date === undefined ? 0 : date + 500 - now;
     const before = extension.rate === undefined ? undefined : unpackRate(extension.rate);
-    const rate = recordRead(before, {
+    const rate = rateStateAfterRead(before, {
       arrivals: arrivals.length,
       at: now,
       ...(extension.readAt === undefined ? {} : { since: extension.readAt }),
       times: arrivals.flatMap(({ timestamp }) => (timestamp === undefined ? [] : timestamp - aheadMs)),
     });
-    const perSecond = rateOf(rate, now);
+    const perSecond = expectedMessageRate(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
     const plan = await this.plans.planOf(account, budget, state.contacts);
     // If a read of messages whose flags may still change is already due, it does not shorten the interval.
     // Otherwise the contact would be read without a pause.
-    const intervalMs = Math.min(plan.intervalMs(perSecond), lookUpDueInMs(memory, now));
+    const intervalMs = Math.min(plan.intervalMs(perSecond), flagCheckDueInMs(memory, now));
     return {
       extension: { rate: packRate(rate) },
       bucket: rateBucketOf(perSecond),
@@ -292,13 +292,13 @@ export class PollCommitter {
     { headLimit, detectsVolatility }: PagesRead,
     kind: CommitKind,
     { volatility }: VolatilityUpdate,
-  ): ContactExtension | undefined {
+  ): LearnedContactState | undefined {
     const before = state.extension;
     // A read of older messages does not change what is stored about the head. Reads of the newest messages
     // run at the same time and have newer values.
     const isOver = kind === 'end' && before.resyncing === true;
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
-    const after: ContactExtension = { ...before };
+    const after: LearnedContactState = { ...before };
     if (resync !== undefined) after.resyncing = true;
     else if (kind === 'end') delete after.resyncing;
     if (detectsVolatility) {
@@ -360,7 +360,7 @@ export class PollCommitter {
     for (const gone of deleted) {
       const last = await this.recordedMessages.lastRecordedForm(
         account,
-        messageSubject(contactId, gone.id),
+        eventSubjectOfMessage(contactId, gone.id),
         gone.revision,
       );
       events.push(deletionEvent(contactId, gone, last, sends.get(gone.id)));
@@ -441,7 +441,7 @@ function isChanged(
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      isChangeEmitted(changeOfMessage(message, seen, before.fingerprint), NO_QUIET_FIELDS))
+      isChangeEmitted(changeOfMessage(message, seen, before.fingerprint), NO_WITHHELD_OR_MUTED_FIELDS))
   );
 }
 

@@ -7,21 +7,21 @@ import { POLL_REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
  *
  * The key `c` contains a contact's record, the key `m` its messages. Fields of the record: `v` version, `rev`
  * revision, `b` bucket of the contact's rate of change, `m0` state of its reads (`PollMemory`), `r0` the
- * contact as JSON, `x0` more state (`ContactExtension`). A long value continues in `m1` and so on (see
+ * contact as JSON, `x0` more state (`LearnedContactState`). A long value continues in `m1` and so on (see
  * `texts.lua`). Some fields exist only for a time: `tellAfter` (`ContactState.emitAfter`), `hastened` and
  * `hastenedTo` (number and due time of requests to poll sooner), `lost` (the record was lost), `failed` and
  * `failedDeep` (number of consecutive failed reads).
  */
 
-export const readList = LuaScript.from(import.meta.url, 'lua/read-list.lua');
-export const readContact = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
+export const readContactListState = LuaScript.from(import.meta.url, 'lua/read-list.lua');
+export const readContactPollState = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
 export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', POLL_REPORT_CONSTANTS);
 export const commitContacts = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
 export const recordContactListFailure = LuaScript.from(
   import.meta.url,
   'lua/record-contact-list-failure.lua',
 );
-export const readContactRecord = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
+export const readContactText = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
 export const takeListPollRequest = LuaScript.from(import.meta.url, 'lua/take-list-poll-request.lua');
 export const readRates = LuaScript.from(import.meta.url, 'lua/read-rates.lua');
 export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');

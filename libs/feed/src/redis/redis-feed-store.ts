@@ -1,6 +1,6 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, mapOfHashReply, type RedisClient } from '#platform';
-import { encodeContactExtension, decodeContactExtension } from '../snapshot/contact-extension.js';
+import { packLearnedContactState, unpackLearnedContactState } from '../snapshot/learned-contact-state.js';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import { packContactText, unpackContactText } from '../snapshot/contact-text-codec.js';
 import type {
@@ -23,17 +23,17 @@ import { packPollMemory, unpackPollMemory } from '../snapshot/poll-memory-codec.
 import { EMPTY_POLL_MEMORY, type PollMemory } from '../snapshot/poll-memory.js';
 import type { ContactRates } from '../schedule/poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
-import { recipientKeys, recipientOf } from './redis-recipients.js';
-import { readUnreadable, writeUnreadable } from '../snapshot/unreadable-elements.js';
+import { phoneNumberOwnerKeys, readOwnersOfPhoneNumber } from './redis-recipients.js';
+import { parseUnreadableElements, serializeUnreadableElements } from '../snapshot/unreadable-elements.js';
 import {
   confirmDeletions,
   commitContacts,
   commitPoll,
   expeditePoll,
   recordContactListFailure,
-  readContact,
-  readContactRecord,
-  readList,
+  readContactPollState,
+  readContactText,
+  readContactListState,
   readRates,
   takeListPollRequest,
 } from './redis-feed-scripts.js';
@@ -103,7 +103,7 @@ export class RedisFeedStore implements FeedStore {
 
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
-    const reply = await readList.run(this.redis, {
+    const reply = await readContactListState.run(this.redis, {
       list: keys('contact-list'),
       upstreams: keys('upstreams'),
     });
@@ -133,7 +133,9 @@ export class RedisFeedStore implements FeedStore {
       ...(deletionsConfirmedAt == null ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),
       ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
       skipped: Number(skipped ?? 0),
-      ...(listedAt == null || lost ? {} : { unreadable: readUnreadable(unreadable, Number(skipped ?? 0)) }),
+      ...(listedAt == null || lost
+        ? {}
+        : { unreadable: parseUnreadableElements(unreadable, Number(skipped ?? 0)) }),
       scheduled: await this.redis.zcard(this.dueKey(account)),
       ...(upstream == null ? {} : { upstream }),
       services: mapOfHashReply(services),
@@ -170,7 +172,7 @@ export class RedisFeedStore implements FeedStore {
     contactId: string,
   ): Promise<{ raw: string; revision: number } | undefined> {
     const contact = this.keys(account)('c', contactId);
-    const { text, revision } = (await readContactRecord.run(this.redis, { contact })) as {
+    const { text, revision } = (await readContactText.run(this.redis, { contact })) as {
       text?: string;
       revision?: string;
     };
@@ -194,7 +196,7 @@ export class RedisFeedStore implements FeedStore {
       rates: keys('polls', 'rates'),
       upstreams: keys('upstreams'),
       ...logKeys(keys),
-      ...recipientKeys(keys),
+      ...phoneNumberOwnerKeys(keys),
     };
     let expected = version;
     for await (const { part, last } of inParts(updates)) {
@@ -213,7 +215,7 @@ export class RedisFeedStore implements FeedStore {
           readAt: Math.round(startedAt),
           upstream,
           service,
-          unreadable: writeUnreadable(unreadable),
+          unreadable: serializeUnreadableElements(unreadable),
           changes: [
             ...part.flatMap(contactArguments),
             ...eventArguments(account, [
@@ -236,7 +238,7 @@ export class RedisFeedStore implements FeedStore {
   async contactState(account: string, contactId: string): Promise<ContactState | undefined> {
     const keys = this.keys(account);
     const { log, logCounters } = logKeys(keys);
-    const reply = (await readContact.runForBuffers(
+    const reply = (await readContactPollState.runForBuffers(
       this.redis,
       {
         contact: keys('c', contactId),
@@ -270,7 +272,7 @@ export class RedisFeedStore implements FeedStore {
       version: Number(version),
       now: Number(now),
       memory: memory ?? EMPTY_POLL_MEMORY,
-      extension: extension instanceof Uint8Array ? decodeContactExtension(Buffer.from(extension)) : {},
+      extension: extension instanceof Uint8Array ? unpackLearnedContactState(Buffer.from(extension)) : {},
       failures: Number(failures),
       longestPage: Number(longestPage),
       ...(emitAfter === '' ? {} : { emitAfter: Number(emitAfter) }),
@@ -339,7 +341,7 @@ export class RedisFeedStore implements FeedStore {
         deep: this.deepKey(account),
         rates: keys('polls', 'rates'),
         ...logKeys(keys),
-        ...recipientKeys(keys),
+        ...phoneNumberOwnerKeys(keys),
         ...pollReportKeys(keys, report.startedAt),
       },
       {
@@ -356,7 +358,7 @@ export class RedisFeedStore implements FeedStore {
         messageCount: known.size,
         run: redisRun,
         suspicion: suspicion ?? '',
-        extension: extension === undefined ? 'unchanged' : encodeContactExtension(extension),
+        extension: extension === undefined ? 'unchanged' : packLearnedContactState(extension),
         baseline: typeof baseline === 'object' ? Math.round(baseline.emitAfter) : baseline,
         deepRead: typeof deep === 'object' ? (deep.overwrites ? 'replace' : 'new') : deep,
         deepIn: typeof deep === 'object' ? Math.round(deep.inMs) : '',
@@ -389,7 +391,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async recipientOf(account: string, phoneNumber: string): Promise<Recipient> {
-    return recipientOf(this.redis, this.keys(account), phoneNumber);
+    return readOwnersOfPhoneNumber(this.redis, this.keys(account), phoneNumber);
   }
 
   async overview(account: string): Promise<FeedOverview> {

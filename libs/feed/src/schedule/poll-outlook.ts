@@ -1,7 +1,7 @@
 import type { FeedOverview } from './feed-overview.js';
 import { forecastDelay } from './forecast.js';
 import { planIntervals } from './intervals.js';
-import { rateOf } from './rate.js';
+import { expectedMessageRate } from './rate.js';
 
 /**
  * An account's budget of requests to upstream, and the part of the budget that requests other than polls use.
@@ -60,7 +60,7 @@ export function forecastPolling(
     return { forecast: budgets.map((budget) => ({ requestsPerSecond: budget })) };
   const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
   // Contacts that were never read are assumed to change at the rate of an unknown contact.
-  const missing = { contacts: Math.max(contacts - known, 0), perSecond: rateOf(undefined, 0) };
+  const missing = { contacts: Math.max(contacts - known, 0), perSecond: expectedMessageRate(undefined, 0) };
   const forPolls = (budget: number): number => {
     const leaving = (budget * allowed) / requestsPerSecond;
     return Math.max(leaving - usedByOthers, leaving * FLOOR);

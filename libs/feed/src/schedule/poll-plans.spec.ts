@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { PollPlans } from './poll-plans.js';
+import { PollIntervalPlans } from './poll-plans.js';
 import { planIntervals } from './intervals.js';
 import { rateBucketOf } from './rate-histogram.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
 /** Returns plans for contacts with equal rates, and a counter of the reads of the rates. */
-function plansOf(contacts: number, perSecond = 0.01): { plans: PollPlans; asked: () => number } {
+function plansOf(contacts: number, perSecond = 0.01): { plans: PollIntervalPlans; asked: () => number } {
   let asked = 0;
   const ratesOf = (): Promise<{ rates: Map<number, number>; contacts: number }> => {
     asked += 1;
     return Promise.resolve({ rates: new Map([[rateBucketOf(perSecond), contacts]]), contacts });
   };
-  return { plans: new PollPlans(ratesOf, BOUNDS), asked: () => asked };
+  return { plans: new PollIntervalPlans(ratesOf, BOUNDS), asked: () => asked };
 }
 
 describe('the planned poll interval of an account', () => {

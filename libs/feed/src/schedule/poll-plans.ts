@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type IntervalBounds, type IntervalPlan, planIntervals } from './intervals.js';
 import type { RateHistogram } from './rate-histogram.js';
-import { rateOf } from './rate.js';
+import { expectedMessageRate } from './rate.js';
 
 /** How often the contacts of an account change. */
 export interface ContactRates {
@@ -21,7 +21,7 @@ const PLAN_TTL_MS = 500;
 /** Maximum number of accounts whose polling intervals are cached. */
 const MAX_PLANS = 2_000;
 /** Plans how often the contacts of each account are polled, and caches the plans for a short time. */
-export class PollPlans {
+export class PollIntervalPlans {
   private readonly plans = new LRUCache<string, IntervalPlan>({
     max: MAX_PLANS,
     ttl: PLAN_TTL_MS,
@@ -47,7 +47,7 @@ export class PollPlans {
     const { rates, contacts } = await this.ratesOf(account);
     const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
     // Contacts that were never read are assumed to change at the rate of an unknown contact.
-    const missing = { contacts: Math.max(contacts - known, 0), perSecond: rateOf(undefined, 0) };
+    const missing = { contacts: Math.max(contacts - known, 0), perSecond: expectedMessageRate(undefined, 0) };
     const plan = planIntervals(rates, requestsPerSecond, this.bounds, missing);
     this.plans.set(account, plan);
     return plan;

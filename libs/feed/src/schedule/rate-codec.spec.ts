@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { rateOf, type RateState } from './rate.js';
+import { expectedMessageRate, type RateState } from './rate.js';
 import { packRate, unpackRate } from './rate-codec.js';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -19,7 +19,9 @@ describe('a packed rate', () => {
     fc.assert(
       fc.property(states, (state) => {
         const read = unpackRate(packRate(state));
-        expect(Math.abs(rateOf(read, NOW) / rateOf(state, NOW) - 1)).toBeLessThan(0.05);
+        expect(Math.abs(expectedMessageRate(read, NOW) / expectedMessageRate(state, NOW) - 1)).toBeLessThan(
+          0.05,
+        );
         expect(Math.abs((read?.at ?? 0) - state.at)).toBeLessThanOrEqual(50);
       }),
     );
@@ -57,7 +59,7 @@ describe('a packed rate', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 30 }), fc.boolean(), (bytes, ours) => {
         const state = unpackRate(Buffer.from(ours ? [1, ...bytes] : bytes));
-        const rate = rateOf(state, NOW);
+        const rate = expectedMessageRate(state, NOW);
         expect(Number.isFinite(rate) && rate > 0).toBe(true);
       }),
       { numRuns: 2000 },

@@ -94,7 +94,7 @@ const MAX_ARRIVALS = 50;
  * Returns the data about a contact's rate of new messages after a read. If the read changed nothing, the same
  * object is returned.
  */
-export function recordRead(state: RateState | undefined, findings: ReadFindings): RateState {
+export function rateStateAfterRead(state: RateState | undefined, findings: ReadFindings): RateState {
   let next = state ?? unknownAt(findings.since ?? findings.at);
   for (const time of arrivalTimes(state, findings)) next = addMessage(next, time);
   return next;
@@ -104,7 +104,7 @@ export function recordRead(state: RateState | undefined, findings: ReadFindings)
  * Returns the rate of new messages that is expected of a contact at the time `at`, in messages per second.
  * @param at time until which all new messages have been read, in milliseconds since 1970
  */
-export function rateOf(state: RateState | undefined, at: number): number {
+export function expectedMessageRate(state: RateState | undefined, at: number): number {
   const known = state ?? unknownAt(at);
   const age = Math.max(at - known.at, 0);
   return startsPerMs(known, age) * 1000 + followsPerMs(known, age) * 1000;

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import {
   unreadableAfterList,
   mayBeUnreadable,
-  readUnreadable,
+  parseUnreadableElements,
   type UnreadableElements,
-  writeUnreadable,
+  serializeUnreadableElements,
 } from './unreadable-elements.js';
 
 /** Returns the history after lists read at 1, 2, 3… with these numbers of unreadable elements. */
@@ -32,7 +32,7 @@ describe('a missing contact', () => {
   });
 
   it('may be an unreadable element if an older build read the previous lists', () => {
-    const old = readUnreadable(undefined, 1);
+    const old = parseUnreadableElements(undefined, 1);
     expect(mayBeUnreadable(unreadableAfterList(old, 2, 1_000), 900)).toBe(true);
     expect(mayBeUnreadable(unreadableAfterList(old, 1, 1_000), 900)).toBe(false);
   });
@@ -41,7 +41,7 @@ describe('a missing contact', () => {
 describe('the record of unreadable list elements', () => {
   it('is parsed as it was written', () => {
     const elements = after(1, 2, 3, 3);
-    expect(readUnreadable(writeUnreadable(elements), 0)).toEqual(elements);
+    expect(parseUnreadableElements(serializeUnreadableElements(elements), 0)).toEqual(elements);
   });
 
   it('has a limited size, and if in doubt keeps missing contacts', () => {

@@ -51,7 +51,7 @@ function joined(rises: readonly CountRise[]): readonly CountRise[] {
 }
 
 /** Returns the text to store. */
-export function writeUnreadable({ count, at, base, rises }: UnreadableElements): string {
+export function serializeUnreadableElements({ count, at, base, rises }: UnreadableElements): string {
   return [count, at, base, ...rises.flatMap(({ from, to }) => [from, to])].join(' ');
 }
 
@@ -61,7 +61,10 @@ export function writeUnreadable({ count, at, base, rises }: UnreadableElements):
  * @param baseline value that older builds store: number of unreadable elements in the last list without missing
  * contacts
  */
-export function readUnreadable(text: string | null | undefined, baseline: number): UnreadableElements {
+export function parseUnreadableElements(
+  text: string | null | undefined,
+  baseline: number,
+): UnreadableElements {
   const [count = baseline, at = 0, base = count, ...times] = text?.split(' ').map(Number) ?? [];
   const rises: CountRise[] = [];
   for (let i = 0; i + 1 < times.length; i += 2) rises.push({ from: times[i] ?? 0, to: times[i + 1] ?? 0 });

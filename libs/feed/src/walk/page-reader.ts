@@ -6,7 +6,12 @@ import {
   UpstreamStatusError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { FAILING_MESSAGE, readPageInParts, type IsMessageFault, type ReadPage } from './read-in-parts.js';
+import {
+  FAILING_MESSAGE_PLACEHOLDER,
+  readPageInParts,
+  type IsMessageFault,
+  type ReadPage,
+} from './read-in-parts.js';
 
 /** Documented page size of upstream. */
 export const PAGE_LIMIT = 20;
@@ -162,7 +167,7 @@ export class PageReader {
     this.skipped += 1;
     this.lastSkipped = 1;
     this.idsBefore = this.previousIds;
-    this.unreadable.add(FAILING_MESSAGE);
+    this.unreadable.add(FAILING_MESSAGE_PLACEHOLDER);
     this.lastServed = [];
     const nothing = { items: [], ids: [], newIds: [], added: new Set<string>(), full: false };
     return { ...nothing, limit: 1, count: 1, lastIsNew: false, firstIsNew: false, repeats: false };

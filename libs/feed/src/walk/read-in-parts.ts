@@ -1,12 +1,12 @@
 import { type MessagePage, UpstreamReplyTooLargeError } from '#upstream';
-import { PartSearch } from './part-search.js';
+import { UnreadableMessageFinder } from './unreadable-message-finder.js';
 
 /** Reads one page. `page` counts from 1; the page contains at most `limit` messages if upstream honours the limit. */
 export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
 
 /** Identifiers of a message that can never be read, in the list of unreadable elements. */
 const OVERSIZED_MESSAGE = 'a message too large to be read';
-export const FAILING_MESSAGE = 'a message that upstream fails to show';
+export const FAILING_MESSAGE_PLACEHOLDER = 'a message that upstream fails to show';
 
 /** Returns true if an error may be caused by a single message: then the page can be read in parts. */
 export type IsMessageFault = (error: unknown) => boolean;
@@ -31,7 +31,7 @@ export function readPageInParts(
       if (!mayBeSplit(error)) throw error;
       if (limit === 1) return unreadablePage(error);
     }
-    const search = new PartSearch({ page, limit: page === 1 ? limit : sizeOf(limit) });
+    const search = new UnreadableMessageFinder({ page, limit: page === 1 ? limit : sizeOf(limit) });
     const parts: MessagePage[] = [];
     for (let part = search.next(); part !== undefined; part = search.next()) {
       try {
@@ -48,7 +48,11 @@ export function readPageInParts(
 
 /** Returns a page of one unreadable element, in place of a message that cannot be read. */
 function unreadablePage(error: unknown): MessagePage {
-  return { items: [], skipped: 1, unreadable: [isTooLarge(error) ? OVERSIZED_MESSAGE : FAILING_MESSAGE] };
+  return {
+    items: [],
+    skipped: 1,
+    unreadable: [isTooLarge(error) ? OVERSIZED_MESSAGE : FAILING_MESSAGE_PLACEHOLDER],
+  };
 }
 
 /** Combines the parts of a page into one page. A message that shifted between two parts appears twice. */

@@ -55,7 +55,7 @@ export function parseInstance(member: string): Instance {
  * Returns the names of the processes that announce their version. Processes of earlier builds are left out:
  * they do not write a marker to the blob store either, so other processes must not expect one from them.
  */
-export function instanceNames(members: readonly string[]): string[] {
+export function namesOfVersionedInstances(members: readonly string[]): string[] {
   return members
     .map(parseInstance)
     .filter(({ version }) => version !== undefined)

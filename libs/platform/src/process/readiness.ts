@@ -62,6 +62,6 @@ export function readinessOf(status: Readiness['status'], reasons: readonly Reaso
 }
 
 /** Returns the readiness of a gateway that can store sends: `ok` without reasons, else `degraded`. */
-export function readinessFor(reasons: readonly Reason[]): Readiness {
+export function okOrDegradedReadiness(reasons: readonly Reason[]): Readiness {
   return readinessOf(reasons.length === 0 ? 'ok' : 'degraded', reasons);
 }

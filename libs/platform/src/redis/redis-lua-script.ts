@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readLuaSource, type Signature } from './lua-source.mjs';
 import type { RedisClient } from './redis-connection.js';
-import { type RedisArgument, RedisScript } from './redis-script.js';
+import { type RedisArgument, EvalshaScript } from './redis-script.js';
 
 /**
  * Redis keys for a script, by the names that the header of the script declares, in camel case. The value for
@@ -35,7 +35,7 @@ export type LuaArguments = Readonly<Record<string, RedisArgument | readonly Redi
  * some 20 µs for an object literal with names after a spread, and 0.2 µs otherwise.
  */
 export class LuaScript {
-  private readonly script: RedisScript;
+  private readonly script: EvalshaScript;
   private readonly keys: Names;
   private readonly args: Names;
   private readonly fields: Names;
@@ -45,7 +45,7 @@ export class LuaScript {
     text: string,
     { keys, keysTail, args, argsTail, fields, fieldsTail }: Signature,
   ) {
-    this.script = new RedisScript(text);
+    this.script = new EvalshaScript(text);
     this.keys = namesOf(keys, keysTail);
     this.args = namesOf(args, argsTail);
     this.fields = namesOf(fields, fieldsTail);

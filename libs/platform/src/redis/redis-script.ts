@@ -6,7 +6,7 @@ import type { RedisClient } from './redis-connection.js';
  * or a failover, the source is sent. Only the error NOSCRIPT causes this second call, because it means that
  * nothing has run.
  */
-export class RedisScript {
+export class EvalshaScript {
   private readonly digest: string;
 
   constructor(private readonly source: string) {

@@ -36,7 +36,7 @@ export interface RelayHints {
  * Wakes workers for lanes, and schedules a reconcile task a little later. The task finds the work if the wake-up job is
  * lost or its worker dies.
  */
-export class ReconciledRelayJobs implements RelayJobs {
+export class LossCheckedRelayJobs implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,
     private readonly hints: Pick<AgendaHints, 'announce'>,

@@ -15,7 +15,7 @@ import type { LaneHead, RelayStore } from '../send/relay-store.js';
 import { SendPost } from './send-post.js';
 import { expiryChange } from '../send/send-expiry.js';
 import { isAwaitingMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
-import { SendSearch } from './send-search.js';
+import { SendLookUp } from './send-look-up.js';
 
 /**
  * Maximum number of steps in one run of a lane (a recipient's queue of sends), so that a long lane does not block its
@@ -46,7 +46,7 @@ type ListFailure = 'no_list' | 'failed';
 
 /** Relays the sends of one recipient to upstream, one at a time, in the order of their acceptance. */
 export class LaneRunner {
-  private readonly search: SendSearch;
+  private readonly search: SendLookUp;
   private readonly post: SendPost;
   /** For each account: time of the Redis restart that was last logged, in milliseconds since 1970. */
   private readonly loggedRestarts = new Map<string, number>();
@@ -67,7 +67,7 @@ export class LaneRunner {
     private readonly logger: Logger,
     random: () => number = Math.random,
   ) {
-    this.search = new SendSearch(store, lookup, settings);
+    this.search = new SendLookUp(store, lookup, settings);
     this.post = new SendPost(store, sender, lookup, blobs, this.search, settings, logger, random);
   }
 

@@ -2,7 +2,7 @@ import type { BlobStore } from '#blobs';
 import type { Lookup, RelayJobs } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { SendConfirm } from './send-confirm.js';
+import { AcceptedSendConfirmer } from './accepted-send-confirmer.js';
 import { expiryChange, expiryOf } from '../send/send-expiry.js';
 import type { SendRecord } from '../send/send-record.js';
 
@@ -27,7 +27,7 @@ const MAX_CONFIRM_ROUND_MS = 3_000;
  * look for the messages of accepted sends, and remove old sends.
  */
 export class RelayRounds {
-  private readonly confirmations: SendConfirm;
+  private readonly confirmations: AcceptedSendConfirmer;
 
   constructor(
     private readonly store: RelayStore,
@@ -36,7 +36,7 @@ export class RelayRounds {
     private readonly jobs: RelayJobs,
     private readonly settings: RelaySettings,
   ) {
-    this.confirmations = new SendConfirm(store, lookup, settings);
+    this.confirmations = new AcceptedSendConfirmer(store, lookup, settings);
   }
 
   /** Wakes the lanes that are due, because a crash may have lost their wake-up jobs. */

@@ -1,10 +1,10 @@
 import { type Logger, logMessageOf, TimeLimit } from '#platform';
 import {
-  type Admission,
+  type TokenExpiryCheck,
   BudgetExhaustedError,
   UpstreamError,
   type UpstreamSend,
-  UpstreamTooLateError,
+  UpstreamRequestTooLateError,
   UpstreamUnavailableError,
 } from '#upstream';
 import { type AttemptResult, classifyPostError, retryWaitMs } from './attempt-outcome.js';
@@ -19,7 +19,7 @@ import {
   fieldsKeptAcrossTransitions,
   withAttempt,
 } from '../send/send-record.js';
-import { MAX_OUTAGE_WAIT_MS, type SendSearch } from './send-search.js';
+import { MAX_OUTAGE_WAIT_MS, type SendLookUp } from './send-look-up.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
@@ -50,7 +50,7 @@ export class SendPost {
     private readonly sender: Sender,
     private readonly lookup: Lookup,
     private readonly blobs: BlobStore,
-    private readonly search: SendSearch,
+    private readonly search: SendLookUp,
     private readonly settings: RelaySettings,
     private readonly logger: Logger,
     private readonly random: () => number,
@@ -63,7 +63,7 @@ export class SendPost {
    */
   async post(account: string, head: LaneHead, address: string | undefined): Promise<number> {
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
-    let admission: Admission;
+    let admission: TokenExpiryCheck;
     try {
       admission = await this.sender.admit(account);
     } catch (error) {
@@ -198,14 +198,14 @@ export class SendPost {
     account: string,
     request: UpstreamSend,
     limit: TimeLimit,
-    admission: Admission,
+    admission: TokenExpiryCheck,
     address: string | undefined,
   ): Promise<AttemptResult | { notSent: true; waitMs: number }> {
     try {
       await this.sender.post(account, request, limit, admission, address);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
-      if (error instanceof UpstreamTooLateError) return { notSent: true, waitMs: 0 };
+      if (error instanceof UpstreamRequestTooLateError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: MAX_OUTAGE_WAIT_MS };
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };

@@ -7,7 +7,7 @@ export const transitSend = LuaScript.from(import.meta.url, 'lua/transit-send.lua
 /** Removes a send from its lane (its recipient's queue). */
 export const removeSendFromLane = LuaScript.from(import.meta.url, 'lua/remove-send-from-lane.lua');
 /** Reads the first send in a lane. */
-export const laneHead = LuaScript.from(import.meta.url, 'lua/lane-head.lua');
+export const readFirstSendInLane = LuaScript.from(import.meta.url, 'lua/lane-head.lua');
 /** Lists the sends that a new message to the recipient may belong to. */
 export const awaitingSends = LuaScript.from(import.meta.url, 'lua/awaiting-sends.lua');
 /** Lists the members of a sorted set that are due. */
@@ -21,7 +21,7 @@ export const postponeLane = LuaScript.from(import.meta.url, 'lua/postpone-lane.l
 /** Moves scheduled sends that are due to their recipients' lanes. */
 export const promoteSends = LuaScript.from(import.meta.url, 'lua/promote-sends.lua');
 /** Returns the time until the first member of a sorted set is due. */
-export const nextDue = LuaScript.from(import.meta.url, 'lua/next-due.lua');
+export const readMsUntilNextDue = LuaScript.from(import.meta.url, 'lua/next-due.lua');
 /** Reads queued sends that may have expired. */
 export const readExpirableSends = LuaScript.from(import.meta.url, 'lua/read-expirable-sends.lua');
 /** Removes the stored expiry times of sends that can no longer expire. */

@@ -17,15 +17,15 @@ import {
   readExpirableSends,
   removeExpiryTimes,
   insertSend,
-  laneHead,
-  nextDue,
+  readFirstSendInLane,
+  readMsUntilNextDue,
   postponeLane,
   promoteSends,
   makeLanesDue,
   transitSend,
 } from './redis-relay-scripts.js';
-import { messageSendField, messageSendValue, readSendsOfMessages } from './redis-send-claims.js';
-import { laneKeys, permanentIndexKeys, sendIndex } from './redis-send-index.js';
+import { messageBindingField, messageBindingValue, readSendsOfMessages } from './redis-send-claims.js';
+import { laneKeys, permanentIndexKeys, sendIndexKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, excessUndecidedSends } from './redis-send-retention.js';
 import type {
@@ -38,7 +38,7 @@ import type {
 } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import {
-  postCountAfter,
+  possiblyAcceptedPostsAfter,
   InvalidTransitionError,
   transitionResult,
   storageLocationOf,
@@ -50,7 +50,7 @@ import {
   type SendRecord,
   type SendState,
   fieldsKeptAcrossTransitions,
-  toSend,
+  publicSendOf,
 } from '../send/send-record.js';
 
 const DROPPED_REASON =
@@ -85,9 +85,9 @@ export class RedisRelayStore implements RelayStore {
         lane: keys('lane', order.phoneNumber),
         scheduled: keys('scheduled'),
         idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
-        lastNumber: sendIndex.lastNumber(keys),
+        lastNumber: sendIndexKeys.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
-        sets: [sendIndex.status(keys, state.status), ...permanentIndexKeys(keys, order)],
+        sets: [sendIndexKeys.status(keys, state.status), ...permanentIndexKeys(keys, order)],
         ...laneKeys(keys),
       },
       {
@@ -120,7 +120,7 @@ export class RedisRelayStore implements RelayStore {
     const name = randomBytes(8).toString('hex');
     const after: SendState = {
       ...state,
-      ...{ status: step.to, copies: postCountAfter(transition, before.copies ?? 0) },
+      ...{ status: step.to, copies: possiblyAcceptedPostsAfter(transition, before.copies ?? 0) },
       ...{ revision, updatedAt: this.clock.now(), step: name },
     };
     const next: SendRecord = { order, state: after };
@@ -135,8 +135,8 @@ export class RedisRelayStore implements RelayStore {
         scheduled: keys('scheduled'),
         finished: keys('finished'),
         claims: keys('claims'),
-        statusBefore: sendIndex.status(keys, before.status),
-        statusAfter: sendIndex.status(keys, after.status),
+        statusBefore: sendIndexKeys.status(keys, before.status),
+        statusAfter: sendIndexKeys.status(keys, after.status),
         expiring: keys('sends', 'expiring'),
         undecided: keys('sends', 'undecided'),
         ...logKeys(keys),
@@ -152,8 +152,8 @@ export class RedisRelayStore implements RelayStore {
         laneDueIn: laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
         isAwaiting: isAwaitingMessage(after) ? 'yes' : 'no',
         confirmIn: confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
-        message: claim === undefined ? '' : messageSendField(claim),
-        claim: messageSendValue({
+        message: claim === undefined ? '' : messageBindingField(claim),
+        claim: messageBindingValue({
           sendId: order.id,
           ...(claim?.duplicate === true ? { duplicate: true } : {}),
         }),
@@ -166,7 +166,14 @@ export class RedisRelayStore implements RelayStore {
           account,
           step.event === undefined
             ? []
-            : [{ type: step.event, subject: `send:${order.id}`, revision, data: { send: toSend(next) } }],
+            : [
+                {
+                  type: step.event,
+                  subject: `send:${order.id}`,
+                  revision,
+                  data: { send: publicSendOf(next) },
+                },
+              ],
         ),
       },
     );
@@ -184,7 +191,7 @@ export class RedisRelayStore implements RelayStore {
 
   async laneHead(account: string, lane: string): Promise<LaneHead | undefined> {
     const keys = this.keys(account);
-    const reply = await laneHead.run(
+    const reply = await readFirstSendInLane.run(
       this.redis,
       {
         lane: keys('lane', lane),
@@ -287,8 +294,8 @@ export class RedisRelayStore implements RelayStore {
       this.redis,
       {
         scheduled: keys('scheduled'),
-        statusBefore: sendIndex.status(keys, 'scheduled'),
-        statusAfter: sendIndex.status(keys, 'queued'),
+        statusBefore: sendIndexKeys.status(keys, 'scheduled'),
+        statusAfter: sendIndexKeys.status(keys, 'queued'),
         ...laneKeys(keys),
       },
       {
@@ -302,7 +309,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async nextScheduledInMs(account: string): Promise<number | undefined> {
-    const reply = await nextDue.run(this.redis, { due: this.keys(account)('scheduled') });
+    const reply = await readMsUntilNextDue.run(this.redis, { due: this.keys(account)('scheduled') });
     return reply === '' ? undefined : Number(reply);
   }
 

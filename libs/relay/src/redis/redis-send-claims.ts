@@ -9,12 +9,12 @@ const DUPLICATE = 'duplicate';
  * Returns the field of a message in the Redis hash that maps messages to sends. The field contains the contact's id,
  * because message ids may be unique only within a contact.
  */
-export function messageSendField({ contactId, messageId }: BoundMessage): string {
+export function messageBindingField({ contactId, messageId }: BoundMessage): string {
   return JSON.stringify([contactId, messageId]);
 }
 
 /** Returns the value that records which send a message belongs to. */
-export function messageSendValue({ sendId, duplicate }: BoundSend): string {
+export function messageBindingValue({ sendId, duplicate }: BoundSend): string {
   return duplicate === true ? `${sendId} ${DUPLICATE}` : sendId;
 }
 
@@ -26,7 +26,7 @@ export async function readSendsOfMessages(
   messageIds: readonly string[],
 ): Promise<Map<string, BoundSend>> {
   if (messageIds.length === 0) return new Map();
-  const fields = messageIds.map((messageId) => messageSendField({ contactId, messageId }));
+  const fields = messageIds.map((messageId) => messageBindingField({ contactId, messageId }));
   const claims = await redis.hmget(keys('claims'), ...fields);
   return new Map(
     messageIds.flatMap((id, i): [string, BoundSend][] => {

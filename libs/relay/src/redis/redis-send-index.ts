@@ -8,7 +8,7 @@ import type { SendStatus } from '../send/send.js';
  * account's next number, which is its score in every set. The size of the set of a status is the number of sends with
  * that status.
  */
-export const sendIndex = {
+export const sendIndexKeys = {
   /** Counter of accepted sends. Its value is the number of the last send. */
   lastNumber: (keys: AccountKeys): string => keys('sends', 'places'),
   all: (keys: AccountKeys): string => keys('sends', 'all'),
@@ -22,9 +22,9 @@ export const sendIndex = {
 /** Returns the keys of the sorted sets that contain a send as long as it is stored. */
 export function permanentIndexKeys(keys: AccountKeys, { phoneNumber, reference }: SendOrder): string[] {
   return [
-    sendIndex.all(keys),
-    sendIndex.recipient(keys, phoneNumber),
-    ...(reference === undefined ? [] : [sendIndex.reference(keys, reference)]),
+    sendIndexKeys.all(keys),
+    sendIndexKeys.recipient(keys, phoneNumber),
+    ...(reference === undefined ? [] : [sendIndexKeys.reference(keys, reference)]),
   ];
 }
 

@@ -1,8 +1,8 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { laneKeys, sendIndex } from './redis-send-index.js';
+import { laneKeys, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send-list.js';
-import { toSend } from '../send/send-record.js';
+import { publicSendOf } from '../send/send-record.js';
 import { SEND_STATUSES, type SendStatus } from '../send/send.js';
 
 /**
@@ -26,20 +26,20 @@ export class RedisSendList implements SendList {
     const keys = accountKeys(this.prefix, account);
     const { status, reference, phoneNumber } = filter;
     const sets = [
-      ...(status === undefined ? [] : [sendIndex.status(keys, status)]),
-      ...(reference === undefined ? [] : [sendIndex.reference(keys, reference)]),
-      ...(phoneNumber === undefined ? [] : [sendIndex.recipient(keys, phoneNumber)]),
+      ...(status === undefined ? [] : [sendIndexKeys.status(keys, status)]),
+      ...(reference === undefined ? [] : [sendIndexKeys.reference(keys, reference)]),
+      ...(phoneNumber === undefined ? [] : [sendIndexKeys.recipient(keys, phoneNumber)]),
     ];
     const reply = await listSends.run(
       this.redis,
-      { sets: sets.length === 0 ? [sendIndex.all(keys)] : sets },
+      { sets: sets.length === 0 ? [sendIndexKeys.all(keys)] : sets },
       { before: before ?? '', limit, maxExamined: MAX_EXAMINED },
     );
     const { next, ids } = reply as { next: string; ids: string[] };
     const records = await readSendRecords(this.redis, keys, ids);
     return {
       // Leave out sends whose status changed after their ids were read.
-      sends: records.map(toSend).filter((send) => status === undefined || send.status === status),
+      sends: records.map(publicSendOf).filter((send) => status === undefined || send.status === status),
       ...(next === '' ? {} : { next: Number(next) }),
     };
   }
@@ -47,7 +47,7 @@ export class RedisSendList implements SendList {
   async overview(account: string): Promise<SendsOverview> {
     const keys = accountKeys(this.prefix, account);
     const reply = await readOverview.run(this.redis, {
-      statuses: SEND_STATUSES.map((status) => sendIndex.status(keys, status)),
+      statuses: SEND_STATUSES.map((status) => sendIndexKeys.status(keys, status)),
       ...laneKeys(keys),
     });
     const { now, since, deepest, count, due, sizes } = reply as {

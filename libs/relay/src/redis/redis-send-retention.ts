@@ -1,6 +1,6 @@
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
-import { messageSendField } from './redis-send-claims.js';
-import { permanentIndexKeys, sendIndex } from './redis-send-index.js';
+import { messageBindingField } from './redis-send-claims.js';
+import { permanentIndexKeys, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
   matchedMessages,
@@ -57,8 +57,8 @@ export async function trimFinishedSends(
       sends: records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
-          claims: matchedMessages(state).map(messageSendField),
-          sets: [...permanentIndexKeys(keys, order), sendIndex.status(keys, state.status)],
+          claims: matchedMessages(state).map(messageBindingField),
+          sets: [...permanentIndexKeys(keys, order), sendIndexKeys.status(keys, state.status)],
         }),
       ),
     },

@@ -165,7 +165,7 @@ export function matchedMessages({ contactId, messageId, duplicates = [] }: SendS
 }
 
 /** Returns the send in the form that API replies and events contain. */
-export function toSend({ order, state }: SendRecord): Send {
+export function publicSendOf({ order, state }: SendRecord): Send {
   const { file } = order;
   return {
     id: order.id,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  postCountAfter,
+  possiblyAcceptedPostsAfter,
   type TransitionName,
   TRANSITION_NAMES,
   transitionResult,
@@ -104,7 +104,7 @@ describe('the state machine of a send', () => {
   it('counts one possible copy at upstream for each POST, and subtracts one if upstream did not accept that POST', () => {
     const changes = TRANSITION_NAMES.map((transition): [TransitionName, number] => [
       transition,
-      postCountAfter(transition, 5) - 5,
+      possiblyAcceptedPostsAfter(transition, 5) - 5,
     ]);
     expect(changes.filter(([, change]) => change !== 0)).toEqual([
       ['fenced', 1],

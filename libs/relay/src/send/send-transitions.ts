@@ -126,7 +126,7 @@ const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
  * Returns the number of POSTs that upstream accepted or may have accepted, after a transition.
  * @param copies this number before the transition
  */
-export function postCountAfter(transition: TransitionName, copies: number): number {
+export function possiblyAcceptedPostsAfter(transition: TransitionName, copies: number): number {
   return copies + (COPIES_DELTA[transition] ?? 0);
 }
 

@@ -16,7 +16,7 @@ import {
   SendNotResolvableError,
 } from './send-intake.js';
 import { transitionResult } from './send-transitions.js';
-import { type SendOrder, type SendRecord, fieldsKeptAcrossTransitions, toSend } from './send-record.js';
+import { type SendOrder, type SendRecord, fieldsKeptAcrossTransitions, publicSendOf } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
 /** Maximum number of times that other processes may change a send during one update. */
@@ -78,7 +78,7 @@ export class StoredSendIntake implements SendIntake {
 
   async find(account: string, id: string): Promise<Send | undefined> {
     const record = await this.store.find(account, id);
-    return record === undefined ? undefined : toSend(record);
+    return record === undefined ? undefined : publicSendOf(record);
   }
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
@@ -87,7 +87,7 @@ export class StoredSendIntake implements SendIntake {
         throw new SendNotCancellableError(state.status);
       return { transition: 'cancelled', state: fieldsKeptAcrossTransitions(state) };
     });
-    return record === undefined ? undefined : toSend(record);
+    return record === undefined ? undefined : publicSendOf(record);
   }
 
   async resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined> {
@@ -96,7 +96,7 @@ export class StoredSendIntake implements SendIntake {
     const record = await this.change(account, id, (current) => resolution(current, outcome, now, address));
     if (record === undefined) return undefined;
     if (outcome === 'resend') await this.jobs.wake(account, [record.order.phoneNumber]);
-    return toSend(record);
+    return publicSendOf(record);
   }
 
   /**

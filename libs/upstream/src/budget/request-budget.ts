@@ -22,7 +22,7 @@ export const TOKEN_TTL_MS = 100;
  * Maximum time between two attempts to take a token, in milliseconds. After a failed attempt, the budget
  * counts the request's class as waiting for longer than this time.
  */
-export const MAX_PAUSE_MS = 250;
+export const MAX_TOKEN_RETRY_PAUSE_MS = 250;
 
 /** Thrown if the budget has no token for a request in time, or if the wait for the token was aborted. */
 export class BudgetExhaustedError extends Error {

@@ -1,24 +1,27 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { Admission } from '../budget/admission.js';
+import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
 
-/** The check that the request being started must pass before it gets a connection; see {@link Admission}. */
-const current = new AsyncLocalStorage<Admission | undefined>();
+/** The check that the request being started must pass before it gets a connection; see {@link TokenExpiryCheck}. */
+const current = new AsyncLocalStorage<TokenExpiryCheck | undefined>();
 
 /**
- * Starts a request that uses an agent from {@link withAdmission}. The agent awaits this `admission` before it
+ * Starts a request that uses an agent from {@link agentWithTokenExpiryCheck}. The agent awaits this `admission` before it
  * hands over a new connection.
  */
-export function runWithAdmission<T>(admission: Admission | undefined, begin: () => Promise<T>): Promise<T> {
+export function runWithTokenExpiryCheck<T>(
+  admission: TokenExpiryCheck | undefined,
+  begin: () => Promise<T>,
+): Promise<T> {
   return current.run(admission, begin);
 }
 
 /**
- * Makes an agent await the request's {@link Admission}, the check of its token, before it hands over a new
+ * Makes an agent await the request's {@link TokenExpiryCheck}, the check of its token, before it hands over a new
  * connection. Connecting and the TLS handshake take time, in which a token may expire.
  */
-export function withAdmission<Agent extends HttpAgent>(agent: Agent): Agent {
+export function agentWithTokenExpiryCheck<Agent extends HttpAgent>(agent: Agent): Agent {
   const open = agent.createConnection.bind(agent);
   const ready = agent instanceof HttpsAgent ? 'secureConnect' : 'connect';
   agent.createConnection = (options, handOver): undefined => {

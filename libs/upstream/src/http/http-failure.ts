@@ -75,7 +75,7 @@ export function isSuccess({ status }: AxiosResponse): boolean {
   return status >= 200 && status < 300;
 }
 
-export function dateOf(headers: AxiosResponse['headers']): { date?: number } {
+export function replyDateOf(headers: AxiosResponse['headers']): { date?: number } {
   const date = Date.parse(headerOf(headers, 'date') ?? '');
   return Number.isNaN(date) ? {} : { date };
 }

@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { TimeLimit } from '#platform';
-import type { Admission } from '../budget/admission.js';
+import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
 
 /**
  * HTTP agent that opens a new connection for one request, and knows whether the connection was established.
@@ -27,7 +27,7 @@ export class FreshConnection {
    * @param admission check that is awaited once the connection is established; if it rejects, nothing is
    * written
    */
-  constructor(secure: boolean, limit?: TimeLimit, admission: Admission = () => Promise.resolve()) {
+  constructor(secure: boolean, limit?: TimeLimit, admission: TokenExpiryCheck = () => Promise.resolve()) {
     this.agent = secure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false });
     const open = this.agent.createConnection.bind(this.agent);
     this.agent.createConnection = (options, handOver): undefined => {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios';
 import { ExchangeDeadline } from './exchange-deadline.js';
-import { runWithAdmission } from './http-admitting-agent.js';
+import { runWithTokenExpiryCheck } from './http-admitting-agent.js';
 import { assertNotGateway, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
 import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
@@ -63,7 +63,7 @@ export class HttpReplyReader {
       const { deadline } = exchange;
       const { signal } = deadline;
       const streamed = { ...request, responseType: 'stream', maxContentLength: -1, signal } as const;
-      const response = await runWithAdmission(admission, () => this.http.request<Readable>(streamed));
+      const response = await runWithTokenExpiryCheck(admission, () => this.http.request<Readable>(streamed));
       assertIsUpstream(response);
       if (!isSuccess(response)) throw statusErrorOf(response, await beginningOf(response.data));
       let turnBegan = performance.now();

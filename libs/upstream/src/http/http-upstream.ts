@@ -3,8 +3,8 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
-import type { Admission } from '../budget/admission.js';
-import { withAdmission, runWithAdmission } from './http-admitting-agent.js';
+import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
+import { agentWithTokenExpiryCheck, runWithTokenExpiryCheck } from './http-admitting-agent.js';
 import {
   type ContactList,
   ContactListReader,
@@ -12,12 +12,12 @@ import {
   MAX_LIST_BYTES,
 } from '../reply/contact-list.js';
 import { GATEWAY_HEADER } from './gateway-mark.js';
-import { assertNotGateway, dateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
+import { assertNotGateway, replyDateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
 import { FreshConnection } from './http-fresh-connection.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord, parseMessage } from '../reply/message.js';
 import { ReplyListReader } from '../reply/reply-list.js';
-import { UpstreamReplyError, UpstreamTooLateError } from '../upstream-error.js';
+import { UpstreamReplyError, UpstreamRequestTooLateError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 
@@ -37,8 +37,8 @@ export class HttpUpstream implements Upstream {
   private readonly http: AxiosInstance;
   private readonly replies: HttpReplyReader;
   private readonly agents = {
-    httpAgent: withAdmission(new HttpAgent({ keepAlive: true })),
-    httpsAgent: withAdmission(new HttpsAgent({ keepAlive: true })),
+    httpAgent: agentWithTokenExpiryCheck(new HttpAgent({ keepAlive: true })),
+    httpsAgent: agentWithTokenExpiryCheck(new HttpsAgent({ keepAlive: true })),
   };
 
   /** @param timeoutMs time that upstream may take for one request and its whole reply, in milliseconds */
@@ -75,7 +75,7 @@ export class HttpUpstream implements Upstream {
       );
       assertQueued(response.data);
     } catch (error) {
-      throw connection.tooLate ? new UpstreamTooLateError() : error;
+      throw connection.tooLate ? new UpstreamRequestTooLateError() : error;
     } finally {
       connection.close();
       send.file?.content.destroy();
@@ -91,7 +91,7 @@ export class HttpUpstream implements Upstream {
       const request = getRequest(address, '/contacts');
       const limits = { maxBytes: MAX_LIST_BYTES, isBuffered: false };
       const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
-      return { ...reader.end(), ...dateOf(headers), upstream: hashOfUpstreamAddress(address.baseUrl) };
+      return { ...reader.end(), ...replyDateOf(headers), upstream: hashOfUpstreamAddress(address.baseUrl) };
     } catch (error) {
       await reader.close();
       throw error;
@@ -112,7 +112,7 @@ export class HttpUpstream implements Upstream {
     const request = getRequest(address, messagesPath(contactId), query);
     const limits = { maxBytes: MAX_REPLY_BYTES, isBuffered: true };
     const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
-    return { ...reader.end(), ...dateOf(headers) };
+    return { ...reader.end(), ...replyDateOf(headers) };
   }
 
   async readContactsText(address: UpstreamAddress, query: UpstreamQuery): Promise<string> {
@@ -139,14 +139,14 @@ export class HttpUpstream implements Upstream {
 
   private async exchange(
     request: AxiosRequestConfig,
-    admission: Admission | undefined,
+    admission: TokenExpiryCheck | undefined,
     wasConnected?: () => boolean,
   ): Promise<AxiosResponse<string>> {
     await admission?.();
     const deadline = AbortSignal.timeout(this.timeoutMs);
     let response: AxiosResponse<string>;
     try {
-      response = await runWithAdmission(admission, () =>
+      response = await runWithTokenExpiryCheck(admission, () =>
         this.http.request<string>({ ...request, signal: deadline }),
       );
     } catch (error) {

@@ -16,7 +16,7 @@ export const LOST_DELIVERY_JOB_CHECK_DELAY_MS = 2_000;
  * Wakes workers for endpoints, and schedules a check a little later, in case the wake-up job is lost or its worker
  * dies.
  */
-export class ReconciledDeliveryJobs implements DeliveryJobs {
+export class LossCheckedDeliveryJobs implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,
     private readonly hints: Pick<AgendaHints, 'announce'>,

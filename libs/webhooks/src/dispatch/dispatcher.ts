@@ -2,12 +2,12 @@ import type { LoggedEvent, ReaderLease } from '#events';
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
-import { EndpointIndexes } from '../endpoint/endpoint-indexes.js';
+import { EndpointIndexCache } from '../endpoint/endpoint-index-cache.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 
 /** Creates a delivery of each event for each endpoint whose filter matches the event. */
 export class Dispatcher {
-  private readonly indexes: EndpointIndexes;
+  private readonly indexes: EndpointIndexCache;
 
   constructor(
     endpoints: Pick<EndpointStore, 'list' | 'revision'>,
@@ -15,7 +15,7 @@ export class Dispatcher {
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
   ) {
-    this.indexes = new EndpointIndexes(endpoints);
+    this.indexes = new EndpointIndexCache(endpoints);
   }
 
   /**

@@ -29,7 +29,7 @@ export async function* eventsIn(
   let after: Cursor | undefined =
     since < 1 ? undefined : { epoch: end.epoch, position: lastPositionBefore(since) };
   for (;;) {
-    const page = await readFromOldestEvent(log, account, after, PAGE_SIZE);
+    const page = await readFromCursorOrOldest(log, account, after, PAGE_SIZE);
     const here = page.events.filter(({ position }) => !isBefore(end.position, position));
     yield here.filter(({ timestamp }) => Date.parse(timestamp) >= since && Date.parse(timestamp) < until);
     const last = page.events.at(-1);
@@ -43,7 +43,7 @@ export async function* eventsIn(
  * Reads a page of the event log. If events after the cursor were already removed, continues with the oldest event that
  * is left.
  */
-export async function readFromOldestEvent(
+export async function readFromCursorOrOldest(
   log: Pick<EventLog, 'read'>,
   account: string,
   after: Cursor | undefined,

@@ -2,7 +2,7 @@ import { type EventLog, type EventTypePattern, type LoggedEvent, matchesEventTyp
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore, ReplayScope } from '../delivery/delivery-store.js';
-import { matchesFilter } from '../endpoint/endpoint-index.js';
+import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { wakeEndpointOrLog } from '../delivery/wake-quietly.js';
 import { eventsIn, type TimeWindow } from './log-window.js';
@@ -58,7 +58,8 @@ export class Replays {
     await this.checkSize(account, request);
     const { eventTypes = ['*'], scope } = request;
     const isSelected = (event: LoggedEvent): boolean =>
-      matchesFilter(endpoint, event) && eventTypes.some((pattern) => matchesEventType(pattern, event.type));
+      isEventForEndpoint(endpoint, event) &&
+      eventTypes.some((pattern) => matchesEventType(pattern, event.type));
     let count = 0;
     for await (const events of eventsIn(this.log, account, request)) {
       const replayed = events.filter(isSelected).map((event) => ({ endpointId: id, event }));

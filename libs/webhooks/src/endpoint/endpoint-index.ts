@@ -8,7 +8,7 @@ export type EndpointFilter = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
  * Returns true if an event must be delivered to an endpoint. A `webhook.test` event is for the endpoint that it names,
  * whatever the filter.
  */
-export function matchesFilter(endpoint: EndpointFilter, event: LoggedEvent): boolean {
+export function isEventForEndpoint(endpoint: EndpointFilter, event: LoggedEvent): boolean {
   if (event.type === 'webhook.test') return testedEndpoint(event) === endpoint.id;
   const { eventTypes, contactIds } = endpoint;
   if (eventTypes !== null && !eventTypes.some((pattern) => matchesEventType(pattern, event.type))) {
@@ -18,7 +18,7 @@ export function matchesFilter(endpoint: EndpointFilter, event: LoggedEvent): boo
 }
 
 /**
- * Finds the endpoints that an event must be delivered to. The result is the same as with {@link matchesFilter}, but not
+ * Finds the endpoints that an event must be delivered to. The result is the same as with {@link isEventForEndpoint}, but not
  * every endpoint is tested.
  */
 export class EndpointIndex {

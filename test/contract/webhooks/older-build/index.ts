@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventToJson, type LoggedEvent } from '#events';
-import { type RedisClient, RedisScript } from '#platform';
+import { type RedisClient, EvalshaScript } from '#platform';
 import { deliveryId } from '#webhooks';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, `${name}.lua`), 'utf8');
 /** Common helpers at the start of each script of the older build. */
-const script = (name: string): RedisScript => new RedisScript(`${read('common')}\n${read(name)}`);
+const script = (name: string): EvalshaScript => new EvalshaScript(`${read('common')}\n${read(name)}`);
 const [CREATE, CLAIM, SETTLE, END_PENDING] = ['create', 'claim', 'settle', 'end-pending'].map(script) as [
-  RedisScript,
-  RedisScript,
-  RedisScript,
-  RedisScript,
+  EvalshaScript,
+  EvalshaScript,
+  EvalshaScript,
+  EvalshaScript,
 ];
 
 /** A delivery that the older build claimed, with its stored body. */
@@ -78,7 +78,7 @@ export class OlderBuild {
     return Number(await this.run(END_PENDING, [endpointId, 500]));
   }
 
-  private run(of: RedisScript, args: readonly (string | number)[]): Promise<unknown> {
+  private run(of: EvalshaScript, args: readonly (string | number)[]): Promise<unknown> {
     return of.run(this.redis, [`${this.base}webhooks`], [this.base, ...args]);
   }
 }

@@ -4,7 +4,7 @@ import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-byte
  * Derived state of a contact beside {@link PollMemory}. Each part can be lost without harm and is then learned again.
  * Stored in a separate hash field, which older builds leave untouched.
  */
-export interface ContactExtension {
+export interface LearnedContactState {
   /** Packed estimate of the contact's rate of change; see `schedule/rate.ts`. */
   rate?: Buffer;
   /** Packed state of the volatile fields of the contact's messages; see `volatility.ts`. */
@@ -19,7 +19,7 @@ export interface ContactExtension {
   resyncing?: boolean;
 }
 
-export const EMPTY_EXTENSION: ContactExtension = {};
+export const EMPTY_LEARNED_STATE: LearnedContactState = {};
 
 const FORMAT = 1;
 /** Tags of the sections. A reader skips unknown tags. */
@@ -30,7 +30,7 @@ const HEAD_LIMIT = 4;
 const RESYNCING = 5;
 
 /** Packs an extension: format, then sections of tag, length and content. An empty extension gives no bytes. */
-export function encodeContactExtension(extension: ContactExtension): Buffer {
+export function packLearnedContactState(extension: LearnedContactState): Buffer {
   const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing } = extension;
   const packed = new PackedWriter().byte(FORMAT);
   if (rate !== undefined) packed.byte(RATE).block(rate);
@@ -46,18 +46,18 @@ export function encodeContactExtension(extension: ContactExtension): Buffer {
 }
 
 /** Unpacks an extension. Damaged bytes count as an empty extension. */
-export function decodeContactExtension(bytes: Buffer): ContactExtension {
-  if (bytes.length === 0) return EMPTY_EXTENSION;
+export function unpackLearnedContactState(bytes: Buffer): LearnedContactState {
+  if (bytes.length === 0) return EMPTY_LEARNED_STATE;
   try {
     return read(new PackedReader(bytes), bytes.length);
   } catch (error) {
-    if (error instanceof DamagedSnapshotError) return EMPTY_EXTENSION;
+    if (error instanceof DamagedSnapshotError) return EMPTY_LEARNED_STATE;
     throw error;
   }
 }
 
-function read(packed: PackedReader, length: number): ContactExtension {
-  const extension: ContactExtension = {};
+function read(packed: PackedReader, length: number): LearnedContactState {
+  const extension: LearnedContactState = {};
   if (packed.byte() !== FORMAT) return extension;
   for (let left = length - 1; left > 0;) {
     const tag = packed.byte();

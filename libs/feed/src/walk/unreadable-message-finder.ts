@@ -6,7 +6,7 @@ import type { PageRequest } from './page-tail.js';
  *
  * Positions count from 0, from the first message of the contact. A page begins at a multiple of its limit.
  */
-export class PartSearch {
+export class UnreadableMessageFinder {
   private at: number;
   private readonly end: number;
   /**

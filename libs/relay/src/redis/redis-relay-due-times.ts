@@ -1,10 +1,10 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { sendIndex } from './redis-send-index.js';
+import { sendIndexKeys } from './redis-send-index.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/relay-survey.lua');
 
 /** Times until an account's sends next need work, in milliseconds. A time is absent if there is no such work. */
-export interface RelaySurvey {
+export interface RelayDueTimes {
   /** Time until the first lane (a recipient's queue) is due. */
   lanesInMs?: number;
   /** Time until the first check for the message of an accepted send. */
@@ -19,7 +19,7 @@ export interface RelaySurvey {
 }
 
 /** Reads with one fast Redis script when an account's sends next need work. */
-export class RedisRelaySurvey {
+export class RedisRelayDueTimes {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
@@ -29,7 +29,7 @@ export class RedisRelaySurvey {
     private readonly maxAgeMs: number,
   ) {}
 
-  async read(account: string): Promise<RelaySurvey> {
+  async read(account: string): Promise<RelayDueTimes> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(
       this.redis,
@@ -38,7 +38,7 @@ export class RedisRelaySurvey {
         confirms: keys('confirms'),
         scheduled: keys('scheduled'),
         finished: keys('finished'),
-        all: sendIndex.all(keys),
+        all: sendIndexKeys.all(keys),
         expiring: keys('sends', 'expiring'),
         lanesSince: keys('lanes', 'since'),
         undecided: keys('sends', 'undecided'),

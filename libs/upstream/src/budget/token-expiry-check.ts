@@ -5,7 +5,7 @@ import { TOKEN_TTL_MS } from './request-budget.js';
  * request's token has expired, the check replaces the token. If the check rejects, the request must not be
  * written.
  */
-export type Admission = () => Promise<void>;
+export type TokenExpiryCheck = () => Promise<void>;
 
 /**
  * Maximum number of expired tokens that one check replaces. If Redis is so slow that every token expires, the
@@ -19,7 +19,7 @@ const MAX_RENEWALS = 10;
  * @param renew returns the expired token to the budget and takes a new one; resolves to the time at which the
  * new token was requested, by `performance.now()`
  */
-export function createAdmission(requestedAt: number, renew: () => Promise<number>): Admission {
+export function createTokenExpiryCheck(requestedAt: number, renew: () => Promise<number>): TokenExpiryCheck {
   let latest = requestedAt;
   return async () => {
     for (let i = 0; i < MAX_RENEWALS && performance.now() - latest > TOKEN_TTL_MS; i += 1)

@@ -25,7 +25,7 @@ export const MAX_CONTACT_LIST_AGE_MS = 60_000;
 type StepResult = { outcome: 'complete' | 'partial' | 'held' } | { outcome: 'failed'; reason: string };
 
 /** Searches the recipient's messages for a send, to find out whether upstream accepted the send. */
-export class SendSearch {
+export class SendLookUp {
   constructor(
     private readonly store: RelayStore,
     private readonly lookup: Lookup,

@@ -1,14 +1,18 @@
 import { type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
-import { type Admission, createAdmission } from '../budget/admission.js';
+import { type TokenExpiryCheck, createTokenExpiryCheck } from '../budget/token-expiry-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
-import { Circuit, meansUpstreamIsUnreachable } from './circuit.js';
-import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from '../budget/request-budget.js';
+import { CircuitBreaker, meansUpstreamIsDown } from './circuit-breaker.js';
+import {
+  type AdaptiveBudget,
+  BudgetExhaustedError,
+  MAX_TOKEN_RETRY_PAUSE_MS,
+} from '../budget/request-budget.js';
 import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
   UpstreamError,
   UpstreamIsGatewayError,
   UpstreamStatusError,
-  UpstreamTooLateError,
+  UpstreamRequestTooLateError,
   UpstreamUnavailableError,
 } from '../upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
@@ -58,8 +62,8 @@ const DISCARDING_READER: ContactReader = { receive: () => false };
  * Sends the requests of all accounts to upstream. Keeps each account within its request budget. During an
  * outage of an account it sends only probes.
  */
-export class AccountUpstream {
-  private readonly circuits = new Map<string, Circuit>();
+export class BudgetedUpstream {
+  private readonly circuits = new Map<string, CircuitBreaker>();
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
 
@@ -87,7 +91,7 @@ export class AccountUpstream {
    * @throws {UpstreamUnavailableError} during an outage of the account
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
-  async admit(account: string, purpose: RequestPurpose): Promise<Admission> {
+  async admit(account: string, purpose: RequestPurpose): Promise<TokenExpiryCheck> {
     return this.admitOpen(account, await this.findOpen(account), purpose);
   }
 
@@ -95,7 +99,7 @@ export class AccountUpstream {
     account: string,
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
-  ): Promise<Admission> {
+  ): Promise<TokenExpiryCheck> {
     // Redis shows no outage, so if the circuit breaker of this process is open, it is out of date. If this
     // process failed to record an outage, the next failures open the circuit breaker again.
     this.circuitOf(account).reset();
@@ -103,12 +107,12 @@ export class AccountUpstream {
       const patience = MAX_WAIT_MS[purpose];
       const acquire = (unused: number): Promise<number> =>
         this.budget.acquire(account, requestsPerSecond, purpose, patience, unused);
-      return createAdmission(await acquire(0), () => acquire(1));
+      return createTokenExpiryCheck(await acquire(0), () => acquire(1));
     }
     const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
     const { tokenRequestedAt } = purpose;
     delete purpose.tokenRequestedAt;
-    return createAdmission(tokenRequestedAt ?? (await wait(0)), () => wait(1));
+    return createTokenExpiryCheck(tokenRequestedAt ?? (await wait(0)), () => wait(1));
   }
 
   /** Returns the hash of the account's upstream address. @throws if the account is not found */
@@ -133,13 +137,13 @@ export class AccountUpstream {
     account: string,
     send: UpstreamSend,
     limit?: TimeLimit,
-    admission?: Admission,
+    admission?: TokenExpiryCheck,
     expectedAddress?: string,
   ): Promise<void> {
     const found = await this.find(account);
     if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress) {
       send.file?.content.destroy();
-      throw new UpstreamTooLateError();
+      throw new UpstreamRequestTooLateError();
     }
     const address = { ...found, ...(admission === undefined ? {} : { admission }) };
     await this.watch(account, address, async () => {
@@ -219,7 +223,7 @@ export class AccountUpstream {
     const address = await this.find(account);
     const acquire = (unused: number): Promise<number> =>
       this.budget.acquire(account, address.requestsPerSecond, 'send', MAX_WAIT_MS.send, unused);
-    await createAdmission(await acquire(0), () => acquire(1))();
+    await createTokenExpiryCheck(await acquire(0), () => acquire(1))();
     try {
       await (await this.upstream.listContacts(address, () => DISCARDING_READER)).close();
     } catch (error) {
@@ -283,7 +287,7 @@ export class AccountUpstream {
           );
           if (waitMs === 0) return requestedAt;
           waited = waitMs;
-          await pause(Math.min(waitMs, MAX_PAUSE_MS), stop);
+          await pause(Math.min(waitMs, MAX_TOKEN_RETRY_PAUSE_MS), stop);
         }
       },
       stop,
@@ -315,8 +319,7 @@ export class AccountUpstream {
       return result;
     } catch (error) {
       await this.recordRefusal(account, rate, error);
-      if (!wasOpen && circuit.isOpen() && meansUpstreamIsUnreachable(error))
-        await this.hold(account, 'away', error);
+      if (!wasOpen && circuit.isOpen() && meansUpstreamIsDown(error)) await this.hold(account, 'away', error);
       throw error;
     }
   }
@@ -365,8 +368,8 @@ export class AccountUpstream {
     }
   }
 
-  private circuitOf(account: string): Circuit {
-    const circuit = this.circuits.get(account) ?? new Circuit();
+  private circuitOf(account: string): CircuitBreaker {
+    const circuit = this.circuits.get(account) ?? new CircuitBreaker();
     this.circuits.set(account, circuit);
     return circuit;
   }
@@ -378,7 +381,7 @@ export class AccountUpstream {
  * the account before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
-  if (meansUpstreamIsUnreachable(error)) return before;
+  if (meansUpstreamIsDown(error)) return before;
   if (error instanceof UpstreamIsGatewayError) return 'loop';
   if (!(error instanceof UpstreamStatusError)) return undefined;
   if (error.status === 401) return 'refused';

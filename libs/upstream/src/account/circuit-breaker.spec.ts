@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { FAILURES_UNTIL_OPEN, Circuit } from './circuit.js';
+import { FAILURES_UNTIL_BREAKER_OPENS, CircuitBreaker } from './circuit-breaker.js';
 import { UpstreamStatusError, UpstreamTimeoutError } from '../upstream-error.js';
 
 const refused = (): Promise<never> => Promise.reject(new UpstreamStatusError(500, 'busy', undefined));
 
-async function refuse(circuit: Circuit, times: number): Promise<void> {
+async function refuse(circuit: CircuitBreaker, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) await expect(circuit.run(refused)).rejects.toThrow(UpstreamStatusError);
 }
 
 /** Starts this many requests, which wait until the test ends them. */
-function waiting(circuit: Circuit, count: number): { answer: () => Promise<unknown> } {
+function waiting(circuit: CircuitBreaker, count: number): { answer: () => Promise<unknown> } {
   let release: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
     release = resolve;
@@ -25,36 +25,36 @@ function waiting(circuit: Circuit, count: number): { answer: () => Promise<unkno
 
 describe('a circuit breaker', () => {
   it('opens after consecutive failures', async () => {
-    const circuit = new Circuit();
-    await refuse(circuit, FAILURES_UNTIL_OPEN - 1);
+    const circuit = new CircuitBreaker();
+    await refuse(circuit, FAILURES_UNTIL_BREAKER_OPENS - 1);
     expect(circuit.isOpen()).toBe(false);
     await refuse(circuit, 1);
     expect(circuit.isOpen()).toBe(true);
   });
 
   it('stays closed if some requests are rejected at once while more wait for slow answers', async () => {
-    const circuit = new Circuit();
-    const slow = waiting(circuit, 3 * FAILURES_UNTIL_OPEN);
-    await refuse(circuit, 2 * FAILURES_UNTIL_OPEN);
+    const circuit = new CircuitBreaker();
+    const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
+    await refuse(circuit, 2 * FAILURES_UNTIL_BREAKER_OPENS);
     expect(circuit.isOpen()).toBe(false);
     await slow.answer();
-    await refuse(circuit, FAILURES_UNTIL_OPEN - 1);
+    await refuse(circuit, FAILURES_UNTIL_BREAKER_OPENS - 1);
     expect(circuit.isOpen()).toBe(false);
   });
 
   it('opens when as many requests have failed as are still running', async () => {
-    const circuit = new Circuit();
-    const slow = waiting(circuit, 3 * FAILURES_UNTIL_OPEN);
-    await refuse(circuit, 3 * FAILURES_UNTIL_OPEN);
+    const circuit = new CircuitBreaker();
+    const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
+    await refuse(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
     expect(circuit.isOpen()).toBe(true);
     await slow.answer();
   });
 
   it('opens after consecutive requests without any answer, even if many more are running', async () => {
-    const circuit = new Circuit();
-    const slow = waiting(circuit, 3 * FAILURES_UNTIL_OPEN);
+    const circuit = new CircuitBreaker();
+    const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
     const silent = (): Promise<never> => Promise.reject(new UpstreamTimeoutError(1_000));
-    for (let i = 1; i <= FAILURES_UNTIL_OPEN; i += 1) {
+    for (let i = 1; i <= FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
       expect(circuit.isOpen()).toBe(false);
       await expect(circuit.run(silent)).rejects.toThrow(UpstreamTimeoutError);
     }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  type ContactExtension,
-  encodeContactExtension,
-  decodeContactExtension,
-} from './contact-extension.js';
+  type LearnedContactState,
+  packLearnedContactState,
+  unpackLearnedContactState,
+} from './learned-contact-state.js';
 
-const FULL: ContactExtension = {
+const FULL: LearnedContactState = {
   rate: Buffer.from([1, 2, 3]),
   volatile: Buffer.from([4]),
   readAt: 1_800_000_000_123,
@@ -19,25 +19,25 @@ describe('the packed additional state of a contact', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
     'unpacks to the same state: %j',
     (extension) => {
-      expect(decodeContactExtension(encodeContactExtension(extension))).toEqual(extension);
+      expect(unpackLearnedContactState(packLearnedContactState(extension))).toEqual(extension);
     },
   );
 
   it('takes no bytes if empty', () => {
-    expect(encodeContactExtension({})).toHaveLength(0);
+    expect(packLearnedContactState({})).toHaveLength(0);
   });
 
   it('skips a section of a later build and keeps the known sections', () => {
-    const later = Buffer.concat([encodeContactExtension({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
-    expect(decodeContactExtension(later)).toEqual({ readAt: 5 });
+    const later = Buffer.concat([packLearnedContactState({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
+    expect(unpackLearnedContactState(later)).toEqual({ readAt: 5 });
   });
 
   it('counts as empty if damaged, and never throws', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
-        expect(typeof decodeContactExtension(Buffer.from(bytes))).toBe('object');
+        expect(typeof unpackLearnedContactState(Buffer.from(bytes))).toBe('object');
       }),
     );
-    expect(decodeContactExtension(encodeContactExtension(FULL).subarray(0, 7))).toEqual({});
+    expect(unpackLearnedContactState(packLearnedContactState(FULL).subarray(0, 7))).toEqual({});
   });
 });

@@ -1,6 +1,6 @@
 import { DeadlineError, type Logger, pause, withDeadline } from '#platform';
 import { AttemptSlots } from './attempt-slots.js';
-import type { Backlog } from '../dispatch/backlog.js';
+import type { BacklogRefill } from '../dispatch/backlog-refill.js';
 import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
@@ -55,7 +55,7 @@ interface WorkRun {
  * Claims due deliveries of endpoints and attempts them. All state is in the store, so any number of processes can work
  * on one endpoint, and each can crash at any time.
  */
-export class DeliveryWorker {
+export class DeliveryRunner {
   private readonly slots: AttemptSlots;
   private readonly leaseMs: number;
   private readonly recordWithinMs: number;
@@ -68,7 +68,7 @@ export class DeliveryWorker {
   constructor(
     private readonly store: DeliveryStore,
     private readonly endpoints: Pick<EndpointStore, 'disable'>,
-    private readonly backlog: Pick<Backlog, 'refill'>,
+    private readonly backlog: Pick<BacklogRefill, 'refill'>,
     private readonly attempter: DeliveryAttempter,
     private readonly jobs: DeliveryJobs,
     private readonly settings: DeliveryWorkerSettings,

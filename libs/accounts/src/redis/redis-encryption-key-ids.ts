@@ -11,7 +11,7 @@ import { SecretBox } from '../secret/secret-box.js';
 const note = LuaScript.from(import.meta.url, 'lua/register-encryption-key.lua');
 
 /** Stores in Redis the ids of the encryption keys that secrets in Redis may be encrypted with. */
-export class RedisEncryptionKeys {
+export class RedisEncryptionKeyIds {
   private readonly key: string;
 
   constructor(
@@ -60,13 +60,13 @@ export class RedisEncryptionKeys {
  * @throws {ConfigurationError} if stored secrets may be encrypted with a key that the environment variables
  * lack
  */
-export async function registerEncryptionKey(
+export async function registerEncryptionKeyId(
   environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
   redis: RedisClient,
   logger: Logger,
   onMissingKeys: (error: ConfigurationError) => void,
 ): Promise<void> {
-  const keys = new RedisEncryptionKeys(redis, environment.REDIS_KEY_PREFIX);
+  const keys = new RedisEncryptionKeyIds(redis, environment.REDIS_KEY_PREFIX);
   const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const attempt = async (): Promise<boolean> => {
     try {

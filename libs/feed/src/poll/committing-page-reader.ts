@@ -12,9 +12,9 @@ import {
   type PageRead,
   PageReader,
 } from '../walk/page-reader.js';
-import { FAILING_MESSAGE } from '../walk/read-in-parts.js';
+import { FAILING_MESSAGE_PLACEHOLDER } from '../walk/read-in-parts.js';
 import type { PageRequest } from '../walk/page-tail.js';
-import { PartSearch } from '../walk/part-search.js';
+import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
 import { addUnreadable } from '../snapshot/poll-memory.js';
 import type { PollCommitter, PollStart } from './poll-committer.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
@@ -43,7 +43,7 @@ export interface PagesTask {
 }
 
 /** Reads pages of a contact's messages. Each page is compared with the snapshot and committed on its own. */
-export class CommittedPages {
+export class CommittingPageReader {
   readonly reader: PageReader;
   /** Order in which upstream is assumed to list the messages of the contact. */
   order: PageOrder;
@@ -179,7 +179,7 @@ export class CommittedPages {
   async takeParts(page: number, limit: number, { failure }: FailedPage): Promise<PageRead | undefined> {
     if (!mayBeCausedByMessage(failure)) throw failure;
     const size = page === 1 && !this.isCapped(limit) ? limit : this.sizeOf(limit);
-    const search = new PartSearch({ page, limit: size });
+    const search = new UnreadableMessageFinder({ page, limit: size });
     const parts: PageRead[] = [];
     for (let part = search.next(); part !== undefined; part = search.next()) {
       const read = await this.takePart(part, search);
@@ -207,7 +207,7 @@ export class CommittedPages {
 
   private async takePart(
     { page, limit }: PageRequest,
-    search: PartSearch,
+    search: UnreadableMessageFinder,
   ): Promise<PageRead | 'smaller' | undefined> {
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
       if (this.isStopped() || !(await this.refreshState())) return undefined;
@@ -326,7 +326,7 @@ export class CommittedPages {
    * the page are useless then.
    */
   private hasFailingMessage(): boolean {
-    return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE]).added === 0;
+    return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0;
   }
 }
 

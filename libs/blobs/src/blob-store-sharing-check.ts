@@ -35,7 +35,7 @@ export interface BlobPeers {
  * its blob store, and looks there for the markers of the other processes. If the stores are separate, a
  * worker cannot find the files that a gateway stored.
  */
-export class BlobSharing {
+export class BlobStoreSharingCheck {
   private missing = 0;
 
   constructor(

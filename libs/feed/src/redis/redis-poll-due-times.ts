@@ -3,7 +3,7 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 const survey = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
 
 /** Which polls of an account are due, and when the next poll is due. */
-export interface FeedSurvey {
+export interface PollDueTimes {
   /**
    * Time until the first contact is due, in milliseconds. A claimed contact counts as due at the end of its
    * lease. Absent if no contact is scheduled.
@@ -16,13 +16,13 @@ export interface FeedSurvey {
 }
 
 /** Finds out with a single cheap script which polls of an account are due. */
-export class RedisFeedSurvey {
+export class RedisPollDueTimes {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
   ) {}
 
-  async read(account: string): Promise<FeedSurvey> {
+  async read(account: string): Promise<PollDueTimes> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(this.redis, {
       due: keys('polls', 'due'),

@@ -15,7 +15,7 @@ export interface StartedTest {
  * Sends a `webhook.test` event to one endpoint. The event is recorded in the event log and delivered like any other
  * event.
  */
-export class EndpointTest {
+export class TestEventSender {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly log: Pick<EventLog, 'append' | 'findRevision'>,

@@ -2,7 +2,7 @@ import { BudgetExhaustedError, UpstreamError } from '#upstream';
 import type { Lookup, LookUpOptions } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { MAX_CONTACT_LIST_AGE_MS } from './send-search.js';
+import { MAX_CONTACT_LIST_AGE_MS } from './send-look-up.js';
 import {
   isMessageOverdue,
   type SendRecord,
@@ -36,7 +36,7 @@ type LookUpResult = 'complete' | 'partial' | 'failed';
  * Checks whether the messages of accepted sends appear at upstream, and reports sends whose message does not appear in
  * time.
  */
-export class SendConfirm {
+export class AcceptedSendConfirmer {
   constructor(
     private readonly store: RelayStore,
     private readonly lookup: Lookup,

@@ -5,7 +5,7 @@ import { logKeys } from './redis-append.js';
 const survey = LuaScript.from(import.meta.url, 'lua/survey-log.lua');
 
 /** Finds out with one cheap script when retention can next remove an event from an account's log. */
-export class RedisLogSurvey {
+export class RedisLogTrimTimes {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,

@@ -19,7 +19,7 @@ import {
  * count, too, but then the breaker stays closed while more requests are running than have failed: an
  * overloaded upstream rejects some requests at once and answers the others late.
  */
-export const FAILURES_UNTIL_OPEN = 5;
+export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 /**
  * Time in milliseconds after which an open circuit breaker lets one request through. It matters only if the
  * outage could not be recorded in Redis.
@@ -30,7 +30,7 @@ const HALF_OPEN_AFTER_MS = 5_000;
  * Returns true if an error shows that upstream is down: no connection, no answer, or a 5xx answer. A 4xx
  * answer or an unreadable reply shows that upstream is running.
  */
-export function meansUpstreamIsUnreachable(error: unknown): boolean {
+export function meansUpstreamIsDown(error: unknown): boolean {
   return (
     error instanceof UpstreamUnreachableError ||
     error instanceof UpstreamTimeoutError ||
@@ -41,7 +41,7 @@ export function meansUpstreamIsUnreachable(error: unknown): boolean {
 
 /** Returns true if upstream sent no answer at all, not even a 5xx. */
 function isUnanswered(error: unknown): boolean {
-  return meansUpstreamIsUnreachable(error) && !(error instanceof UpstreamStatusError);
+  return meansUpstreamIsDown(error) && !(error instanceof UpstreamStatusError);
 }
 
 /** Outcome of a request that shows that upstream is running: a result, or an error such as a 4xx answer. */
@@ -51,7 +51,7 @@ type Answered<T> = { result: T } | { error: unknown };
  * Circuit breaker of one account in this process. It opens when upstream seems to be down. All processes
  * together decide whether requests stop and when a probe is made; see {@link UpstreamHealth}.
  */
-export class Circuit {
+export class CircuitBreaker {
   /** Number of requests that are still running. */
   private waiting = 0;
   private breaker = this.newBreaker();
@@ -109,7 +109,7 @@ export class Circuit {
   }
 
   private newPolicy(): CircuitBreakerPolicy {
-    return circuitBreaker(handleWhen(meansUpstreamIsUnreachable), {
+    return circuitBreaker(handleWhen(meansUpstreamIsDown), {
       halfOpenAfter: HALF_OPEN_AFTER_MS,
       breaker: this.breaker,
     });
@@ -127,7 +127,7 @@ class OwnFault extends Error {
   }
 }
 
-/** Decides when the circuit breaker opens: after consecutive failures; see {@link FAILURES_UNTIL_OPEN}. */
+/** Decides when the circuit breaker opens: after consecutive failures; see {@link FAILURES_UNTIL_BREAKER_OPENS}. */
 class ConsecutiveFailuresBreaker implements IBreaker {
   /** Number of failed requests since the last answer other than a 5xx. */
   state = 0;
@@ -143,8 +143,8 @@ class ConsecutiveFailuresBreaker implements IBreaker {
 
   failure(state: CircuitState): boolean {
     this.state += 1;
-    const isRefused = this.state >= FAILURES_UNTIL_OPEN && this.state >= this.waiting();
-    return state === CircuitState.HalfOpen || this.unanswered >= FAILURES_UNTIL_OPEN || isRefused;
+    const isRefused = this.state >= FAILURES_UNTIL_BREAKER_OPENS && this.state >= this.waiting();
+    return state === CircuitState.HalfOpen || this.unanswered >= FAILURES_UNTIL_BREAKER_OPENS || isRefused;
   }
 }
 
@@ -161,7 +161,7 @@ async function answered<T>(
     return { result: await request() };
   } catch (error) {
     if (isOwnFault(error)) throw new OwnFault(error);
-    if (meansUpstreamIsUnreachable(error)) throw error;
+    if (meansUpstreamIsDown(error)) throw error;
     return { error };
   }
 }

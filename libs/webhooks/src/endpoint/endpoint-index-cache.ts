@@ -22,7 +22,7 @@ interface CachedIndex {
  * LRU cache with one {@link EndpointIndex} per account. Reads the endpoints again after each change of the account's
  * endpoints.
  */
-export class EndpointIndexes {
+export class EndpointIndexCache {
   private readonly byAccount = new LRUCache<string, CachedIndex>({ max: MAX_ACCOUNTS, ttl: MAX_AGE_MS });
 
   constructor(private readonly endpoints: Pick<EndpointStore, 'list' | 'revision'>) {}

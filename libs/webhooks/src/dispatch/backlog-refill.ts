@@ -4,9 +4,9 @@ import {
   type DeliveryStore,
   MAX_DELIVERIES_PER_REFILL,
 } from '../delivery/delivery-store.js';
-import { matchesFilter } from '../endpoint/endpoint-index.js';
+import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { positionAfter, positionBefore, readFromOldestEvent } from './log-window.js';
+import { positionAfter, positionBefore, readFromCursorOrOldest } from './log-window.js';
 
 /** Max pages of the event log that one call reads. The next call continues. */
 const MAX_PAGES = 10;
@@ -17,7 +17,7 @@ const MIN_PAGE_SIZE = 20;
  * Creates the deliveries that an endpoint did not get before, because too many of its deliveries were pending (a full
  * backlog). Keeps the order of the event log.
  */
-export class Backlog {
+export class BacklogRefill {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly deliveries: Pick<DeliveryStore, 'pendingStretch' | 'refill'>,
@@ -49,7 +49,7 @@ export class Backlog {
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return false;
     const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MAX_DELIVERIES_PER_REFILL);
-    const { events } = await readFromOldestEvent(
+    const { events } = await readFromCursorOrOldest(
       this.log,
       account,
       { epoch, position: positionBefore(from) },
@@ -60,7 +60,7 @@ export class Backlog {
     // If the page is short, the event log contains no more events of this range.
     const next = last === undefined || here.length < limit ? positionAfter(to) : positionAfter(last.position);
     const deliveries = here
-      .filter((event) => matchesFilter(endpoint, event))
+      .filter((event) => isEventForEndpoint(endpoint, event))
       .map((event) => ({ endpointId, event }));
     return this.deliveries.refill(account, endpointId, from, next, deliveries);
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
-import { BlobSharing } from './blob-sharing.js';
+import { BlobStoreSharingCheck } from './blob-store-sharing-check.js';
 import { FileBlobStore } from './file-blob-store.js';
 
 let root: string;
@@ -19,8 +19,11 @@ afterEach(async () => {
 });
 
 const storeIn = (directory: string): FileBlobStore => new FileBlobStore(join(root, directory));
-const peer = (name: string, directory: string, others: () => Promise<readonly string[]>): BlobSharing =>
-  new BlobSharing(storeIn(directory), { name, others }, logger);
+const peer = (
+  name: string,
+  directory: string,
+  others: () => Promise<readonly string[]>,
+): BlobStoreSharingCheck => new BlobStoreSharingCheck(storeIn(directory), { name, others }, logger);
 const marksIn = (directory: string): Promise<string[]> => readdir(join(root, directory, '.marks'));
 
 it('a gateway and a worker each detect whether they share one blob store', async () => {

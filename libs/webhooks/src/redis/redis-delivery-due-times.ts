@@ -4,7 +4,7 @@ import type { DeliveryRetention } from '../delivery/delivery-store.js';
 const survey = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
 /** Times until an account's deliveries next need work, in milliseconds. A time is absent if there is no such work. */
-export interface DeliverySurvey {
+export interface DeliveryDueTimes {
   /** Time until a delivery is due, or the lease of an attempt expires. */
   overdueInMs?: number;
   /** Time until the retention limits require a removal. */
@@ -12,14 +12,14 @@ export interface DeliverySurvey {
 }
 
 /** Reads with one fast Redis script when an account's deliveries next need work. */
-export class RedisDeliverySurvey {
+export class RedisDeliveryDueTimes {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
     private readonly retention: DeliveryRetention,
   ) {}
 
-  async read(account: string): Promise<DeliverySurvey> {
+  async read(account: string): Promise<DeliveryDueTimes> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(
       this.redis,

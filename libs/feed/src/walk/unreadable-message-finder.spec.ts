@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { PageRequest } from './page-tail.js';
-import { PartSearch } from './part-search.js';
+import { UnreadableMessageFinder } from './unreadable-message-finder.js';
 
 interface Found {
   read: number[];
@@ -11,7 +11,7 @@ interface Found {
 
 /** Searches a page with failing messages at the given positions. */
 function searched(page: PageRequest, failing: ReadonlySet<number>): Found {
-  const search = new PartSearch(page);
+  const search = new UnreadableMessageFinder(page);
   const found: Found = { read: [], passedOver: [], requests: 0 };
   for (let part = search.next(); part !== undefined; part = search.next()) {
     found.requests += 1;

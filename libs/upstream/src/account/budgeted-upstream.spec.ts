@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
-import { AccountUpstream } from './account-upstream.js';
-import { FAILURES_UNTIL_OPEN } from './circuit.js';
+import { BudgetedUpstream } from './budgeted-upstream.js';
+import { FAILURES_UNTIL_BREAKER_OPENS } from './circuit-breaker.js';
 import type { ContactReader } from '../reply/contact-list.js';
 import { type AdaptiveBudget, BudgetExhaustedError } from '../budget/request-budget.js';
 import {
@@ -93,14 +93,14 @@ const MORE = { kind: 'more' } as const;
 const silent = createLogger('test', 'silent');
 const address = { baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 10 };
 const find = (): Promise<typeof address> => Promise.resolve(address);
-const make = (within = budget): AccountUpstream =>
-  new AccountUpstream(upstream, find, within, health, silent);
+const make = (within = budget): BudgetedUpstream =>
+  new BudgetedUpstream(upstream, find, within, health, silent);
 const send = { phoneNumber: '+15551234567', type: 'text', message: 'x' };
 const status = (code: number): UpstreamStatusError => new UpstreamStatusError(code, '', undefined);
 const lost = new UpstreamTimeoutError(10);
 
 /** Makes these requests and ignores their outcomes. */
-async function post(by: AccountUpstream, ...wanted: (Error | 'fine')[]): Promise<void> {
+async function post(by: BudgetedUpstream, ...wanted: (Error | 'fine')[]): Promise<void> {
   ends = [...wanted];
   for (let i = 0; i < wanted.length; i += 1) await by.post('a', send).catch(() => undefined);
 }
@@ -123,17 +123,14 @@ describe('an account whose upstream is down', () => {
     new UpstreamTimeoutError(10),
     new UpstreamConnectionLostError('ECONNRESET'),
     status(503),
-  ])(
-    'gets no more requests once enough consecutive requests have failed with: %s',
-    async (error) => {
-      const one = make();
-      await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN - 1).fill(error));
-      expect(begun).toEqual([]);
-      await post(one, error);
-      expect(begun).toEqual([{ since: 0, kind: 'away', reason: error.message }]);
-      expect(await one.isHeld('a')).toBe(true);
-    },
-  );
+  ])('gets no more requests once enough consecutive requests have failed with: %s', async (error) => {
+    const one = make();
+    await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS - 1).fill(error));
+    expect(begun).toEqual([]);
+    await post(one, error);
+    expect(begun).toEqual([{ since: 0, kind: 'away', reason: error.message }]);
+    expect(await one.isHeld('a')).toBe(true);
+  });
 
   it.each(['fine', status(404), status(429), new UpstreamReplyError('not JSON')] as const)(
     'still gets requests if an answer comes between the failures: %s',
@@ -146,7 +143,7 @@ describe('an account whose upstream is down', () => {
 
   /** Reads pages of a contact, each with the given outcome. */
   async function pages(
-    one: AccountUpstream,
+    one: BudgetedUpstream,
     ...reads: [page: number, limit: number, end: Error | 'fine'][]
   ): Promise<void> {
     for (const [page, limit, answer] of reads) {
@@ -161,15 +158,16 @@ describe('an account whose upstream is down', () => {
     [1, 100],
   ])('still gets requests if only reads of an unusual page fail: page %d, limit %d', async (page, limit) => {
     const one = make();
-    for (let i = 0; i < 3 * FAILURES_UNTIL_OPEN; i += 1) await pages(one, [page, limit, status(500)]);
+    for (let i = 0; i < 3 * FAILURES_UNTIL_BREAKER_OPENS; i += 1)
+      await pages(one, [page, limit, status(500)]);
     expect(begun).toEqual([]);
     await pages(one, [1, 20, 'fine']);
-    expect(requests).toBe(3 * FAILURES_UNTIL_OPEN + 1);
+    expect(requests).toBe(3 * FAILURES_UNTIL_BREAKER_OPENS + 1);
   });
 
   it('gets no more requests after 5xx for first pages, even if later pages get 5xx in between', async () => {
     const one = make();
-    for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1) {
+    for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
       expect(begun).toEqual([]);
       await pages(one, [3, 20, status(503)], [1, 20, status(503)]);
     }
@@ -178,7 +176,7 @@ describe('an account whose upstream is down', () => {
 
   it('gets no more requests after several reads of later pages got no answer', async () => {
     const one = make();
-    for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1) await pages(one, [3, 20, lost]);
+    for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) await pages(one, [3, 20, lost]);
     expect(begun).toMatchObject([{ kind: 'away' }]);
   });
 
@@ -199,10 +197,10 @@ describe('an account whose upstream is down', () => {
 
   it('starts a new outage if upstream fails again after another process recorded its recovery', async () => {
     const one = make();
-    await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN).fill(lost));
+    await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
     outages.clear();
     await one.admit('a', 'send');
-    await post(one, 'fine', ...Array<Error>(FAILURES_UNTIL_OPEN - 1).fill(lost));
+    await post(one, 'fine', ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS - 1).fill(lost));
     expect(begun).toHaveLength(1);
     await post(one, lost);
     expect(begun).toHaveLength(2);
@@ -211,7 +209,7 @@ describe('an account whose upstream is down', () => {
   it('gets no requests from a process that failed to record the outage, until one is admitted', async () => {
     broken = true;
     const one = make();
-    await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN).fill(lost));
+    await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
     const made = requests;
     await expect(one.post('a', send)).rejects.toThrow(UpstreamUnavailableError);
     expect(requests).toBe(made);
@@ -308,15 +306,12 @@ describe('a probe of an unavailable upstream', () => {
     ['away', status(404)],
     ['refused', status(429)],
     ['refused', new UpstreamReplyError('not JSON')],
-  ] as const)(
-    'in an outage "%s" ends the outage if upstream answers with "%s"',
-    async (kind, answer) => {
-      during(kind);
-      ends = [answer];
-      await make().probe('a');
-      expect(outages.size).toBe(0);
-    },
-  );
+  ] as const)('in an outage "%s" ends the outage if upstream answers with "%s"', async (kind, answer) => {
+    during(kind);
+    ends = [answer];
+    await make().probe('a');
+    expect(outages.size).toBe(0);
+  });
 });
 
 describe('the budget of an account', () => {
@@ -340,7 +335,7 @@ describe('the budget of an account', () => {
   it('prevents requests when it is used up, but starts no outage', async () => {
     const full = new BudgetExhaustedError(5);
     const one = make({ ...budget, acquire: () => Promise.reject(full) });
-    for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1)
+    for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1)
       await expect(one.listContacts('a', 'read', reader)).rejects.toBe(full);
     expect([requests, begun]).toEqual([0, []]);
   });
