@@ -228,7 +228,7 @@ export type CreatedWebhook = {
      */
     failingSince: string | null;
     /**
-     * When a delivery last succeeded. Null if none has succeeded, or if the time is not known.
+     * When a delivery last succeeded. Null if no delivery has succeeded, or if the time of the success is not known.
      */
     lastSuccessAt: string | null;
     /**
@@ -265,7 +265,7 @@ export type Webhook = {
      */
     failingSince: string | null;
     /**
-     * When a delivery last succeeded. Null if none has succeeded, or if the time is not known.
+     * When a delivery last succeeded. Null if no delivery has succeeded, or if the time of the success is not known.
      */
     lastSuccessAt: string | null;
     /**
@@ -387,7 +387,7 @@ export type Delivery = {
      */
     nextAttemptAt: string | null;
     /**
-     * Id of the delivery that must finish before this one is attempted, because the webhook is `ordered`. Null if there is none.
+     * Id of the earlier delivery that must finish before this delivery is attempted, because the webhook is `ordered`. Null if this delivery does not wait for another.
      */
     blockedBy: string | null;
     finishedAt: string | null;
@@ -1094,7 +1094,7 @@ export type MessageReceivedEvent = {
 };
 
 /**
- * An outbound message appeared. If it belongs to a send of Tidings, `sendId` names the send.
+ * An outbound message appeared. `sendId` names the send if Tidings sent the message.
  */
 export type MessageSentEvent = {
     /**
@@ -1102,7 +1102,7 @@ export type MessageSentEvent = {
      */
     id: string;
     /**
-     * An outbound message appeared. If it belongs to a send of Tidings, `sendId` names the send.
+     * An outbound message appeared. `sendId` names the send if Tidings sent the message.
      */
     type: 'message.sent';
     /**
@@ -1154,7 +1154,7 @@ export type MessageCreatedEvent = {
 };
 
 /**
- * A message was delivered. Emitted at most once per message.
+ * A message was delivered. The event is emitted at most once per message.
  */
 export type MessageDeliveredEvent = {
     /**
@@ -1162,7 +1162,7 @@ export type MessageDeliveredEvent = {
      */
     id: string;
     /**
-     * A message was delivered. Emitted at most once per message.
+     * A message was delivered. The event is emitted at most once per message.
      */
     type: 'message.delivered';
     /**
@@ -1185,7 +1185,7 @@ export type MessageDeliveredEvent = {
 };
 
 /**
- * A message was read. Emitted at most once per message.
+ * A message was read. The event is emitted at most once per message.
  */
 export type MessageReadEvent = {
     /**
@@ -1193,7 +1193,7 @@ export type MessageReadEvent = {
      */
     id: string;
     /**
-     * A message was read. Emitted at most once per message.
+     * A message was read. The event is emitted at most once per message.
      */
     type: 'message.read';
     /**
@@ -1247,7 +1247,7 @@ export type MessageUpdatedEvent = {
 };
 
 /**
- * A message disappeared from the messaging service. Remove your copy.
+ * A message disappeared from the messaging service. Delete your copy of the message.
  */
 export type MessageDeletedEvent = {
     /**
@@ -1255,7 +1255,7 @@ export type MessageDeletedEvent = {
      */
     id: string;
     /**
-     * A message disappeared from the messaging service. Remove your copy.
+     * A message disappeared from the messaging service. Delete your copy of the message.
      */
     type: 'message.deleted';
     /**
@@ -1334,7 +1334,7 @@ export type ContactUpdatedEvent = {
 };
 
 /**
- * A contact disappeared from the messaging service. Remove your copy.
+ * A contact disappeared from the messaging service. Delete your copy of the contact.
  */
 export type ContactDeletedEvent = {
     /**
@@ -1342,7 +1342,7 @@ export type ContactDeletedEvent = {
      */
     id: string;
     /**
-     * A contact disappeared from the messaging service. Remove your copy.
+     * A contact disappeared from the messaging service. Delete your copy of the contact.
      */
     type: 'contact.deleted';
     /**
@@ -1362,7 +1362,7 @@ export type ContactDeletedEvent = {
 };
 
 /**
- * What Tidings knew of a contact was lost, and is known anew. Events may be missing: read the messages of the contact.
+ * Tidings lost its stored data about a contact and has read the contact again. Events may be missing: read the messages of the contact.
  */
 export type ContactResyncedEvent = {
     /**
@@ -1370,7 +1370,7 @@ export type ContactResyncedEvent = {
      */
     id: string;
     /**
-     * What Tidings knew of a contact was lost, and is known anew. Events may be missing: read the messages of the contact.
+     * Tidings lost its stored data about a contact and has read the contact again. Events may be missing: read the messages of the contact.
      */
     type: 'contact.resynced';
     /**
@@ -1416,7 +1416,7 @@ export type SendAcceptedEvent = {
 };
 
 /**
- * The accepted send was not found among the messages in time. It may still be found later.
+ * The message of the accepted send was not found in time. Tidings may still find the message later.
  */
 export type SendUnconfirmedEvent = {
     /**
@@ -1424,7 +1424,7 @@ export type SendUnconfirmedEvent = {
      */
     id: string;
     /**
-     * The accepted send was not found among the messages in time. It may still be found later.
+     * The message of the accepted send was not found in time. Tidings may still find the message later.
      */
     type: 'send.unconfirmed';
     /**
@@ -1442,7 +1442,7 @@ export type SendUnconfirmedEvent = {
 };
 
 /**
- * The message of the send was found. Delivery and reading follow as events of the message.
+ * The message of the send was found. Later events of the message report when it was delivered and read.
  */
 export type SendSentEvent = {
     /**
@@ -1450,7 +1450,7 @@ export type SendSentEvent = {
      */
     id: string;
     /**
-     * The message of the send was found. Delivery and reading follow as events of the message.
+     * The message of the send was found. Later events of the message report when it was delivered and read.
      */
     type: 'send.sent';
     /**
@@ -1468,7 +1468,7 @@ export type SendSentEvent = {
 };
 
 /**
- * The send failed finally. `send.reason` says why.
+ * The send failed and will not be retried. `send.reason` gives the reason.
  */
 export type SendFailedEvent = {
     /**
@@ -1476,7 +1476,7 @@ export type SendFailedEvent = {
      */
     id: string;
     /**
-     * The send failed finally. `send.reason` says why.
+     * The send failed and will not be retried. `send.reason` gives the reason.
      */
     type: 'send.failed';
     /**
@@ -1494,7 +1494,7 @@ export type SendFailedEvent = {
 };
 
 /**
- * Nobody knows whether the message was sent, and Tidings does not send it again. Resolve the send if you know, or resend it.
+ * Tidings cannot find out whether the message was sent, and does not send the message again. Set the outcome of the send if you know the outcome, or resend the message.
  */
 export type SendUnknownEvent = {
     /**
@@ -1502,7 +1502,7 @@ export type SendUnknownEvent = {
      */
     id: string;
     /**
-     * Nobody knows whether the message was sent, and Tidings does not send it again. Resolve the send if you know, or resend it.
+     * Tidings cannot find out whether the message was sent, and does not send the message again. Set the outcome of the send if you know the outcome, or resend the message.
      */
     type: 'send.unknown';
     /**
@@ -1572,7 +1572,7 @@ export type SendExpiredEvent = {
 };
 
 /**
- * The messaging service is unavailable or rejects the account. Sends wait until `upstream.recovered`.
+ * The messaging service is unavailable or rejects the account. Sends wait until the event `upstream.recovered`.
  */
 export type UpstreamUnavailableEvent = {
     /**
@@ -1580,7 +1580,7 @@ export type UpstreamUnavailableEvent = {
      */
     id: string;
     /**
-     * The messaging service is unavailable or rejects the account. Sends wait until `upstream.recovered`.
+     * The messaging service is unavailable or rejects the account. Sends wait until the event `upstream.recovered`.
      */
     type: 'upstream.unavailable';
     /**
@@ -1626,7 +1626,7 @@ export type UpstreamRecoveredEvent = {
 };
 
 /**
- * Many contacts or messages disappeared at once, so no deletion is reported. Confirm the deletions if they are real.
+ * Many contacts or messages disappeared at once, so Tidings reports no deletion. Confirm the deletions if the contacts or messages were really deleted.
  */
 export type AccountSuspectEvent = {
     /**
@@ -1634,7 +1634,7 @@ export type AccountSuspectEvent = {
      */
     id: string;
     /**
-     * Many contacts or messages disappeared at once, so no deletion is reported. Confirm the deletions if they are real.
+     * Many contacts or messages disappeared at once, so Tidings reports no deletion. Confirm the deletions if the contacts or messages were really deleted.
      */
     type: 'account.suspect';
     /**
@@ -1681,7 +1681,7 @@ export type WebhookDisabledEvent = {
 };
 
 /**
- * A test that a caller started. Only the named webhook gets it.
+ * A test event that a caller requested. Only the named webhook gets the test event.
  */
 export type WebhookTestEvent = {
     /**
@@ -1689,7 +1689,7 @@ export type WebhookTestEvent = {
      */
     id: string;
     /**
-     * A test that a caller started. Only the named webhook gets it.
+     * A test event that a caller requested. Only the named webhook gets the test event.
      */
     type: 'webhook.test';
     /**

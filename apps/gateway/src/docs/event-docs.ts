@@ -61,36 +61,36 @@ const DATA: Readonly<Record<EventType, Schema>> = {
 /** When an event is emitted and, where it matters, what a subscriber does with it. */
 const MEANINGS: Readonly<Record<EventType, string>> = {
   'message.received': 'A contact sent a message.',
-  'message.sent':
-    'An outbound message appeared. If it belongs to a send of Tidings, `sendId` names the send.',
+  'message.sent': 'An outbound message appeared. `sendId` names the send if Tidings sent the message.',
   'message.created': 'A message with an undocumented direction appeared.',
-  'message.delivered': 'A message was delivered. Emitted at most once per message.',
-  'message.read': 'A message was read. Emitted at most once per message.',
+  'message.delivered': 'A message was delivered. The event is emitted at most once per message.',
+  'message.read': 'A message was read. The event is emitted at most once per message.',
   'message.updated':
     'A field of a message changed, or a deleted message returned. `changes` names the fields.',
-  'message.deleted': 'A message disappeared from the messaging service. Remove your copy.',
+  'message.deleted': 'A message disappeared from the messaging service. Delete your copy of the message.',
   'contact.created': 'A contact appeared, or a deleted contact returned.',
   'contact.updated': 'A field of a contact changed. `changes` names the fields.',
-  'contact.deleted': 'A contact disappeared from the messaging service. Remove your copy.',
+  'contact.deleted': 'A contact disappeared from the messaging service. Delete your copy of the contact.',
   'contact.resynced':
-    'What Tidings knew of a contact was lost, and is known anew. Events may be missing: read the messages of the contact.',
+    'Tidings lost its stored data about a contact and has read the contact again. Events may be missing: read the messages of the contact.',
   'send.accepted': 'The messaging service accepted the send.',
   'send.unconfirmed':
-    'The accepted send was not found among the messages in time. It may still be found later.',
-  'send.sent': 'The message of the send was found. Delivery and reading follow as events of the message.',
-  'send.failed': 'The send failed finally. `send.reason` says why.',
+    'The message of the accepted send was not found in time. Tidings may still find the message later.',
+  'send.sent':
+    'The message of the send was found. Later events of the message report when it was delivered and read.',
+  'send.failed': 'The send failed and will not be retried. `send.reason` gives the reason.',
   'send.unknown':
-    'Nobody knows whether the message was sent, and Tidings does not send it again. Resolve the send if you know, or resend it.',
+    'Tidings cannot find out whether the message was sent, and does not send the message again. Set the outcome of the send if you know the outcome, or resend the message.',
   'send.cancelled': 'The send was cancelled before it was relayed.',
   'send.expired': 'The send was not relayed before `expiresAt` or its maximum age.',
   'upstream.unavailable':
-    'The messaging service is unavailable or rejects the account. Sends wait until `upstream.recovered`.',
+    'The messaging service is unavailable or rejects the account. Sends wait until the event `upstream.recovered`.',
   'upstream.recovered': 'The messaging service is available again. Waiting sends are relayed.',
   'account.suspect':
-    'Many contacts or messages disappeared at once, so no deletion is reported. Confirm the deletions if they are real.',
+    'Many contacts or messages disappeared at once, so Tidings reports no deletion. Confirm the deletions if the contacts or messages were really deleted.',
   'webhook.disabled':
     'Tidings disabled a webhook. Repair the receiver, enable the webhook, and replay missed events.',
-  'webhook.test': 'A test that a caller started. Only the named webhook gets it.',
+  'webhook.test': 'A test event that a caller requested. Only the named webhook gets the test event.',
 };
 
 /** Fields of a webhook that its events leave out: headers may be secret, and the others change with each delivery. */

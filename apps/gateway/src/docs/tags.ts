@@ -1,9 +1,12 @@
 /** Groups of operations, in the order of the documentation page. */
 export const TAGS = [
   { name: 'Messages', description: 'Send texts and files.' },
-  { name: 'Sends', description: 'Follow what became of a send, cancel it, or decide about an unknown one.' },
+  {
+    name: 'Sends',
+    description: 'Get the status of a send, cancel a send, or set the outcome of an unknown send.',
+  },
   { name: 'Contacts', description: 'Read contacts and their messages from the messaging service.' },
-  { name: 'Events', description: 'Read events page by page, wait for them, or stream them.' },
+  { name: 'Events', description: 'Read events page by page, wait for events, or stream events.' },
   {
     name: 'Webhooks',
     description: 'Get events delivered to a URL, and look at, retry or replay deliveries.',
@@ -11,5 +14,8 @@ export const TAGS = [
   { name: 'Accounts', description: 'Manage the accounts of the messaging service.' },
   { name: 'API keys', description: 'Manage the keys with which callers authenticate.' },
   { name: 'Status', description: 'See how the account and the installation are doing.' },
-  { name: 'Health', description: 'Checks for load balancers and orchestrators. They need no API key.' },
+  {
+    name: 'Health',
+    description: 'Health checks, for load balancers and orchestrators. Health checks need no API key.',
+  },
 ] as const;

@@ -126,7 +126,7 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
     type: 'string',
     nullable: true,
     description:
-      'Id of the delivery that must finish before this one is attempted, because the webhook is `ordered`. Null if there is none.',
+      'Id of the earlier delivery that must finish before this delivery is attempted, because the webhook is `ordered`. Null if this delivery does not wait for another.',
   })
   blockedBy!: string | null;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) finishedAt!: string | null;

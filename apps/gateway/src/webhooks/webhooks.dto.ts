@@ -209,7 +209,8 @@ export class WebhookView implements Endpoint, EndpointHealth {
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'When a delivery last succeeded. Null if none has succeeded, or if the time is not known.',
+    description:
+      'When a delivery last succeeded. Null if no delivery has succeeded, or if the time of the success is not known.',
   })
   lastSuccessAt!: string | null;
   @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of pending deliveries.' })

@@ -33,7 +33,7 @@ export interface PollMemory {
    * Time of an extra read of all pages before the next sweep; present if messages seem to be missing.
    */
   completeDueAt?: number;
-  /** Time of the next look-up of unsettled messages. */
+  /** When the flags of unsettled messages are next read again. A message is unsettled while its flags may still change. */
   lookUpDueAt?: number;
   /** Number of known messages, by which a loss of their snapshots is detected. */
   count: number;

@@ -58,11 +58,11 @@ export interface HeadPlan {
 
 /** Result of a read of the newest messages. */
 export interface HeadRead {
-  /** Messages of the read, each once, in its latest form, in the order of service. */
+  /** Messages that the read returned, in upstream's order. Each message occurs once, in its latest form. */
   served: UpstreamMessage[];
-  /** Ids on the pages where new messages appear, in the order of service. */
+  /** Ids of the messages on the pages where new messages appear, in upstream's order. */
   shown: readonly string[];
-  /** Ids at the end of the list where the next new messages will appear, in the order of service. */
+  /** Ids at the end of the list where the next new messages will appear, in upstream's order. */
   head: readonly string[];
   order: PageOrder;
   length: number;

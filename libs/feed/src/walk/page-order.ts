@@ -17,7 +17,7 @@ export function messageOrderOf(served: readonly UpstreamMessage[]): PageOrder {
   return seen.order;
 }
 
-/** Returns the messages sorted by timestamp. Messages with equal timestamps, or without one, keep the order of service. */
+/** Returns the messages sorted by timestamp. Messages with equal timestamps, or without one, keep upstream's order. */
 export function sortOldestFirst(served: readonly UpstreamMessage[], order: PageOrder): UpstreamMessage[] {
   const inTime = order === 'newestFirst' ? [...served].reverse() : [...served];
   return inTime.sort((a, b) => (a.timestamp ?? Infinity) - (b.timestamp ?? Infinity) || 0);

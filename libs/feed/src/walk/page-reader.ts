@@ -61,7 +61,7 @@ export interface PageSizes {
 
 /** Reads pages of one contact and records what the pages contained. */
 export class PageReader {
-  /** Messages that were read and not yet {@link release}d, in their latest form, in the order of service. */
+  /** Messages that were read and not yet {@link release}d, in their latest form, in upstream's order. */
   readonly seen = new Map<string, UpstreamMessage>();
   /** Ids of all messages that were read. */
   readonly ids = new Set<string>();

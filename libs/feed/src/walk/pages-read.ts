@@ -3,11 +3,11 @@ import type { PageOrder } from './page-order.js';
 
 /** Result of a read of some of a contact's pages, to be compared with the snapshot and committed. */
 export interface PagesRead {
-  /** Messages, each once, in its latest form, in the order of service. */
+  /** Messages, each once, in its latest form, in upstream's order. */
   served: readonly UpstreamMessage[];
   /** Assumed order of the message list. */
   order: PageOrder;
-  /** Ids at the end of the list where new messages appear, in the order of service; absent if that end was not read. */
+  /** Ids at the end of the list where new messages appear, in upstream's order; absent if that end was not read. */
   head?: readonly string[];
   /** Number of messages in the list. With oldest first, new messages appear from this offset on. */
   length: number;
