@@ -377,7 +377,7 @@ describe('the order of messages', () => {
     expect(messageOrderOf(stamped(...minutes))).toBe(order);
   });
 
-  it('is normalized to oldest first: equal timestamps keep upstream's order, missing ones come last', () => {
+  it('is normalized to oldest first: equal timestamps keep upstream’s order, missing ones come last', () => {
     const order = (minutes: (number | undefined)[], as: PageOrder): string[] =>
       sortOldestFirst(stamped(...minutes), as).map(({ id }) => id);
     expect(order([3, 2, 2, 1], 'newestFirst')).toEqual(['m3', 'm2', 'm1', 'm0']);
