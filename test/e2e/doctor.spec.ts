@@ -153,6 +153,12 @@ describe('tidings doctor in a container', () => {
     expect(await problemsWith({})).toEqual([]);
   });
 
+  it('finds another program at the port of the gateway', async () => {
+    expect(await problemsWith({ PORT: new URL(upstream.url).port })).toMatchObject([
+      { check: 'gateway', remedy: expect.stringContaining('a free PORT') },
+    ]);
+  });
+
   it('finds stored secrets that are encrypted with another key', async () => {
     const keys = new RedisEncryptionKeyIds(control, 'tidings');
     await keys.add('0123abcd');

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { type Finding, warning } from '../doctor/finding.js';
-import { checkGateway, type GatewayAddress } from '../doctor/gateway-checks.js';
+import { checkGateway, type GatewayAddress, noGateway } from '../doctor/gateway-checks.js';
 import { ExitCode } from '../exit-code.js';
 import { CommandFault } from '../failure.js';
 import type { Tone } from '../output/output.js';
@@ -65,7 +65,7 @@ async function checkReachableGateway(context: CommandContext, isInstallation: bo
   const url = `http://127.0.0.1:${environment['PORT'] ?? '3000'}`;
   const found = await checkGateway({ url, apiKey });
   // In the container of a worker there is no gateway.
-  const isAbsent = found.length === 1 && found[0]?.state === 'problem';
+  const isAbsent = found[0]?.text === noGateway(url).text;
   return isAbsent
     ? [
         warning(

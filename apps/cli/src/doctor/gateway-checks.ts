@@ -30,21 +30,7 @@ export async function checkGateway({ url, apiKey }: GatewayAddress): Promise<Fin
     ready = (await response.json()) as Readiness;
     if (!Array.isArray(ready.details)) throw new SyntaxError('no readiness');
   } catch (error) {
-    return error instanceof SyntaxError
-      ? [
-          problem(
-            check,
-            `what answers at ${url} is not a Tidings gateway`,
-            'correct the address: --url, TIDINGS_URL or the profile',
-          ),
-        ]
-      : [
-          problem(
-            check,
-            `no gateway answers at ${url}`,
-            'start the gateway, or correct the address: --url, TIDINGS_URL or the profile',
-          ),
-        ];
+    return error instanceof SyntaxError ? [otherProgram(url)] : [noGateway(url)];
   }
   return [
     fine(check, `${url} answers`),
@@ -52,6 +38,23 @@ export async function checkGateway({ url, apiKey }: GatewayAddress): Promise<Fin
     ...clock,
     ...(await checkAccount(url, apiKey)),
   ];
+}
+
+/** Returns the finding that nothing answers at the address. */
+export function noGateway(url: string): Finding {
+  return problem(
+    'gateway',
+    `no gateway answers at ${url}`,
+    'start the gateway, or correct the address: --url, TIDINGS_URL or the profile',
+  );
+}
+
+function otherProgram(url: string): Finding {
+  return problem(
+    'gateway',
+    `what answers at ${url} is not a Tidings gateway`,
+    'correct the address (--url, TIDINGS_URL or the profile), or give the gateway a free PORT',
+  );
 }
 
 function readinessFindings({ status, reasons, details }: Readiness): Finding[] {
