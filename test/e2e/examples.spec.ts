@@ -1,0 +1,246 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DynamicModule, INestApplication } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { build } from 'esbuild';
+import { type Event, signWebhook } from '#client';
+import { eventually } from '../support/eventually.js';
+import { ROOT } from '../support/process.js';
+import { Product } from '../support/product.js';
+
+const FOLDER = join(ROOT, 'test/examples');
+const NUMBER = '+15551230001';
+
+let product: Product;
+/** In the checkout, where the packages of the examples are found. */
+let folder: string;
+
+beforeAll(async () => {
+  product = await Product.start();
+  await mkdir(join(ROOT, '.data'), { recursive: true });
+  folder = await mkdtemp(join(ROOT, '.data/examples-'));
+});
+afterAll(async () => {
+  await product[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Bundles an example, as its README says. Returns the path of the bundle. */
+async function bundled(file: string): Promise<string> {
+  const outfile = join(folder, `${file.replaceAll('/', '-')}.mjs`);
+  await build({
+    entryPoints: [join(FOLDER, file)],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['@nestjs/*'],
+    alias: { '@tidings/client': join(ROOT, 'libs/client/src/index.ts') },
+    logLevel: 'silent',
+  });
+  return outfile;
+}
+
+function isInstalled(program: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${program}`], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+interface Example {
+  name: string;
+  needs: string[];
+  /** Returns the command that runs the example. */
+  command: () => Promise<[string, ...string[]]>;
+  isWebhook: boolean;
+}
+
+const EXAMPLES: Example[] = [
+  {
+    name: 'typescript/auto-responder.ts',
+    needs: [],
+    command: async () => [process.execPath, await bundled('typescript/auto-responder.ts')],
+    isWebhook: true,
+  },
+  {
+    name: 'python/auto_responder.py',
+    needs: ['python3'],
+    command: () => Promise.resolve(['python3', join(FOLDER, 'python/auto_responder.py')]),
+    isWebhook: true,
+  },
+  {
+    name: 'go/main.go',
+    needs: ['go'],
+    command: async () => {
+      const program = join(folder, 'auto-responder-go');
+      const environment = { ...process.env, GOFLAGS: '-mod=mod', CGO_ENABLED: '0' };
+      await promisify(execFile)('go', ['build', '-o', program, '.'], {
+        cwd: join(FOLDER, 'go'),
+        env: environment,
+      });
+      return [program];
+    },
+    isWebhook: true,
+  },
+  {
+    name: 'shell/auto-responder.sh',
+    needs: ['bash', 'curl', 'jq'],
+    command: () => Promise.resolve(['bash', join(FOLDER, 'shell/auto-responder.sh')]),
+    isWebhook: false,
+  },
+];
+
+describe('the auto-responder', () => {
+  for (const { name, needs, command, isWebhook } of EXAMPLES) {
+    const missing = needs.filter((program) => !isInstalled(program));
+    if (missing.length > 0)
+      process.stderr.write(`SKIPPED: ${name} is not tested without ${missing.join(', ')}\n`);
+    (missing.length > 0 ? it.skip : it)(`in ${name} answers each message once`, async () => {
+      const port = await freePort();
+      let secret = '';
+      let webhook: { id: string; secret: string } | undefined;
+      if (isWebhook) {
+        webhook = await product.json('POST', '/v1/webhooks', { url: `http://127.0.0.1:${port}/hook` });
+        secret = webhook?.secret ?? '';
+      }
+      const [file, ...parameters] = await command();
+      const example = spawn(file, parameters, {
+        cwd: folder,
+        env: {
+          PATH: process.env.PATH,
+          HOME: folder,
+          TIDINGS_URL: `http://127.0.0.1:${product.gateway.port}`,
+          TIDINGS_API_KEY: product.apiKey,
+          WEBHOOK_SECRET: secret,
+          PORT: String(port),
+          CURSOR_FILE: join(folder, 'cursor'),
+        },
+        // A group of its own, because a shell has children that would outlive it.
+        detached: true,
+      });
+      let printed = '';
+      for (const stream of [example.stdout, example.stderr])
+        stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+      try {
+        await eventually('the example listens', () => printed.includes('Listening on'));
+        const answers = async (text: string): Promise<number> =>
+          (await product.texts()).filter((each) => each === `You wrote: ${text}`).length;
+        const first = `Is this ${name}?`;
+        // A webhook gets every event; the event stream only those after its connection.
+        if (isWebhook) await product.simulate('messages', { phoneNumber: NUMBER, text: first });
+        await eventually('the first message is answered', async () => {
+          if (!isWebhook) await product.simulate('messages', { phoneNumber: NUMBER, text: first });
+          return (await answers(first)) > 0;
+        });
+        await product.simulate('messages', { phoneNumber: NUMBER, text: `Second to ${name}` });
+        await eventually(
+          'the second message is answered',
+          async () => (await answers(`Second to ${name}`)) > 0,
+        );
+        if (webhook !== undefined) {
+          // Delivered again, it is not answered again; what nobody signed is refused.
+          const { count } = await product.json<{ count: number }>(
+            'POST',
+            `/v1/webhooks/${webhook.id}/replay`,
+            {
+              since: new Date(Date.now() - 60_000).toISOString(),
+              only: 'all',
+            },
+          );
+          expect(count).toBeGreaterThan(0);
+          await eventually(
+            'the replay is delivered',
+            async () =>
+              (await product.json<{ pending: number }>('GET', `/v1/webhooks/${webhook.id}`)).pending === 0,
+          );
+          const forged = await fetch(`http://127.0.0.1:${port}/hook`, { method: 'POST', body: '{}' });
+          expect(forged.status).toBe(401);
+        }
+        expect(await answers(`Second to ${name}`)).toBe(1);
+      } finally {
+        process.kill(-(example.pid ?? 0), 'SIGKILL');
+        await once(example, 'close');
+        if (webhook !== undefined) await product.call('DELETE', `/v1/webhooks/${webhook.id}`);
+      }
+    });
+  }
+});
+
+/** What the example exports. Its sources belong to a TypeScript project of their own. */
+interface NestExample {
+  TidingsModule: {
+    receiveAt(
+      path: string,
+      options: { secrets: string; handler: { handle(event: Event): Promise<void> } },
+    ): DynamicModule;
+  };
+}
+
+describe('the NestJS module', () => {
+  it('hands verified events to the service, and answers 401 to others and 500 if the service fails', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
+    const handled: Event[] = [];
+    let fails = false;
+    const url = pathToFileURL(await bundled('nest-subscriber/tidings.module.ts')).href;
+    const { TidingsModule } = (await import(url)) as NestExample;
+    const module = TidingsModule.receiveAt('hooks/tidings', {
+      secrets: secret,
+      handler: {
+        handle: (event) => {
+          if (fails) return Promise.reject(new Error('out of order'));
+          handled.push(event);
+          return Promise.resolve();
+        },
+      },
+    });
+    const app: INestApplication = await NestFactory.create(module, new FastifyAdapter(), {
+      rawBody: true,
+      logger: false,
+    });
+    try {
+      await app.listen(0, '127.0.0.1');
+      const hook = `${await app.getUrl()}/hooks/tidings`;
+      const body = JSON.stringify({ id: 'evt_1', type: 'webhook.test', data: {} });
+      const post = async (headers: Record<string, string>): Promise<number> =>
+        (
+          await fetch(hook, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', ...headers },
+            body,
+          })
+        ).status;
+      expect(await post(await signWebhook(body, { id: 'evt_1', secret }))).toBe(204);
+      expect(handled).toMatchObject([{ id: 'evt_1' }]);
+      expect(await post({})).toBe(401);
+      expect(await post(await signWebhook(`${body} `, { id: 'evt_1', secret }))).toBe(401);
+      fails = true;
+      expect(await post(await signWebhook(body, { id: 'evt_1', secret }))).toBe(500);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+it('the examples in TypeScript have no type errors', async () => {
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  await promisify(execFile)(process.execPath, [tsc, '--noEmit', '-p', FOLDER], { cwd: ROOT });
+});

@@ -1,0 +1,3 @@
+module example/auto-responder
+
+go 1.21

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Answers every message that arrives, once. Settings: TIDINGS_URL, TIDINGS_API_KEY. Needs curl and jq.
+# Follows the event stream, so it needs no address of its own. The cursor of the last answered event is kept in a file.
+set -euo pipefail
+url=${TIDINGS_URL:-http://127.0.0.1:3000} cursor_file=${CURSOR_FILE:-cursor}
+
+call() { curl -fsS --max-time 10 -H "X-API-Key: $TIDINGS_API_KEY" -H 'Content-Type: application/json' "$@"; }
+
+answer() {
+  local event=$1 contact phone_number
+  contact=$(jq -r '.contactId | @uri' <<<"$event")
+  phone_number=$(call "$url/v1/contacts/$contact" | jq -r '.phoneNumber // empty')
+  [[ -n $phone_number ]] || return 0
+  # After an interruption the same event may come again: its id keeps the answer from being sent twice.
+  jq -c --arg to "$phone_number" '{phoneNumber: $to, message: ("You wrote: " + .data.message.message)}' <<<"$event" |
+    call -X POST "$url/v1/messages/send" -H "Idempotency-Key: $(jq -r .id <<<"$event")" -d @- >/dev/null
+}
+
+echo 'Listening on the event stream.'
+while :; do
+  after=$(cat "$cursor_file" 2>/dev/null || echo now)
+  while IFS= read -r line; do
+    case $line in
+      id:*) id=${line#id:} ;;
+      data:*) answer "${line#data:}" && echo "${id# }" >"$cursor_file" ;;
+    esac
+  done < <(curl -fsSN -H "X-API-Key: $TIDINGS_API_KEY" "$url/v1/events/stream?types=message.received&after=$after")
+  sleep 1
+done
