@@ -7,7 +7,7 @@ import {
   RedisFeedStore,
 } from '#feed';
 import { eventToJson, RedisEventLog } from '#events';
-import { accountKeys, createLogger, type RedisClient, systemClock } from '#platform';
+import { accountKeys, createLogger, type RedisClient, clockOfThisMachine } from '#platform';
 import { MessageBinder, RedisRelayStore } from '#relay';
 import { type HttpUpstream, type UpstreamAddress, UpstreamError } from '#upstream';
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
@@ -106,7 +106,7 @@ export class FeedWorker {
       },
     };
     const logger = createLogger('property', 'silent');
-    const sends = new RedisRelayStore(redis, prefix, systemClock);
+    const sends = new RedisRelayStore(redis, prefix, clockOfThisMachine);
     this.contacts = new ContactPoll(
       store,
       this.source(),

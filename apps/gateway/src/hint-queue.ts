@@ -6,7 +6,7 @@ import {
   type QueueName,
   type QueuePayloads,
   type RedisClient,
-  systemClock,
+  clockOfThisMachine,
 } from '#platform';
 
 /**
@@ -40,5 +40,5 @@ export function openHintQueue<Name extends QueueName>(
     return opened;
   };
   // Opened with the first hint: while the gateway is busy starting, the readiness check of the queue could time out.
-  return new BullmqHintQueue(() => (queue ??= open()), systemClock);
+  return new BullmqHintQueue(() => (queue ??= open()), clockOfThisMachine);
 }

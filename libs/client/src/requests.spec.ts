@@ -82,8 +82,8 @@ describe('a send', () => {
   });
 });
 
-describe('any other request', () => {
-  it('that changes something is repeated only after 429, because otherwise its outcome is not known', async () => {
+describe('a call other than a send', () => {
+  it('is repeated only after 429 if it changes something, because otherwise its outcome is not known', async () => {
     answers = [status(429, { 'Retry-After': '0' }), ok];
     await tidings.cancelSend('snd_1');
     expect(requests).toHaveLength(2);
@@ -94,7 +94,7 @@ describe('any other request', () => {
     expect(requests).toHaveLength(4);
   });
 
-  it('that reads is repeated at most maxRetries times, and then fails with the last error', async () => {
+  it('is repeated at most maxRetries times, and then fails with the last error', async () => {
     const { port } = server.address() as AddressInfo;
     const impatient = new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 2 });
     answers = [status(503)];

@@ -21,7 +21,7 @@ export { MIN_ABSENCE_MS, type FeedSettings } from './poll/feed-settings.js';
 export { type DetectionDelay, type FeedOverview, type ListFault } from './schedule/feed-overview.js';
 export { type FeedStore } from './feed-store.js';
 export { HintingFeedStore } from './redis/hinting-feed-store.js';
-export { POLL_ROUND_NAMES, PollHints } from './poll/poll-hints.js';
+export { POLL_TASK_NAMES, PollHints } from './poll/poll-hints.js';
 export { type BudgetForecast, forecastPolling } from './schedule/poll-outlook.js';
 export {
   type ClaimedPoll,

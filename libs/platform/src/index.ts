@@ -21,7 +21,7 @@ export {
 } from './queue/agenda.js';
 export { AgendaHints } from './queue/agenda-hints.js';
 export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
-export { type Clock, systemClock } from './time/clock.js';
+export { type Clock, clockOfThisMachine } from './time/clock.js';
 export { DeadlineError, pause, withDeadline } from './time/deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';
 export { ConfigurationError } from './environment/configuration-error.js';

@@ -27,7 +27,7 @@ export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
 export {
   LOST_JOB_CHECK_DELAY_MS,
   LossCheckedRelayJobs,
-  RELAY_ROUND_NAMES,
+  RELAY_TASK_NAMES,
   type RelayHints,
 } from './jobs/relay-hints.js';
 export { RelayRounds } from './lane/relay-rounds.js';

@@ -19,7 +19,7 @@ export { Deliveries } from './delivery/deliveries.js';
 export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/deliveries-overview.js';
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
 export {
-  DELIVERY_ROUND_NAMES,
+  DELIVERY_TASK_NAMES,
   LossCheckedDeliveryJobs,
   LOST_DELIVERY_JOB_CHECK_DELAY_MS,
 } from './delivery/delivery-hints.js';

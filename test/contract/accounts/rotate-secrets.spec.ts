@@ -19,7 +19,7 @@ import {
   parseNetworks,
   parseRedisAddress,
   type RedisClient,
-  systemClock,
+  clockOfThisMachine,
 } from '#platform';
 import {
   DestinationCheck,
@@ -71,7 +71,7 @@ describe.each([
   beforeEach(() => {
     prefix = newId('req');
     accounts = new RedisAccountStore(redis, prefix);
-    endpoints = new RedisEndpointStore(redis, prefix, systemClock);
+    endpoints = new RedisEndpointStore(redis, prefix, clockOfThisMachine);
     keys = new RedisEncryptionKeyIds(redis, prefix);
   });
 
@@ -84,9 +84,10 @@ describe.each([
   /** The webhooks, read by a process with this key. */
   const registry = (box: SecretBox): Endpoints => {
     const check = new DestinationCheck(new DestinationGuard(parseNetworks('127.0.0.0/8')), systemResolver());
-    return new Endpoints(endpoints, new RedisDeliveryStore(redis, prefix), check, box, systemClock);
+    return new Endpoints(endpoints, new RedisDeliveryStore(redis, prefix), check, box, clockOfThisMachine);
   };
-  const secretsOf = (box: SecretBox): EndpointSecrets => new EndpointSecrets(endpoints, box, systemClock);
+  const secretsOf = (box: SecretBox): EndpointSecrets =>
+    new EndpointSecrets(endpoints, box, clockOfThisMachine);
 
   const account = (id: string, box: SecretBox): StoredAccount => ({
     id,
@@ -208,7 +209,7 @@ describe.each([
         rewrite: (owner, which, change) => endpoints.rewrite(owner, which, change),
       },
       RING,
-      systemClock,
+      clockOfThisMachine,
     );
     expect((await seals.reseal()).rotated).toBe(1);
     const stored = await accounts.find('a');

@@ -21,7 +21,7 @@ import {
   openRedis,
   parseRedisAddress,
   type RedisClient,
-  systemClock,
+  clockOfThisMachine,
 } from '#platform';
 import { FileBlobStore } from '#blobs';
 import { FileRemovingRelayStore, MessageBinder, RedisIdempotencyKeys, type RedisRelayStore } from '#relay';
@@ -73,7 +73,7 @@ export class FeedHarness {
     this.log = new RedisEventLog(redis, prefix);
     this.store = new ShiftedClockStore(redis, prefix);
     this.blobs = new FileBlobStore(directory);
-    this.sends = new FileRemovingRelayStore(redis, prefix, systemClock, this.blobs, this.logger);
+    this.sends = new FileRemovingRelayStore(redis, prefix, clockOfThisMachine, this.blobs, this.logger);
     this.idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
     this.source = {
       listContacts: (_, __, newReader) => this.upstream.listContacts(address, newReader),

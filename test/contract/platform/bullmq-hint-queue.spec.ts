@@ -8,7 +8,7 @@ import {
   parseRedisAddress,
   queuePrefix,
   type RedisClient,
-  systemClock,
+  clockOfThisMachine,
 } from '#platform';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { eventually } from '../../support/eventually.js';
@@ -34,7 +34,7 @@ beforeEach(() => {
   prefix = queuePrefix(newId('req'), 'relay');
   connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
   queue = new Queue<Payload>('relay', { connection, prefix });
-  hints = BullmqHintQueue.onQueue(queue, systemClock);
+  hints = BullmqHintQueue.onQueue(queue, clockOfThisMachine);
 });
 afterEach(async () => {
   await worker?.close();

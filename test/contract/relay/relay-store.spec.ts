@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
+import {
+  closeRedis,
+  newId,
+  openRedis,
+  parseRedisAddress,
+  type RedisClient,
+  clockOfThisMachine,
+} from '#platform';
 import {
   type IdempotencyKey,
   IdempotencyInProgressError,
@@ -52,7 +59,7 @@ beforeEach(async () => {
   redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
   await once(redis, 'ready');
   prefix = newId('req');
-  store = new RedisRelayStore(redis, prefix, systemClock);
+  store = new RedisRelayStore(redis, prefix, clockOfThisMachine);
   log = new RedisEventLog(redis, prefix);
   list = new RedisSendList(redis, prefix);
   woken = [];
@@ -313,7 +320,7 @@ describe('a change of a send', () => {
         };
       },
     });
-    const done = await new RedisRelayStore(spy, prefix, systemClock).apply(ACCOUNT, record, {
+    const done = await new RedisRelayStore(spy, prefix, clockOfThisMachine).apply(ACCOUNT, record, {
       transition: 'accepted',
       state: fieldsKeptAcrossTransitions(record.state),
     });

@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals';
-import { createLogger, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
+import {
+  createLogger,
+  newId,
+  openRedis,
+  parseRedisAddress,
+  type RedisClient,
+  clockOfThisMachine,
+} from '#platform';
 import { BlobStoreUnavailableError, FileBlobStore } from '#blobs';
 import {
   FileRemovingRelayStore,
@@ -43,7 +50,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidings-files-'));
   blobs = new FileBlobStore(directory);
   const prefix = newId('req');
-  store = new FileRemovingRelayStore(redis, prefix, systemClock, blobs, logger);
+  store = new FileRemovingRelayStore(redis, prefix, clockOfThisMachine, blobs, logger);
   intake = new StoredSendIntake(store, new RedisIdempotencyKeys(redis, prefix), NO_HINTS, ANY_SERVICE);
 });
 afterEach(async () => {
@@ -87,7 +94,7 @@ async function makeOld(...names: string[]): Promise<void> {
 
 /** Returns a sweep that starts at a random file each time. */
 const sweep = (): FileSweep =>
-  new FileSweep(store, blobs, systemClock, logger, () => randomBytes(16).toString('hex'));
+  new FileSweep(store, blobs, clockOfThisMachine, logger, () => randomBytes(16).toString('hex'));
 
 const KEPT: [SendStatus, TransitionName[]][] = [
   ['queued', []],

@@ -6,7 +6,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Attempt, Delivery } from '#webhooks';
 import { deliveryId } from '#webhooks';
-import { CERTIFICATE, KEY } from '../../../libs/webhooks/src/destination/fixtures/certificate.js';
+import {
+  TEST_CERTIFICATE,
+  TEST_PRIVATE_KEY,
+} from '../../../libs/webhooks/src/destination/fixtures/certificate.js';
 import { eventually } from '../../support/eventually.js';
 import { liveBytes } from '../../support/live-memory.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -255,7 +258,7 @@ describe('a receiver that answers', () => {
 
   it('with an untrusted certificate receives no request', async () => {
     let requests = 0;
-    const server = createTlsServer({ key: KEY, cert: CERTIFICATE }, (_, response) => {
+    const server = createTlsServer({ key: TEST_PRIVATE_KEY, cert: TEST_CERTIFICATE }, (_, response) => {
       requests++;
       response.end();
     });

@@ -8,7 +8,7 @@ import {
   queuePrefix,
   BullmqHintQueue,
   type RedisClient,
-  systemClock,
+  clockOfThisMachine,
 } from '#platform';
 import { BullmqDeliveryJobs } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
@@ -31,7 +31,7 @@ afterAll(async () => {
 beforeEach(() => {
   connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
   queue = new Queue<Job>('deliveries', { connection, prefix: queuePrefix('test', 'deliveries') });
-  jobs = new BullmqDeliveryJobs(BullmqHintQueue.onQueue(queue, systemClock));
+  jobs = new BullmqDeliveryJobs(BullmqHintQueue.onQueue(queue, clockOfThisMachine));
 });
 afterEach(async () => {
   await worker?.close();

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { SecretBox } from '#accounts';
-import { systemClock } from '#platform';
+import { clockOfThisMachine } from '#platform';
 import { EndpointSecrets, type Rotation } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -24,7 +24,11 @@ beforeEach(async () => {
   harness = await WebhookHarness.open(server.url);
   harness.pump();
   receiver = await Receiver.start();
-  secrets = new EndpointSecrets(harness.endpointStore, new SecretBox(Buffer.alloc(32, 7)), systemClock);
+  secrets = new EndpointSecrets(
+    harness.endpointStore,
+    new SecretBox(Buffer.alloc(32, 7)),
+    clockOfThisMachine,
+  );
 });
 afterEach(async () => {
   await harness.close();

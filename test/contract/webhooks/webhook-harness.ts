@@ -10,7 +10,7 @@ import {
   parseNetworks,
   parseRedisAddress,
   type RedisClient,
-  systemClock,
+  clockOfThisMachine,
 } from '#platform';
 import {
   BacklogRefill,
@@ -80,10 +80,10 @@ export class WebhookHarness {
       write: (line) => this.lines.push(JSON.parse(line) as Record<string, unknown>),
     });
     this.log = new RedisEventLog(redis, this.prefix);
-    this.endpointStore = new RedisEndpointStore(redis, this.prefix, systemClock);
+    this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
     this.deliveries = new RedisDeliveryStore(redis, this.prefix);
     const check = new DestinationCheck(this.guard, systemResolver());
-    this.endpoints = new Endpoints(this.endpointStore, this.deliveries, check, this.box, systemClock);
+    this.endpoints = new Endpoints(this.endpointStore, this.deliveries, check, this.box, clockOfThisMachine);
     this.dispatcher = new Dispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
   }
 
@@ -107,7 +107,7 @@ export class WebhookHarness {
       this.deliveries,
       this.endpointStore,
       new BacklogRefill(this.endpointStore, this.deliveries, this.log),
-      new DeliveryAttempter(client ?? http, this.box, policy, systemClock, '1.2.3'),
+      new DeliveryAttempter(client ?? http, this.box, policy, clockOfThisMachine, '1.2.3'),
       this.jobs,
       { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },
       this.logger,

@@ -19,7 +19,7 @@ describe('a time of an option', () => {
   });
 });
 
-describe('a length of time', () => {
+describe('the description of a length of time', () => {
   it.each([
     [0, '0 ms'],
     [999, '999 ms'],
@@ -32,7 +32,7 @@ describe('a length of time', () => {
     expect(duration(ms)).toBe(text);
   });
 
-  it('since a time in the future is none', () => {
+  it('is 0 ms if the time lies in the future, and a hyphen if there is no time', () => {
     expect(ago('2026-01-01T00:00:01Z', Date.UTC(2026, 0, 1))).toBe('0 ms ago');
     expect(ago(null)).toBe('-');
   });

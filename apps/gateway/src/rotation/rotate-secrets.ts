@@ -13,7 +13,7 @@ import {
   openCheckedRedis,
   readEnvironment,
   type RedisClient,
-  systemClock,
+  clockOfThisMachine,
 } from '#platform';
 import { EndpointResealer, RedisEndpointStore } from '#webhooks';
 
@@ -70,9 +70,9 @@ export async function rotateAll(
 
   const accounts = new RedisAccountStore(redis, prefix);
   const endpoints = new EndpointResealer(
-    new RedisEndpointStore(redis, prefix, systemClock),
+    new RedisEndpointStore(redis, prefix, clockOfThisMachine),
     box,
-    systemClock,
+    clockOfThisMachine,
   );
   const result = {
     accountKeys: await new AccountResealer(accounts, box).reseal(),

@@ -10,7 +10,7 @@ import {
   productVersion,
   type QueuePayloads,
   type RedisClient,
-  systemClock,
+  clockOfThisMachine,
   type WorkerEnvironment,
 } from '#platform';
 import {
@@ -51,7 +51,7 @@ export function composeDispatch(
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
   const store = new HintingDeliveryStore(redis, prefix, hints);
   const jobs = new LossCheckedDeliveryJobs(
-    new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, systemClock)),
+    new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
   );
   const deliveries = new DeliveryRunner(

@@ -1,6 +1,6 @@
 import type { EventLog, EventRetention, RedisLogTrimTimes } from '#events';
 import {
-  DELIVERY_ROUND_NAMES,
+  DELIVERY_TASK_NAMES,
   type DeliveryRunner,
   type DeliveryRetention,
   type DeliveryStore,
@@ -44,13 +44,13 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
   return {
     tickMs: TICK_MS,
     rounds: {
-      [DELIVERY_ROUND_NAMES.reconcile]: {
+      [DELIVERY_TASK_NAMES.reconcile]: {
         run: async (account) => {
           await pump.reconcile(account);
           return atLeast(LOST_DELIVERY_JOB_CHECK_DELAY_MS, (await deliverySurvey.read(account)).overdueInMs);
         },
       },
-      [DELIVERY_ROUND_NAMES.trim]: {
+      [DELIVERY_TASK_NAMES.trim]: {
         run: async (account) => {
           await trimDeliveries(account);
           return atLeast(TRIM_MS, (await deliverySurvey.read(account)).trimInMs);
@@ -73,8 +73,8 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
     survey: async (account) => {
       const { overdueInMs, trimInMs } = await deliverySurvey.read(account);
       return {
-        [DELIVERY_ROUND_NAMES.reconcile]: overdueInMs,
-        [DELIVERY_ROUND_NAMES.trim]: trimInMs,
+        [DELIVERY_TASK_NAMES.reconcile]: overdueInMs,
+        [DELIVERY_TASK_NAMES.trim]: trimInMs,
         [TRIM_EVENTS]: await logSurvey.trimInMs(account),
       };
     },

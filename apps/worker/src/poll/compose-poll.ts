@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { PollHints, RedisPollDueTimes, RedisPollQueue } from '#feed';
-import { BullmqHintQueue, type QueuePayloads, systemClock } from '#platform';
+import { BullmqHintQueue, type QueuePayloads, clockOfThisMachine } from '#platform';
 import { UpstreamProbe } from '#relay';
 import type { BudgetedUpstream } from '#upstream';
 import type { WorkerCore } from '../compose.js';
@@ -33,7 +33,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
     contacts: contactList,
     probe: new UpstreamProbe(health, (account) => upstream.probe(account), probeLeaseMs(environment)),
     survey: new RedisPollDueTimes(redis, prefix),
-    polls: BullmqHintQueue.onQueue(polls, systemClock),
+    polls: BullmqHintQueue.onQueue(polls, clockOfThisMachine),
     probeTimes: health,
     agenda: hints,
     contactsEveryMs: environment.CONTACTS_INTERVAL_MS,

@@ -1,5 +1,5 @@
 import type { AccountDirectory } from '#accounts';
-import { type ContactListPoll, type FeedStore, POLL_ROUND_NAMES, type RedisPollDueTimes } from '#feed';
+import { type ContactListPoll, type FeedStore, POLL_TASK_NAMES, type RedisPollDueTimes } from '#feed';
 import {
   type AgendaHints,
   type AgendaTime,
@@ -61,13 +61,13 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
   const isHeld = async (account: string): Promise<boolean> => {
     const held = await upstream.isHeld(account);
     // The process that recorded the outage may have crashed before it scheduled the probe.
-    if (held) agenda.announce(account, POLL_ROUND_NAMES.probe, 0);
+    if (held) agenda.announce(account, POLL_TASK_NAMES.probe, 0);
     return held;
   };
   return {
     tickMs: TICK_MS,
     rounds: {
-      [POLL_ROUND_NAMES.due]: {
+      [POLL_TASK_NAMES.due]: {
         run: async (account) => {
           const { dueInMs, due } = await survey.read(account);
           if (due === 0) return dueInMs;
@@ -82,7 +82,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
           return TICK_MS;
         },
       },
-      [POLL_ROUND_NAMES.contacts]: {
+      [POLL_TASK_NAMES.contacts]: {
         run: async (account) => {
           if (!(await isPolled(account))) return undefined;
           if (await isHeld(account)) return RECHECK_HELD_MS;
@@ -91,20 +91,20 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
           return { everyMs: parts.contactsEveryMs };
         },
       },
-      [POLL_ROUND_NAMES.probe]: probeRound(parts.probe, parts.probeTimes, (account) => {
-        agenda.announce(account, POLL_ROUND_NAMES.due, 0);
+      [POLL_TASK_NAMES.probe]: probeRound(parts.probe, parts.probeTimes, (account) => {
+        agenda.announce(account, POLL_TASK_NAMES.due, 0);
         // The contact list may have been requested during the outage.
         agenda.announce(account, SURVEY, 0);
       }),
     },
     survey: async (account): Promise<Readonly<Record<string, AgendaTime | undefined>>> => {
       const probeInMs = await parts.probeTimes.nextTurnInMs(account);
-      if (!(await isPolled(account))) return { [POLL_ROUND_NAMES.probe]: probeInMs };
+      if (!(await isPolled(account))) return { [POLL_TASK_NAMES.probe]: probeInMs };
       const { dueInMs, isListPollRequested } = await survey.read(account);
       return {
-        [POLL_ROUND_NAMES.due]: dueInMs,
-        [POLL_ROUND_NAMES.contacts]: isListPollRequested ? 0 : { everyMs: parts.contactsEveryMs },
-        [POLL_ROUND_NAMES.probe]: probeInMs,
+        [POLL_TASK_NAMES.due]: dueInMs,
+        [POLL_TASK_NAMES.contacts]: isListPollRequested ? 0 : { everyMs: parts.contactsEveryMs },
+        [POLL_TASK_NAMES.probe]: probeInMs,
       };
     },
   };

@@ -5,7 +5,7 @@ import {
   isRedisFull,
   type Logger,
   type QueuePayloads,
-  systemClock,
+  clockOfThisMachine,
   type WorkerEnvironment,
 } from '#platform';
 import {
@@ -44,7 +44,7 @@ export function composeRelay(
   const { environment, logger, upstream, lookup, sends, blobs, agendas } = core;
   const settings = relaySettingsFrom(environment);
   const jobs = new LossCheckedRelayJobs(
-    new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, systemClock), logger),
+    new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
     agendas.relay.hints,
   );
   const lanes = new LaneRunner(sends, new AccountSender(upstream), lookup, blobs, jobs, settings, logger);
@@ -74,7 +74,7 @@ function roundsOf(
       store: sends,
       jobs,
     }),
-    files: new FileSweep(sends, blobs, systemClock, logger, () => randomBytes(16).toString('hex')),
+    files: new FileSweep(sends, blobs, clockOfThisMachine, logger, () => randomBytes(16).toString('hex')),
     isFull: () => isRedisFull(redis),
     survey: new RedisRelayDueTimes(
       redis,

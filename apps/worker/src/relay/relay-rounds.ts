@@ -1,7 +1,7 @@
 import {
   type FileSweep,
   LOST_JOB_CHECK_DELAY_MS,
-  RELAY_ROUND_NAMES,
+  RELAY_TASK_NAMES,
   type RedisRelayDueTimes,
   type RelayHints,
   type RelayRounds,
@@ -40,32 +40,32 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
   return {
     tickMs: TICK_MS,
     rounds: {
-      [RELAY_ROUND_NAMES.reconcile]: {
+      [RELAY_TASK_NAMES.reconcile]: {
         run: async (account) => {
           await rounds.reconcile(account);
           return atLeast(LOST_JOB_CHECK_DELAY_MS, (await survey.read(account)).lanesInMs);
         },
       },
-      [RELAY_ROUND_NAMES.confirm]: {
+      [RELAY_TASK_NAMES.confirm]: {
         run: async (account) => {
           await rounds.confirm(account);
           return atLeast(TICK_MS, (await survey.read(account)).confirmsInMs);
         },
       },
-      [RELAY_ROUND_NAMES.expire]: {
+      [RELAY_TASK_NAMES.expire]: {
         run: async (account) => {
           await rounds.expire(account);
           return atLeast(TICK_MS, (await survey.read(account)).endInMs);
         },
       },
-      [RELAY_ROUND_NAMES.probe]: probeRound(parts.probe, parts.probeTimes),
-      [RELAY_ROUND_NAMES.trim]: {
+      [RELAY_TASK_NAMES.probe]: probeRound(parts.probe, parts.probeTimes),
+      [RELAY_TASK_NAMES.trim]: {
         run: async (account) => {
           await rounds.trim(account, parts.retention);
           return atLeast(TRIM_MS, (await survey.read(account)).trimInMs);
         },
       },
-      [RELAY_ROUND_NAMES.sweepFiles]: {
+      [RELAY_TASK_NAMES.sweepFiles]: {
         run: async (account) => {
           await files.sweep(account);
           return { everyMs: (await survey.read(account)).hasSends ? SWEEP_MS : SWEEP_EMPTY_MS };
@@ -79,14 +79,14 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
     survey: async (account) => {
       const found = await survey.read(account);
       if (found.scheduledInMs !== undefined)
-        hints.schedule.announce(account, RELAY_ROUND_NAMES.promote, found.scheduledInMs);
+        hints.schedule.announce(account, RELAY_TASK_NAMES.promote, found.scheduledInMs);
       return {
-        [RELAY_ROUND_NAMES.reconcile]: found.lanesInMs,
-        [RELAY_ROUND_NAMES.confirm]: found.confirmsInMs,
-        [RELAY_ROUND_NAMES.expire]: found.endInMs,
-        [RELAY_ROUND_NAMES.probe]: await parts.probeTimes.nextTurnInMs(account),
-        [RELAY_ROUND_NAMES.trim]: found.trimInMs,
-        [RELAY_ROUND_NAMES.sweepFiles]: { everyMs: found.hasSends ? SWEEP_MS : SWEEP_EMPTY_MS },
+        [RELAY_TASK_NAMES.reconcile]: found.lanesInMs,
+        [RELAY_TASK_NAMES.confirm]: found.confirmsInMs,
+        [RELAY_TASK_NAMES.expire]: found.endInMs,
+        [RELAY_TASK_NAMES.probe]: await parts.probeTimes.nextTurnInMs(account),
+        [RELAY_TASK_NAMES.trim]: found.trimInMs,
+        [RELAY_TASK_NAMES.sweepFiles]: { everyMs: found.hasSends ? SWEEP_MS : SWEEP_EMPTY_MS },
       };
     },
   };

@@ -12,10 +12,10 @@ export const DELAY_WINDOW_MS = 3_600_000;
  * Time for which Redis keeps a time slot after its last delay, in milliseconds. The statistics no longer
  * include the slot when it expires.
  */
-export const DELAY_SLOT_TTL_MS = DELAY_WINDOW_MS + 2 * SLOT_MS;
+export const DELAY_PERIOD_TTL_MS = DELAY_WINDOW_MS + 2 * SLOT_MS;
 
 /** Returns the number of the time slot that contains a time given in milliseconds since 1970. */
-export function delaySlotOf(ms: number): number {
+export function delayPeriodOf(ms: number): number {
   return Math.floor(ms / SLOT_MS);
 }
 
@@ -23,7 +23,7 @@ export function delaySlotOf(ms: number): number {
  * Returns the numbers of the time slots that the statistics include at the time `now` (milliseconds since
  * 1970). No delay in these slots is older than {@link DELAY_WINDOW_MS}.
  */
-export function delaySlotsOfWindow(now: number): number[] {
-  const current = delaySlotOf(now);
+export function delayPeriodsOfWindow(now: number): number[] {
+  const current = delayPeriodOf(now);
   return Array.from({ length: DELAY_WINDOW_MS / SLOT_MS }, (_, n) => current - n);
 }

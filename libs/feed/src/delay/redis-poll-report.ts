@@ -1,17 +1,22 @@
 import type { AccountKeys } from '#platform';
 import { BUCKET_WIDTH_RATIO, FIRST_BUCKET_MS, LAST_BUCKET } from './delay-histogram.js';
-import { DELAY_SLOT_TTL_MS, delaySlotOf } from './delay-window.js';
+import { DELAY_PERIOD_TTL_MS, delayPeriodOf } from './delay-window.js';
 import type { PollReport } from './poll-report.js';
 
 /** The constants that `poll-report.lua` uses. A Redis script that includes `poll-report.lua` needs them. */
-export const POLL_REPORT_CONSTANTS = { FIRST_BUCKET_MS, BUCKET_WIDTH_RATIO, LAST_BUCKET, DELAY_SLOT_TTL_MS };
+export const POLL_REPORT_CONSTANTS = {
+  FIRST_BUCKET_MS,
+  BUCKET_WIDTH_RATIO,
+  LAST_BUCKET,
+  DELAY_PERIOD_TTL_MS,
+};
 
 /**
  * Returns the Redis keys that `poll-report.lua` writes for a poll that started at `startedAt` (milliseconds
  * since 1970).
  */
 export function pollReportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
-  return { facts: pollStatisticsKey(keys), slot: delaySlotKey(keys, delaySlotOf(startedAt)) };
+  return { facts: pollStatisticsKey(keys), slot: delayPeriodKey(keys, delayPeriodOf(startedAt)) };
 }
 
 export function pollStatisticsKey(keys: AccountKeys): string {
@@ -20,9 +25,9 @@ export function pollStatisticsKey(keys: AccountKeys): string {
 
 /**
  * Returns the Redis key of the delays of one time slot.
- * @param slot number of the time slot; see `delaySlotOf`
+ * @param slot number of the time slot; see `delayPeriodOf`
  */
-export function delaySlotKey(keys: AccountKeys, slot: number): string {
+export function delayPeriodKey(keys: AccountKeys, slot: number): string {
   return keys('polls', 'delays', String(slot));
 }
 

@@ -161,7 +161,7 @@ export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
  * Returns true if a field of a message is not empty. An empty field cannot be volatile.
  * @param field index of the field in {@link FINGERPRINT_FIELDS}
  */
-export function isFilled({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
+export function hasValue({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
   const name = NAMED_FIELDS[field];
   if (name !== undefined) return !isEmpty(raw[name]);
   for (const key in raw) if (!isIdOrNamed(key)) return true;
@@ -169,10 +169,10 @@ export function isFilled({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): 
 }
 
 /** Returns those fields of a set that are not empty in a message. */
-export function filledFields(message: Pick<UpstreamMessage, 'raw'>, fields: FieldSet): FieldSet {
+export function fieldsWithValue(message: Pick<UpstreamMessage, 'raw'>, fields: FieldSet): FieldSet {
   let filled = 0;
   for (let field = 0; fields >> field > 0; field += 1) {
-    if ((fields & (1 << field)) !== 0 && isFilled(message, field)) filled |= 1 << field;
+    if ((fields & (1 << field)) !== 0 && hasValue(message, field)) filled |= 1 << field;
   }
   return filled;
 }

@@ -2,7 +2,7 @@ import type { UpstreamMessage } from '#upstream';
 import {
   differingFields,
   type FieldSet,
-  filledFields,
+  fieldsWithValue,
   type Fingerprint,
   fingerprintOf,
   ignoredFields,
@@ -72,7 +72,7 @@ export function fingerprintToStore(
   seen: SeenFingerprint,
   { ignored }: QuietFields = NO_WITHHELD_OR_MUTED_FIELDS,
 ): Fingerprint {
-  const left = ignored === 0 ? 0 : filledFields(message, ignored);
+  const left = ignored === 0 ? 0 : fieldsWithValue(message, ignored);
   return left === 0 ? (seen.signed === true ? withoutSignedFlag(seen) : seen) : fingerprintOf(message, left);
 }
 

@@ -4,7 +4,7 @@ import {
   type Fingerprint,
   FINGERPRINT_FIELDS,
   type FingerprintField,
-  isFilled,
+  hasValue,
   fieldNamesOf,
 } from './fingerprint.js';
 import { JsonHash } from './json-hash.js';
@@ -162,7 +162,7 @@ function viewOf(
   let [carrying, differing] = [0, 0];
   for (const message of messages) {
     if ((message.differing & bit) !== 0) differing += 1;
-    else if (isFilled(message.message, field)) carrying += 1;
+    else if (hasValue(message.message, field)) carrying += 1;
   }
   return {
     carrying: carrying + differing,
@@ -176,7 +176,7 @@ function newestCarriers(field: number, messages: readonly ReadMessage[]): Sample
   const samples: Sample[] = [];
   for (let i = messages.length - 1; i >= 0 && samples.length < THRESHOLDS.samples; i -= 1) {
     const read = messages[i];
-    if (read === undefined || !isFilled(read.message, field)) continue;
+    if (read === undefined || !hasValue(read.message, field)) continue;
     samples.push({ elementHash: markOf(read.message.id), value: read.fingerprint.fields[field] ?? 0 });
   }
   return samples;

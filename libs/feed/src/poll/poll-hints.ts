@@ -2,7 +2,7 @@ import type { AgendaHints } from '#platform';
 import type { PollAgenda } from '../ports.js';
 
 /** Names of the rounds that a worker with the role `poll` runs. */
-export const POLL_ROUND_NAMES = {
+export const POLL_TASK_NAMES = {
   /** Polls the contacts that are due. */
   due: 'due',
   /** Reads the contact list. */
@@ -16,6 +16,6 @@ export class PollHints implements PollAgenda {
   constructor(private readonly hints: Pick<AgendaHints, 'announce'>) {}
 
   announceDue(account: string, dueAtMs: number): void {
-    this.hints.announce(account, POLL_ROUND_NAMES.due, { atMs: dueAtMs });
+    this.hints.announce(account, POLL_TASK_NAMES.due, { atMs: dueAtMs });
   }
 }

@@ -1,6 +1,6 @@
 import { type AgendaHints, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
 import type { ContactUpdate, ListCommit, PollCommit } from '../feed-store.js';
-import { POLL_ROUND_NAMES } from '../poll/poll-hints.js';
+import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
 /** {@link RedisFeedStore} that informs the agenda when a contact or the contact list becomes due sooner. */
@@ -25,7 +25,7 @@ export class HintingFeedStore extends RedisFeedStore {
       return await super.commitContacts(account, { ...commit, updates: counted() });
     } finally {
       // Even if a later part of the commit failed, an earlier part may have made contacts due.
-      if (count > 0) this.hints.announce(account, POLL_ROUND_NAMES.due, 0);
+      if (count > 0) this.hints.announce(account, POLL_TASK_NAMES.due, 0);
     }
   }
 
@@ -43,11 +43,11 @@ export class HintingFeedStore extends RedisFeedStore {
   }
 
   private announceDue(account: string, inMs: number): void {
-    if (inMs < DUE_TIMES_CHECK_INTERVAL_MS) this.hints.announce(account, POLL_ROUND_NAMES.due, inMs);
+    if (inMs < DUE_TIMES_CHECK_INTERVAL_MS) this.hints.announce(account, POLL_TASK_NAMES.due, inMs);
   }
 
   override async requestListPoll(account: string): Promise<void> {
     await super.requestListPoll(account);
-    this.hints.announce(account, POLL_ROUND_NAMES.contacts, 0);
+    this.hints.announce(account, POLL_TASK_NAMES.contacts, 0);
   }
 }

@@ -355,8 +355,8 @@ class HeadWalk {
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
-    // The list became shorter, or earlier messages moved onto this page: read back to a page that starts with a
-    // known one.
+    // The list became shorter, or earlier messages moved onto this page: read earlier pages, back to a page whose
+    // first message is known.
     while (first > 1 && page - first < MAX_PAGES) {
       const isEmpty = reads[0]?.count === 0;
       if (!isEmpty && reads[0]?.firstIsNew !== true) break;

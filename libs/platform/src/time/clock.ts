@@ -4,4 +4,4 @@ export interface Clock {
   now(): number;
 }
 
-export const systemClock: Clock = { now: () => Date.now() };
+export const clockOfThisMachine: Clock = { now: () => Date.now() };

@@ -2,7 +2,7 @@ import type { AgendaHints } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
 /** Names of the relay's periodic tasks. A task runs for one account at a time. */
-export const RELAY_ROUND_NAMES = {
+export const RELAY_TASK_NAMES = {
   /** Wakes lanes (recipients' queues of sends) that are due, in case their wake-up jobs were lost. */
   reconcile: 'reconcile',
   /** Checks whether the messages of accepted sends have appeared at upstream. */
@@ -44,7 +44,7 @@ export class LossCheckedRelayJobs implements RelayJobs {
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
     if (lanes.length > 0)
-      this.hints.announce(account, RELAY_ROUND_NAMES.reconcile, delayMs + LOST_JOB_CHECK_DELAY_MS);
+      this.hints.announce(account, RELAY_TASK_NAMES.reconcile, delayMs + LOST_JOB_CHECK_DELAY_MS);
     await this.jobs.wake(account, lanes, delayMs);
   }
 }

@@ -1,7 +1,7 @@
 import type { AgendaHints, RedisClient } from '#platform';
 import type { Outage, OutageKind } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
-import { RELAY_ROUND_NAMES } from '../jobs/relay-hints.js';
+import { RELAY_TASK_NAMES } from '../jobs/relay-hints.js';
 
 /** Records the start and end of upstream's outages. Each record also makes the task that tests upstream run at once. */
 export class HintingUpstreamHealth extends RedisUpstreamHealth {
@@ -26,6 +26,6 @@ export class HintingUpstreamHealth extends RedisUpstreamHealth {
   }
 
   private announce(account: string): void {
-    for (const hints of this.hints) hints.announce(account, RELAY_ROUND_NAMES.probe, 0);
+    for (const hints of this.hints) hints.announce(account, RELAY_TASK_NAMES.probe, 0);
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
 import { FileRemovingRelayStore } from './file-removing-relay-store.js';
-import { LOST_JOB_CHECK_DELAY_MS, RELAY_ROUND_NAMES, type RelayHints } from '../jobs/relay-hints.js';
+import { LOST_JOB_CHECK_DELAY_MS, RELAY_TASK_NAMES, type RelayHints } from '../jobs/relay-hints.js';
 import type { InsertResult, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendOrder, SendRecord } from '../send/send-record.js';
@@ -25,10 +25,10 @@ export class HintingRelayStore extends FileRemovingRelayStore {
    */
   override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
     if (order.sendAt === undefined)
-      this.hints.relay.announce(account, RELAY_ROUND_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
-    else this.hints.schedule.announce(account, RELAY_ROUND_NAMES.promote, { atMs: order.sendAt });
+      this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
+    else this.hints.schedule.announce(account, RELAY_TASK_NAMES.promote, { atMs: order.sendAt });
     if (order.expiresAt !== undefined)
-      this.hints.relay.announce(account, RELAY_ROUND_NAMES.expire, { atMs: order.expiresAt });
+      this.hints.relay.announce(account, RELAY_TASK_NAMES.expire, { atMs: order.expiresAt });
     return super.insert(account, order, idempotency);
   }
 
@@ -40,7 +40,7 @@ export class HintingRelayStore extends FileRemovingRelayStore {
     const next = await super.apply(account, record, change);
     const { confirmInMs } = change;
     if (next !== undefined && typeof confirmInMs === 'number') {
-      this.hints.relay.announce(account, RELAY_ROUND_NAMES.confirm, confirmInMs);
+      this.hints.relay.announce(account, RELAY_TASK_NAMES.confirm, confirmInMs);
     }
     return next;
   }

@@ -3,23 +3,23 @@ import { LuaScript } from '#platform';
 /** Stores a new send, unless its idempotency key is taken. */
 export const insertSend = LuaScript.from(import.meta.url, 'lua/insert-send.lua');
 /** Changes the status of a send and emits the event, unless the send changed since it was read. */
-export const transitSend = LuaScript.from(import.meta.url, 'lua/transit-send.lua');
+export const applySendTransition = LuaScript.from(import.meta.url, 'lua/transit-send.lua');
 /** Removes a send from its lane (its recipient's queue). */
 export const removeSendFromLane = LuaScript.from(import.meta.url, 'lua/remove-send-from-lane.lua');
 /** Reads the first send in a lane. */
 export const readFirstSendInLane = LuaScript.from(import.meta.url, 'lua/lane-head.lua');
 /** Lists the sends that a new message to the recipient may belong to. */
-export const awaitingSends = LuaScript.from(import.meta.url, 'lua/awaiting-sends.lua');
+export const readSendsAwaitingMessage = LuaScript.from(import.meta.url, 'lua/awaiting-sends.lua');
 /** Lists the members of a sorted set that are due. */
-export const dueMembers = LuaScript.from(import.meta.url, 'lua/due-members.lua');
+export const readDueMembers = LuaScript.from(import.meta.url, 'lua/due-members.lua');
 /** Reads the sends in a sorted set that are due. */
-export const dueSends = LuaScript.from(import.meta.url, 'lua/due-sends.lua');
+export const readDueSends = LuaScript.from(import.meta.url, 'lua/due-sends.lua');
 /** Makes waiting lanes due now. */
 export const makeLanesDue = LuaScript.from(import.meta.url, 'lua/make-lanes-due.lua');
 /** Sets a later time at which a lane is due. */
 export const postponeLane = LuaScript.from(import.meta.url, 'lua/postpone-lane.lua');
 /** Moves scheduled sends that are due to their recipients' lanes. */
-export const promoteSends = LuaScript.from(import.meta.url, 'lua/promote-sends.lua');
+export const queueScheduledSends = LuaScript.from(import.meta.url, 'lua/promote-sends.lua');
 /** Returns the time until the first member of a sorted set is due. */
 export const readMsUntilNextDue = LuaScript.from(import.meta.url, 'lua/next-due.lua');
 /** Reads queued sends that may have expired. */

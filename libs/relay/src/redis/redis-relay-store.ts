@@ -10,19 +10,19 @@ import {
 } from '#platform';
 import { idempotencyRedisKey, parseKeyUse } from './redis-idempotency-keys.js';
 import {
-  awaitingSends,
+  readSendsAwaitingMessage,
   removeSendFromLane,
-  dueMembers,
-  dueSends,
+  readDueMembers,
+  readDueSends,
   readExpirableSends,
   removeExpiryTimes,
   insertSend,
   readFirstSendInLane,
   readMsUntilNextDue,
   postponeLane,
-  promoteSends,
+  queueScheduledSends,
   makeLanesDue,
-  transitSend,
+  applySendTransition,
 } from './redis-relay-scripts.js';
 import { messageBindingField, messageBindingValue, readSendsOfMessages } from './redis-send-claims.js';
 import { laneKeys, permanentIndexKeys, sendIndexKeys } from './redis-send-index.js';
@@ -125,7 +125,7 @@ export class RedisRelayStore implements RelayStore {
     };
     const next: SendRecord = { order, state: after };
     const confirm = after.status === 'accepted' ? confirmInMs : null;
-    const done = await transitSend.run(
+    const done = await applySendTransition.run(
       this.redis,
       {
         send: keys('send', order.id),
@@ -234,7 +234,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async dueLanes(account: string, count: number): Promise<string[]> {
-    return (await dueMembers.run(
+    return (await readDueMembers.run(
       this.redis,
       { due: this.keys(account)('lanes', 'due') },
       { maxCount: count },
@@ -290,7 +290,7 @@ export class RedisRelayStore implements RelayStore {
       const after = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
       steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after));
     }
-    const reply = await promoteSends.run(
+    const reply = await queueScheduledSends.run(
       this.redis,
       {
         scheduled: keys('scheduled'),
@@ -315,7 +315,7 @@ export class RedisRelayStore implements RelayStore {
 
   async sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
     const keys = this.keys(account);
-    const ids = await awaitingSends.run(
+    const ids = await readSendsAwaitingMessage.run(
       this.redis,
       { awaiting: keys('awaiting', phoneNumber), lane: keys('lane', phoneNumber) },
       { maxCount: count, sendPrefix: keys('send', '') },
@@ -357,7 +357,7 @@ export class RedisRelayStore implements RelayStore {
     key: string,
     count: number,
   ): Promise<{ member: string; id: string; record: SendRecord | undefined }[]> {
-    const reply = await dueSends.run(
+    const reply = await readDueSends.run(
       this.redis,
       { due: key },
       { maxCount: count, sendPrefix: this.keys(account)('send', '') },

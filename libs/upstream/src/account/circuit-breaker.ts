@@ -131,7 +131,7 @@ class OwnFault extends Error {
 class ConsecutiveFailuresBreaker implements IBreaker {
   /** Number of failed requests since the last answer other than a 5xx. */
   state = 0;
-  /** Number of requests without any answer since the last answer other than a 5xx. */
+  /** Number of requests that got no answer at all, counted since upstream last answered with a status other than 5xx. */
   unanswered = 0;
 
   constructor(private readonly waiting: () => number) {}

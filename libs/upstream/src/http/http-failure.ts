@@ -1,5 +1,5 @@
 import { type AxiosResponse, isAxiosError } from 'axios';
-import { parseRetryAfter, systemClock } from '#platform';
+import { parseRetryAfter, clockOfThisMachine } from '#platform';
 import { GATEWAY_HEADER } from './gateway-mark.js';
 import { isRecord } from '../reply/message.js';
 import {
@@ -55,7 +55,7 @@ export function failureOf(error: unknown, exchange: FailedExchange): UpstreamErr
  * @param body text of the reply's body, or the beginning of that text
  */
 export function statusErrorOf({ status, headers }: AxiosResponse, body: unknown): UpstreamStatusError {
-  const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), systemClock.now());
+  const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), clockOfThisMachine.now());
   return new UpstreamStatusError(status, messageOf(body), retryAfter);
 }
 

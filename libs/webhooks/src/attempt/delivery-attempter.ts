@@ -10,8 +10,8 @@ import {
   type Throttling,
   throttlingOf,
 } from '../delivery/retry-policy.js';
-import { sign } from '../endpoint/signature.js';
-import { openHeaders, validSecretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
+import { signDelivery } from '../endpoint/signature.js';
+import { decryptHeaders, validSecretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
 
 /** A finished delivery attempt and its consequences. */
 export interface AttemptResult {
@@ -73,8 +73,8 @@ export class DeliveryAttempter {
     try {
       const secrets = validSecretsAt(endpoint, at).map((sealed) => this.box.open(sealed, endpoint.id));
       if (secrets.length === 0) throw new Error('the endpoint has no valid secret');
-      signature = sign(secrets, delivery.eventId, timestamp, delivery.body);
-      own = openHeaders(endpoint, this.box);
+      signature = signDelivery(secrets, delivery.eventId, timestamp, delivery.body);
+      own = decryptHeaders(endpoint, this.box);
     } catch (error) {
       // The secrets or headers could not be decrypted. Nothing is sent without them. A retry can succeed once the
       // encryption key is restored.

@@ -115,7 +115,10 @@ export class DeliveryRunner {
     if (await this.waitUntilIdle(deadlineMs)) return;
     for (const stop of this.attempts.keys()) stop.abort();
     if (await this.waitUntilIdle(ABORT_GRACE_MS)) return;
-    this.logger.warn({ attempts: this.attempts.size }, 'deliveries.unfinished_at_shutdown');
+    this.logger.warn(
+      { attempts: this.attempts.size },
+      'the process stops before some delivery attempts have ended; they are repeated later',
+    );
   }
 
   private async claimWhileRequested(
@@ -167,7 +170,11 @@ export class DeliveryRunner {
         started++;
       }
       const { waitMs = 0, missed, canRefill } = claimed;
-      if (missed > 0) this.logger.warn({ account, endpointId, missed }, 'delivery.missed');
+      if (missed > 0)
+        this.logger.warn(
+          { account, endpointId, missed },
+          'events were deleted from the event log before they could be delivered',
+        );
       if (waitMs > 0 && waitMs <= MAX_HINT_DELAY_MS) await this.wake(account, endpointId, waitMs);
       if (canRefill) await this.backlog.refill(account, endpointId);
       return claimed.hasMore || canRefill;
@@ -208,7 +215,7 @@ export class DeliveryRunner {
       const { id: deliveryId, endpointId, eventId } = delivery;
       this.logger.error(
         { account, endpointId, eventId, deliveryId, err: error },
-        'delivery.error_retry_after_lease',
+        'a delivery attempt failed with an unexpected error; the delivery is attempted again when its claim expires',
       );
     }
   }
@@ -293,7 +300,10 @@ export class DeliveryRunner {
       await this.jobs.wake(account, [endpointId], delayMs);
     } catch (error) {
       // No delivery is lost: Redis records when a delivery is due, and the next call of `reconcile` wakes a worker.
-      this.logger.warn({ account, endpointId, err: error }, 'delivery.wake_up_failed');
+      this.logger.warn(
+        { account, endpointId, err: error },
+        'could not wake up a worker for the deliveries of a webhook; a periodic task tries again',
+      );
     }
   }
 

@@ -2,7 +2,7 @@ import type { AgendaHints } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
 /** Names of the periodic tasks for deliveries. A task runs for one account at a time. */
-export const DELIVERY_ROUND_NAMES = {
+export const DELIVERY_TASK_NAMES = {
   /** Wakes workers for endpoints with due deliveries, in case their wake-up jobs were lost. */
   reconcile: 'reconcile',
   /** Removes finished deliveries that exceed the retention limits. */
@@ -24,11 +24,7 @@ export class LossCheckedDeliveryJobs implements DeliveryJobs {
 
   async wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {
     if (endpointIds.length > 0) {
-      this.hints.announce(
-        account,
-        DELIVERY_ROUND_NAMES.reconcile,
-        delayMs + LOST_DELIVERY_JOB_CHECK_DELAY_MS,
-      );
+      this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, delayMs + LOST_DELIVERY_JOB_CHECK_DELAY_MS);
     }
     await this.jobs.wake(account, endpointIds, delayMs);
   }

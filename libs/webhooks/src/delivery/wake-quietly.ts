@@ -14,6 +14,9 @@ export async function wakeEndpointOrLog(
   try {
     await jobs.wake(account, [endpointId]);
   } catch (error) {
-    logger.warn({ account, endpointId, err: error }, 'delivery.wake_up_failed');
+    logger.warn(
+      { account, endpointId, err: error },
+      'could not wake up a worker for the deliveries of a webhook; a periodic task tries again',
+    );
   }
 }

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
 import type { DeliveryReply } from '../attempt/delivery-client.js';
 import { DestinationGuard } from './destination-guard.js';
-import { CERTIFICATE, KEY } from './fixtures/certificate.js';
+import { TEST_CERTIFICATE, TEST_PRIVATE_KEY } from './fixtures/certificate.js';
 import { HttpDeliveryClient } from './http-delivery-client.js';
 import type { Resolver } from './resolver.js';
 
@@ -146,7 +146,7 @@ describe('an exchange with a receiver', () => {
 
   it('verifies certificates', async () => {
     let requests = 0;
-    const server = createTlsServer({ key: KEY, cert: CERTIFICATE }, (_, response) => {
+    const server = createTlsServer({ key: TEST_PRIVATE_KEY, cert: TEST_CERTIFICATE }, (_, response) => {
       requests++;
       response.end();
     });

@@ -40,7 +40,10 @@ export class Dispatcher {
       );
     } catch (error) {
       // The deliveries are stored and due. A periodic task wakes workers for them later.
-      this.logger.warn({ account, err: error }, 'delivery.wake_up_failed');
+      this.logger.warn(
+        { account, err: error },
+        'could not wake up a worker for the deliveries of a webhook; a periodic task tries again',
+      );
     }
   }
 }

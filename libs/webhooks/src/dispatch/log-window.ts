@@ -20,7 +20,7 @@ export interface TimeWindow {
  * Yields the events of a time window page by page, oldest first. Events that are recorded after the call are not
  * included.
  */
-export async function* eventsIn(
+export async function* readEventsOfWindow(
   log: Pick<EventLog, 'read' | 'end'>,
   account: string,
   { since, until }: TimeWindow,

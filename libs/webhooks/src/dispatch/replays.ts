@@ -5,7 +5,7 @@ import type { DeliveryStore, ReplayScope } from '../delivery/delivery-store.js';
 import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { wakeEndpointOrLog } from '../delivery/wake-quietly.js';
-import { eventsIn, type TimeWindow } from './log-window.js';
+import { readEventsOfWindow, type TimeWindow } from './log-window.js';
 import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
 /** Max events that one replay reads, so that the request does not take too long. */
@@ -61,7 +61,7 @@ export class Replays {
       isEventForEndpoint(endpoint, event) &&
       eventTypes.some((pattern) => matchesEventType(pattern, event.type));
     let count = 0;
-    for await (const events of eventsIn(this.log, account, request)) {
+    for await (const events of readEventsOfWindow(this.log, account, request)) {
       const replayed = events.filter(isSelected).map((event) => ({ endpointId: id, event }));
       if (replayed.length > 0) count += await this.deliveries.replay(account, scope, replayed);
     }
@@ -75,7 +75,7 @@ export class Replays {
    */
   private async checkSize(account: string, window: TimeWindow): Promise<void> {
     let seen = 0;
-    for await (const events of eventsIn(this.log, account, window)) {
+    for await (const events of readEventsOfWindow(this.log, account, window)) {
       const first = events[this.maxEvents - seen];
       if (first !== undefined) throw new ReplayTooLargeError(this.maxEvents, first.timestamp);
       seen += events.length;

@@ -13,7 +13,12 @@ export function newSigningSecret(): string {
  * and the base64 HMAC-SHA256 of `id.timestamp.body` with the secret's raw bytes as key. Spaces separate the signatures.
  * @param timestamp seconds since 1970
  */
-export function sign(secrets: readonly string[], id: string, timestamp: number, body: string): string {
+export function signDelivery(
+  secrets: readonly string[],
+  id: string,
+  timestamp: number,
+  body: string,
+): string {
   return secrets
     .map((secret) => {
       const key = Buffer.from(secret.slice(PREFIX.length), 'base64');

@@ -39,7 +39,7 @@ export function publicEndpoint(stored: StoredEndpoint): Omit<Endpoint, 'headers'
 }
 
 /** Encrypts the headers configured for an endpoint. Returns null if there are none. */
-export function sealHeaders(
+export function encryptHeaders(
   headers: Readonly<Record<string, string>>,
   endpointId: string,
   box: SecretBox,
@@ -52,7 +52,7 @@ export function sealHeaders(
  * Decrypts the headers configured for an endpoint.
  * @throws {SecretDecryptionError} if no known key decrypts the headers
  */
-export function openHeaders(
+export function decryptHeaders(
   { id, sealedHeaders }: Pick<StoredEndpoint, 'id' | 'sealedHeaders'>,
   box: SecretBox,
 ): Record<string, string> {

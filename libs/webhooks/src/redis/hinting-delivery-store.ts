@@ -1,5 +1,5 @@
 import type { AgendaHints, RedisClient } from '#platform';
-import { DELIVERY_ROUND_NAMES } from '../delivery/delivery-hints.js';
+import { DELIVERY_TASK_NAMES } from '../delivery/delivery-hints.js';
 import type { ClaimedDelivery, SettlementResult, Settlement } from '../delivery/delivery-store.js';
 import type { Attempt } from '../delivery/delivery.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
@@ -24,7 +24,7 @@ export class HintingDeliveryStore extends RedisDeliveryStore {
   ): Promise<SettlementResult> {
     const settled = await super.settle(account, claimed, attempt, settlement, throttling);
     if (settlement.status === 'pending') {
-      this.hints.announce(account, DELIVERY_ROUND_NAMES.reconcile, settlement.waitMs);
+      this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, settlement.waitMs);
     }
     return settled;
   }

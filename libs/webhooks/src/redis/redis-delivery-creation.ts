@@ -2,15 +2,15 @@ import { LuaScript } from '#platform';
 import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 
 /** Creates deliveries of events to endpoints. */
-export const CREATE = LuaScript.from(import.meta.url, 'lua/create-deliveries.lua', {
+export const CREATE_DELIVERIES = LuaScript.from(import.meta.url, 'lua/create-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Makes the deliveries of past events pending. */
-export const REPLAY = LuaScript.from(import.meta.url, 'lua/replay-deliveries.lua', {
+export const REPLAY_EVENTS = LuaScript.from(import.meta.url, 'lua/replay-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Makes one delivery due now. */
-export const RETRY = LuaScript.from(import.meta.url, 'lua/retry-delivery.lua', {
+export const RETRY_DELIVERY = LuaScript.from(import.meta.url, 'lua/retry-delivery.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Reads the range of events for which an endpoint's deliveries must still be created. */
@@ -18,6 +18,6 @@ export const READ_UNDELIVERED_RANGE = LuaScript.from(import.meta.url, 'lua/read-
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Creates deliveries for events of that range, and moves the start of the range. */
-export const REFILL = LuaScript.from(import.meta.url, 'lua/refill-backlog.lua', {
+export const REFILL_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/refill-backlog.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });

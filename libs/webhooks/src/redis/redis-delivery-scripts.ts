@@ -2,28 +2,28 @@ import { LuaScript } from '#platform';
 import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 
 /** Claims due deliveries of an endpoint for one process. */
-export const CLAIM = LuaScript.from(import.meta.url, 'lua/claim-deliveries.lua', {
+export const CLAIM_DELIVERIES = LuaScript.from(import.meta.url, 'lua/claim-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Records an attempt, and schedules the delivery's next attempt or finishes the delivery. */
-export const SETTLE = LuaScript.from(import.meta.url, 'lua/settle-delivery.lua', {
+export const RECORD_ATTEMPT = LuaScript.from(import.meta.url, 'lua/settle-delivery.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Undoes the claim of a delivery without an attempt. */
-export const RELEASE = LuaScript.from(import.meta.url, 'lua/release-delivery.lua', {
+export const RELEASE_DELIVERY = LuaScript.from(import.meta.url, 'lua/release-delivery.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Ends the pending deliveries of a removed or disabled endpoint. */
-export const END_PENDING = LuaScript.from(import.meta.url, 'lua/end-pending.lua', {
+export const END_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/end-pending.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Lists deliveries of one endpoint or of all endpoints, newest first. */
-export const LIST = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
+export const LIST_DELIVERIES = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
 /** Lists the endpoints with due deliveries. */
 export const LIST_DUE_ENDPOINTS = LuaScript.from(import.meta.url, 'lua/list-due-endpoints.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Removes finished deliveries that are too old or too many. */
-export const TRIM = LuaScript.from(import.meta.url, 'lua/trim-deliveries.lua', {
+export const TRIM_FINISHED_DELIVERIES = LuaScript.from(import.meta.url, 'lua/trim-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });

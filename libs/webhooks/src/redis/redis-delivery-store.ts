@@ -25,17 +25,23 @@ import type {
   Settlement,
 } from '../delivery/delivery-store.js';
 import { chunksOf } from '../delivery/delivery-chunks.js';
-import { READ_UNDELIVERED_RANGE, CREATE, REFILL, REPLAY, RETRY } from './redis-delivery-creation.js';
+import {
+  READ_UNDELIVERED_RANGE,
+  CREATE_DELIVERIES,
+  REFILL_PENDING_DELIVERIES,
+  REPLAY_EVENTS,
+  RETRY_DELIVERY,
+} from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
 import { parseDelivery } from './redis-delivery-record.js';
 import {
-  CLAIM,
-  END_PENDING,
-  LIST,
+  CLAIM_DELIVERIES,
+  END_PENDING_DELIVERIES,
+  LIST_DELIVERIES,
   LIST_DUE_ENDPOINTS,
-  RELEASE,
-  SETTLE,
-  TRIM,
+  RELEASE_DELIVERY,
+  RECORD_ATTEMPT,
+  TRIM_FINISHED_DELIVERIES,
 } from './redis-delivery-scripts.js';
 
 /** Max pending deliveries that one script ends, so that Redis is never blocked for long. */
@@ -69,7 +75,7 @@ export class RedisDeliveryStore implements DeliveryStore {
             leaseMs: reader.leaseMs,
           };
     for (const chunk of chunksOf(deliveries)) {
-      const held = await this.run(CREATE, account, { ...lease, ...creationArguments(chunk) });
+      const held = await this.run(CREATE_DELIVERIES, account, { ...lease, ...creationArguments(chunk) });
       if (held === 0) throw new ReaderLeaseLostError();
     }
   }
@@ -99,7 +105,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   ): Promise<DeliveryPage> {
     const stored = status === 'missed' ? 'failed' : (status ?? '');
     const missed = stored === 'failed' ? (status === 'missed' ? 'yes' : 'no') : '';
-    const reply = await this.run(LIST, account, {
+    const reply = await this.run(LIST_DELIVERIES, account, {
       endpoint,
       status: stored,
       missed,
@@ -118,13 +124,13 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async retry(account: string, id: string): Promise<RetryResult> {
-    return (await this.run(RETRY, account, { id })) as RetryResult;
+    return (await this.run(RETRY_DELIVERY, account, { id })) as RetryResult;
   }
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
     let count = 0;
     for (const chunk of chunksOf(deliveries)) {
-      count += Number(await this.run(REPLAY, account, { scope, ...creationArguments(chunk) }));
+      count += Number(await this.run(REPLAY_EVENTS, account, { scope, ...creationArguments(chunk) }));
     }
     return count;
   }
@@ -147,7 +153,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       nextPosition: next,
       ...creationArguments(deliveries),
     };
-    return (await this.run(REFILL, account, args)) === 1;
+    return (await this.run(REFILL_PENDING_DELIVERIES, account, args)) === 1;
   }
 
   async gaps(account: string, endpointId: string): Promise<Gap[]> {
@@ -168,7 +174,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     { defaultConcurrency, maxDeliveries, leaseMs }: ClaimLimits,
   ): Promise<ClaimResult> {
     const claimId = randomBytes(8).toString('hex');
-    const reply = (await this.run(CLAIM, account, {
+    const reply = (await this.run(CLAIM_DELIVERIES, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       maxCount: maxDeliveries,
@@ -201,7 +207,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     settlement: Settlement,
     { slowsDown, pauseMs }: Throttling = { slowsDown: false, pauseMs: 0 },
   ): Promise<SettlementResult> {
-    const reply = await this.run(SETTLE, account, {
+    const reply = await this.run(RECORD_ATTEMPT, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       id,
@@ -223,7 +229,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     account: string,
     { id, claimId, endpointId, defaultConcurrency }: ClaimedDelivery,
   ): Promise<void> {
-    await this.run(RELEASE, account, {
+    await this.run(RELEASE_DELIVERY, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       id,
@@ -233,7 +239,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async endPending(account: string, endpointId: string): Promise<void> {
     const args = { endpoint: endpointId, maxCount: MAX_ENDED };
-    while (Number(await this.run(END_PENDING, account, args)) > 0);
+    while (Number(await this.run(END_PENDING_DELIVERIES, account, args)) > 0);
   }
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
@@ -249,7 +255,11 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async trim(account: string, { maxAgeMs, maxCount }: DeliveryRetention): Promise<number> {
     return Number(
-      await this.run(TRIM, account, { maxAge: maxAgeMs, maxKept: maxCount, maxCount: MAX_TRIMMED }),
+      await this.run(TRIM_FINISHED_DELIVERIES, account, {
+        maxAge: maxAgeMs,
+        maxKept: maxCount,
+        maxCount: MAX_TRIMMED,
+      }),
     );
   }
 

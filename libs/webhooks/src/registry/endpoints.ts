@@ -6,9 +6,9 @@ import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '../endpoint/endpoint.js';
 import { newSigningSecret } from '../endpoint/signature.js';
 import {
-  openHeaders,
+  decryptHeaders,
   publicEndpoint,
-  sealHeaders,
+  encryptHeaders,
   type StoredEndpoint,
 } from '../endpoint/stored-endpoint.js';
 
@@ -33,7 +33,7 @@ export class Endpoints implements EndpointRegistry {
       eventTypes: emptyIsNull(request.eventTypes),
       contactIds: emptyIsNull(request.contactIds),
       description: request.description ?? null,
-      sealedHeaders: sealHeaders(request.headers ?? {}, id, this.box),
+      sealedHeaders: encryptHeaders(request.headers ?? {}, id, this.box),
       maxConcurrency: request.maxConcurrency ?? null,
       rateLimitPerSecond: request.rateLimitPerSecond ?? null,
       ordered: request.ordered ?? false,
@@ -63,7 +63,8 @@ export class Endpoints implements EndpointRegistry {
   async change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined> {
     const { url, headers, ...plain } = changes;
     const checked = url === undefined ? {} : { url: await this.destinations.check(url) };
-    const sealed = headers === undefined ? {} : { sealedHeaders: sealHeaders(headers ?? {}, id, this.box) };
+    const sealed =
+      headers === undefined ? {} : { sealedHeaders: encryptHeaders(headers ?? {}, id, this.box) };
     const changed = await this.store.change(account, id, (before) => ({
       ...before,
       ...plain,
@@ -85,7 +86,7 @@ export class Endpoints implements EndpointRegistry {
 
   private view(stored: StoredEndpoint): Endpoint {
     const { id, url, eventTypes, contactIds, description, ...rest } = publicEndpoint(stored);
-    const headers = openHeaders(stored, this.box);
+    const headers = decryptHeaders(stored, this.box);
     return { id, url, eventTypes, contactIds, description, headers, ...rest };
   }
 }

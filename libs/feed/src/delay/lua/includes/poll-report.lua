@@ -13,7 +13,7 @@
 -- @constant FIRST_BUCKET_MS  Upper bound of the first bucket, in ms.
 -- @constant BUCKET_WIDTH_RATIO      Ratio of the bounds of two buckets.
 -- @constant LAST_BUCKET      Number of the last bucket.
--- @constant DELAY_SLOT_TTL_MS      Time for which a slot of the window is kept, in ms.
+-- @constant DELAY_PERIOD_TTL_MS      Time for which a slot of the window is kept, in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 -- Maximum delay that is measured, in ms. Upstream shows older messages late, for example after an import.
@@ -61,7 +61,7 @@ local function record_delay(slot, now, difference, stamp, shown)
     redis.call('HINCRBY', slot, string.format('%d', delay_bucket(delay)), 1)
     if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
   end
-  redis.call('PEXPIRE', slot, DELAY_SLOT_TTL_MS)
+  redis.call('PEXPIRE', slot, DELAY_PERIOD_TTL_MS)
 end
 
 -- Records the report (`pollReportArguments`) that starts at this argument. Returns the index after the report.
