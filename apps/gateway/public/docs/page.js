@@ -5,17 +5,21 @@
 function foldedErrors() {
   return {
     wrapComponents: {
-      responses: (Responses, { React }) => (props) => {
-        const isError = (_, status) => /^[45]/.test(String(status));
-        const errors = props.responses.filter(isError);
-        const element = React.createElement;
-        return element(
-          'div',
-          null,
-          element(Responses, { ...props, responses: props.responses.filterNot(isError) }),
-          errors.size === 0 ? null : element('details', { className: 'errors' }, ...errorRows(element, errors)),
-        );
-      },
+      responses:
+        (Responses, { React }) =>
+        (props) => {
+          const isError = (_, status) => /^[45]/.test(String(status));
+          const errors = props.responses.filter(isError);
+          const element = React.createElement;
+          return element(
+            'div',
+            null,
+            element(Responses, { ...props, responses: props.responses.filterNot(isError) }),
+            errors.size === 0
+              ? null
+              : element('details', { className: 'errors' }, ...errorRows(element, errors)),
+          );
+        },
     },
   };
 }
