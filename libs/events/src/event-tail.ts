@@ -4,8 +4,8 @@
  */
 export interface EventTail {
   /**
-   * Starts to follow an account's event log. The caller must read the log once before it first calls {@link
-   * LogFollower.waitForGrowth}, because no notification is sent for earlier events.
+   * Starts to follow an account's event log. The caller must read the log once before it first calls
+   * {@link LogFollower.waitForGrowth}, because the follower is not notified of earlier events.
    */
   follow(account: string): LogFollower;
 
