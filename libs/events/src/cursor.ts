@@ -1,12 +1,14 @@
 /** A position in the event log of one account. */
 export interface Cursor {
-  /** Random id of the log. A recreated log has another epoch. */
+  /**
+   * Random id of the event log. A log that is created again, for example after a loss, gets another epoch.
+   */
   epoch: string;
   /** Id of an entry in the Redis stream: `<milliseconds>-<count>`. */
   position: string;
 }
 
-/** Returns the opaque text that callers receive for a cursor. */
+/** Converts a cursor to the opaque text that callers receive. */
 export function formatCursor(cursor: Cursor): string {
   return Buffer.from(`${cursor.epoch}/${cursor.position}`).toString('base64url');
 }
@@ -19,7 +21,10 @@ export function parseCursor(text: string): Cursor | undefined {
   return position.split('-').every((part) => BigInt(part) <= LARGEST_PART) ? { epoch, position } : undefined;
 }
 
-/** Max value of either part of a position. Redis stores each part in 64 bits and rejects larger numbers. */
+/**
+ * Max value of each of the two numbers in a position. Redis stores either number in 64 bits, and rejects
+ * larger ones.
+ */
 const LARGEST_PART = 2n ** 64n - 1n;
 
 /** Returns true if the first position in the log precedes the second. */

@@ -2,7 +2,7 @@ import type { Cursor } from './cursor.js';
 import { type EventTypePattern, matchesEventType } from './event-type.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 
-/** Selects events. An absent field selects all events. */
+/** Selects events by type and contact. An absent field does not restrict the selection. */
 export interface EventFilter {
   types?: readonly EventTypePattern[];
   contactId?: string;
@@ -17,7 +17,10 @@ export interface EventPage {
   hasMore: boolean;
 }
 
-/** Limits on the kept events. An event that is not yet dispatched is always kept. */
+/**
+ * Limits on the age and number of events that the log keeps. An event that is not yet dispatched is always
+ * kept.
+ */
 export interface EventRetention {
   /** Max age of an event, in milliseconds. */
   maxAgeMs: number;
@@ -25,7 +28,10 @@ export interface EventRetention {
   maxCount: number;
 }
 
-/** Thrown for a cursor whose position was trimmed from the log, or that belongs to an earlier installation. */
+/**
+ * Thrown if events after a cursor were already removed from the log, or if the cursor belongs to an earlier
+ * installation.
+ */
 export class CursorExpiredError extends Error {
   constructor() {
     super(
@@ -37,35 +43,46 @@ export class CursorExpiredError extends Error {
 
 /** Stores the events of each account in a log of its own. */
 export interface EventLog {
-  /** Records events that no other script commits with its state. Skips an event whose id is already recorded. */
+  /**
+   * Records events that do not belong to any other state. An event that reports a change of stored state is
+   * instead recorded by the script that stores this state. Skips an event whose id is already recorded.
+   */
   append(account: string, events: readonly NewEvent[]): Promise<void>;
 
   /**
-   * Returns at most `limit` events after a cursor, oldest first. Starts at the oldest kept event if the cursor is
-   * undefined. Events that the filter rejects are skipped and not counted, so `next` may be far ahead.
+   * Returns at most `limit` events after a cursor, oldest first. If the cursor is undefined, starts at the
+   * oldest kept event. Events that the filter rejects do not count towards `limit`, so the cursor `next` may
+   * be many events ahead.
    * @throws {CursorExpiredError}
    */
   read(account: string, after: Cursor | undefined, limit: number, filter?: EventFilter): Promise<EventPage>;
 
-  /** Returns the cursor after the newest event. An empty log has one too. */
+  /** Returns a cursor that is positioned after the newest event. Works for an empty log too. */
   end(account: string): Promise<Cursor>;
 
   /** Returns one event, or undefined if the log does not hold the event. */
   find(account: string, id: string): Promise<LoggedEvent | undefined>;
 
   /**
-   * Returns the event of any type that records a revision of a subject, or undefined if the log does not hold it. The
-   * event is found by its id, which is a hash that includes the subject and the revision.
+   * Returns the event, of any type, that reports a certain revision of a subject. Returns undefined if the
+   * log does not contain such an event. The id of an event is a hash that includes subject and revision, so
+   * the event is found by its id.
    */
   findRevision(account: string, subject: string, revision: string | number): Promise<LoggedEvent | undefined>;
 
-  /** Removes a bounded number of expired or excess events. Returns the number of removed events. */
+  /**
+   * Removes the oldest events that exceed the retention limits. One call removes only a bounded number of
+   * events. Returns the number of removed events.
+   */
   trim(account: string, retention: EventRetention): Promise<number>;
 
   /** Returns the age of the oldest event that is not yet dispatched, in milliseconds, or 0 if all are dispatched. */
   dispatchLagMs(account: string): Promise<number>;
 
-  /** Returns when the first event or cursor created the account's log, or undefined if the log does not exist. */
+  /**
+   * Returns when the account's log was created: at its first event or cursor. Returns undefined if the log
+   * does not exist.
+   */
   installedAt(account: string): Promise<Date | undefined>;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Notifies waiting readers that an account's log may have grown. A notification carries no events. Notifications are
- * lost while Redis is unreachable, so readers also poll the log at intervals.
+ * Notifies readers when an account's event log may have new events. A notification does not contain the
+ * events. While Redis is unreachable, notifications are lost, so readers also poll the log at intervals.
  */
 export interface EventTail {
   /**
-   * Starts to follow an account's log. The caller must read the log once before the first {@link LogFollower.waitForGrowth},
-   * because earlier growth is not notified.
+   * Starts to follow an account's event log. The caller must read the log once before it first calls
+   * {@link LogFollower.waitForGrowth}, because the follower is not notified of earlier events.
    */
   follow(account: string): LogFollower;
 
@@ -13,13 +13,13 @@ export interface EventTail {
   close(): Promise<void>;
 }
 
-/** Lets one reader wait until an account's log grows. */
+/** Lets one reader wait until an account's event log has new events. */
 export class LogFollower {
-  /** Ends the wait under way, if any. */
+  /** Ends the current wait of {@link waitForGrowth}. Undefined if no wait is in progress. */
   private endWait: (() => void) | undefined;
 
   /**
-   * @param hasMissedNothing true if no growth can have been missed so far
+   * @param hasMissedNothing false if the log may have grown unnoticed: the first wait then ends at once
    * @param unfollow callback that {@link LogFollower.stop} calls
    */
   constructor(
@@ -27,19 +27,22 @@ export class LogFollower {
     private readonly unfollow: (follower: LogFollower) => void,
   ) {}
 
-  /** Resolves when the log may have grown since the last call, after `ms` milliseconds, or when the signal aborts. */
+  /**
+   * Resolves when the log may have grown since the last call of this method. Resolves after `ms`
+   * milliseconds, or when the signal aborts, at the latest.
+   */
   async waitForGrowth(ms: number, signal: AbortSignal): Promise<void> {
     if (this.hasMissedNothing && !signal.aborted) await this.waitForWake(ms, signal);
     this.hasMissedNothing = true;
   }
 
-  /** Ends the present wait, or the next one if none is under way. */
+  /** Ends the current {@link waitForGrowth}. If no wait is in progress, the next one ends at once. */
   wake(): void {
     this.hasMissedNothing = false;
     this.endWait?.();
   }
 
-  /** Stops following. Must be called exactly once. */
+  /** Stops following the log. Must be called exactly once. */
   stop(): void {
     this.unfollow(this);
   }

@@ -13,7 +13,7 @@ const event: Event = {
 };
 
 describe('an event as JSON', () => {
-  it('has the documented fields in a fixed order and the data as recorded', () => {
+  it('has the documented fields in a fixed order, and its data has the same bytes as when recorded', () => {
     expect(eventToJson(event)).toBe(
       '{"id":"evt_1","type":"message.received","timestamp":"2026-01-01T00:00:00.000Z","account":"default","contactId":"c\\"1","sequence":17,"data":{"n":1.0,"b":{}}}',
     );

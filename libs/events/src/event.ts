@@ -3,13 +3,16 @@ import type { EventType } from './event-type.js';
 /** An event that is not yet recorded. */
 export interface NewEvent {
   type: EventType;
-  /** Id of the contact concerned. Events of `message.*` and `contact.*` have one sequence per contact. */
+  /**
+   * Id of the contact that the event is about. `message.*` and `contact.*` events are numbered per contact,
+   * all others per account.
+   */
   contactId?: string;
   /** Kind and id of the object that changed, such as `message:abc` or `send:snd_…`. */
   subject: string;
   /**
-   * Revision of the subject after the change. Subject and event are committed together, so one change cannot be
-   * recorded under two ids.
+   * Revision of the subject after the change. The change and its event are committed in one step, so that the
+   * same change is never recorded as two events.
    */
   revision: string | number;
   /** Value of the event's `data` field, to be serialized as JSON. */
@@ -25,7 +28,9 @@ export interface Event {
   timestamp: string;
   account: string;
   contactId?: string;
-  /** Number of the event, increasing by one: per contact for `message.*` and `contact.*`, else per account. */
+  /**
+   * Number of the event. `message.*` and `contact.*` events are numbered per contact, all others per account.
+   */
   sequence: number;
   /**
    * The recorded `data` as JSON text. The text is never parsed and reserialized, so every reader gets the same
@@ -40,7 +45,7 @@ export interface LoggedEvent extends Event {
   position: string;
 }
 
-/** Returns the JSON text that subscribers receive: the same bytes at every call. */
+/** Returns the JSON text of an event, as webhooks receive it. Every call returns the same bytes. */
 export function eventToJson(event: Event): string {
   const { id, type, timestamp, account, contactId, sequence } = event;
   const head = JSON.stringify({ id, type, timestamp, account, contactId, sequence });

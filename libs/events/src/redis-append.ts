@@ -4,9 +4,12 @@ import type { AccountKeys } from '#platform';
 import type { NewEvent } from './event.js';
 
 /**
- * Keys of an account's log, by the names that scripts give them. `log`: stream of the events. `logIndex`: hash from an
- * event's id to its position. `logCounters`: hash of the sequences, the epoch, and the positions of the newest, the
- * trimmed and the dispatched event.
+ * Redis keys of an account's event log, by the names that Lua scripts use for them.
+ *
+ * - `log`: stream of the events.
+ * - `logIndex`: hash that maps the id of each event to its position.
+ * - `logCounters`: hash that contains the last sequence of each contact and of the account, the epoch, and
+ *   the positions of the newest event, of the last removed event and of the last dispatched event.
  */
 export type LogKeys = Readonly<Record<'log' | 'logIndex' | 'logCounters', string>>;
 
@@ -15,7 +18,7 @@ export function channelOfNewEvents(keys: AccountKeys): string {
   return keys('events', 'grown');
 }
 
-/** Returns the id that `append-events.lua` gives to the event of a change. */
+/** Returns the id of the event that reports a change. `append-events.lua` computes the same id. */
 export function eventId(
   account: string,
   epoch: string,
@@ -26,12 +29,15 @@ export function eventId(
   return `evt_${createHash('sha1').update([account, epoch, subject, type, revision].join('\n')).digest('hex')}`;
 }
 
-/** Returns the keys for scripts that include `append-events.lua`. */
+/** Returns the Redis keys that every script which includes `append-events.lua` needs. */
 export function logKeys(keys: AccountKeys): LogKeys {
   return { log: keys('events'), logIndex: keys('events', 'index'), logCounters: keys('events', 'counters') };
 }
 
-/** Returns the last arguments for scripts that include `append-events.lua`: the events to append. */
+/**
+ * Returns the last arguments of a script that includes `append-events.lua`: the account, an epoch for a new
+ * log, and the events to append.
+ */
 export function eventArguments(account: string, events: readonly NewEvent[]): (string | number)[] {
   const epoch = randomBytes(8).toString('hex');
   return [

@@ -12,14 +12,20 @@ const releaseReader = LuaScript.from(import.meta.url, 'lua/release-reader.lua');
 
 const GROUP = 'dispatch';
 
-/** Result of a read: new events, nothing new, or another process holds the lease for at least `forMs` milliseconds. */
+/**
+ * Result of a read: new events (`events`), no new events (`nothing`), or no read because another process
+ * holds the lease (`elsewhere`). That lease ends after `forMs` milliseconds unless it is renewed.
+ */
 export type ReadResult =
   { kind: 'events'; events: LoggedEvent[] } | { kind: 'nothing' } | { kind: 'elsewhere'; forMs: number };
 
 /**
- * Reads one account's log in order, each event at least once. Only one consumer at a time reads, under a lease. Its
- * successor first reads the events that it did not acknowledge. Everything derived from the events must be stored under
- * the same lease, so that a paused reader stores nothing after its successor; see `readerLeaseKey`.
+ * Reads one account's event log in order, each event at least once. A lease ensures that only one consumer
+ * reads at a time. When another consumer takes over the lease, it first reads the events that the previous
+ * consumer did not acknowledge.
+ *
+ * Scripts that store data derived from the events must check the lease (see `readerLeaseKey`). Otherwise a
+ * consumer that was paused could store outdated data after another consumer has taken over.
  */
 export class RedisEventConsumer {
   private readonly log: string;
@@ -30,11 +36,14 @@ export class RedisEventConsumer {
     private readonly redis: RedisClient,
     prefix: string,
     private readonly account: string,
-    /** Token of this reader, unique among all processes. */
+    /** Identifies this consumer as the holder of the lease. Unique among all processes. */
     private readonly token: string,
-    /** Duration of the lease without renewal, in milliseconds. */
+    /** Time after which the lease ends unless it is renewed, in milliseconds. */
     private readonly leaseMs: number,
-    /** Called if the consumer group was lost (Redis was restored or emptied): events after `position` are read again. */
+    /**
+     * Called if Redis was restored or emptied, and so lost the record of which events were read. The events
+     * after `position` are then read again.
+     */
     private readonly onRestart: (position: string) => void,
   ) {
     const keys = accountKeys(prefix, account);
@@ -44,7 +53,10 @@ export class RedisEventConsumer {
     this.lease = readerLeaseKey(keys);
   }
 
-  /** Reads at most `count` events. Renews the lease, or takes it if it is free. */
+  /**
+   * Reads at most `count` events: first those that were read before but not acknowledged, then new ones.
+   * Renews the lease, or takes it if no process holds it.
+   */
   async read(count: number): Promise<ReadResult> {
     const reply = await readNewEvents.run(
       this.redis,
@@ -62,7 +74,7 @@ export class RedisEventConsumer {
     return events.length === 0 ? { kind: 'nothing' } : { kind: 'events', events };
   }
 
-  /** Records that the events are processed and need not be read again. */
+  /** Records that events were processed, so that they are not read again. */
   async acknowledge(events: readonly LoggedEvent[]): Promise<void> {
     if (events.length === 0) return;
     await acknowledgeEvents.run(

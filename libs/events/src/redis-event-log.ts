@@ -20,7 +20,7 @@ const open = LuaScript.from(import.meta.url, 'lua/open-log.lua');
 const trim = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
 const CHUNK = 500;
-/** Maximum number of entries that one filtered read scans before it returns. */
+/** Maximum number of log entries that one read examines, even if the filter rejects most of them. */
 const MAX_SCANNED = 5_000;
 const MAX_TRIMMED = 1_000;
 
@@ -44,7 +44,8 @@ export class RedisEventLog implements EventLog {
     filter: EventFilter = {},
   ): Promise<EventPage> {
     const { events, position, hasMore } = await this.scan(account, after?.position ?? '0-0', limit, filter);
-    // Read after the scan: events that were trimmed during the scan must not be skipped silently.
+    // The state is read after the scan. So the read fails, rather than silently skip events, if events were
+    // removed from the log during the scan.
     const { epoch, trimmed } = await this.state(account);
     if (after !== undefined && (after.epoch !== epoch || isBefore(after.position, trimmed))) {
       throw new CursorExpiredError();
@@ -89,7 +90,8 @@ export class RedisEventLog implements EventLog {
     const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? '0-0';
     const [first] = await this.redis.xrange(log, `(${mark}`, '+', 'COUNT', 1);
     if (first === undefined) return 0;
-    // A position begins with the time of its event by Redis' clock.
+    // A position begins with the time at which its event was recorded, in milliseconds since 1970 by Redis'
+    // clock.
     return Math.max((await redisTime(this.redis, log)) - Number.parseInt(first[0], 10), 0);
   }
 
@@ -107,7 +109,7 @@ export class RedisEventLog implements EventLog {
     filter: EventFilter,
   ): Promise<{ events: LoggedEvent[]; position: string; hasMore: boolean }> {
     const everything = filter.types === undefined && filter.contactId === undefined;
-    // One more than requested shows whether the log has more.
+    // One entry more than requested is read, because it shows whether the log has more entries.
     const size = everything ? Math.min(CHUNK, limit + 1) : CHUNK;
     const events: LoggedEvent[] = [];
     let position = after;

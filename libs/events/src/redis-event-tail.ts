@@ -3,15 +3,19 @@ import { accountKeys, closeRedis, type RedisClient } from '#platform';
 import { type EventTail, LogFollower } from './event-tail.js';
 import { channelOfNewEvents } from './redis-append.js';
 
-/** Time between two heartbeats that the tail publishes to itself, in milliseconds. */
+/**
+ * Time between two heartbeats, in milliseconds. A heartbeat is a message that this process publishes to
+ * itself through Redis.
+ */
 const HEARTBEAT_MS = 5_000;
-/** Time for which a received heartbeat proves that the connection works, in milliseconds. */
+/** Time after a received heartbeat during which the connection is assumed to work, in milliseconds. */
 const TRUSTED_MS = 12_000;
 
 /**
- * Implements {@link EventTail} with Redis publish/subscribe. The script that appends events also publishes. One
- * connection serves all accounts, even on a Redis Cluster, where a blocking read would need one connection per
- * node. The first follower opens the connection. The tail subscribes only to the channels of followed accounts.
+ * Implements {@link EventTail} with Redis publish/subscribe. The script that appends events to a log also
+ * publishes the notification. One connection serves all accounts, even on a Redis Cluster, where blocking
+ * reads would need one connection per node. The connection is opened for the first follower. It subscribes
+ * only to the channels of accounts that have followers.
  */
 export class RedisEventTail implements EventTail {
   private readonly followers = new Map<string, Set<LogFollower>>();
@@ -23,8 +27,8 @@ export class RedisEventTail implements EventTail {
   private lastHeartbeatAt = -Infinity;
 
   /**
-   * @param open opens a connection that reconnects while Redis is unreachable; the tail closes the connection
-   * @param publisher client that publishes the heartbeats; without a publisher the tail is never trusted
+   * @param open opens a connection that reconnects whenever Redis was unreachable; {@link close} closes it
+   * @param publisher client that publishes the heartbeats; without it, {@link isTrusted} always returns false
    */
   constructor(
     private readonly open: () => RedisClient,
@@ -35,8 +39,9 @@ export class RedisEventTail implements EventTail {
   }
 
   /**
-   * Returns true if notifications arrive at present. Returns false while the connection is lost, and if the
-   * Redis user lacks the right to publish or subscribe. All followers are woken when the result turns false.
+   * Returns true if notifications currently arrive. Returns false while the connection is lost, or if the
+   * Redis user lacks the right to publish or subscribe. When the result changes to false, all followers are
+   * woken.
    */
   isTrusted(): boolean {
     return performance.now() - this.lastHeartbeatAt < TRUSTED_MS;
@@ -45,7 +50,8 @@ export class RedisEventTail implements EventTail {
   follow(account: string): LogFollower {
     const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
-    // The confirmation of a pending subscription wakes all followers that exist by then.
+    // True for the first follower of a channel. It misses nothing before Redis confirms the subscription,
+    // because the confirmation wakes it.
     const follower = new LogFollower(existing === undefined, (leaving) => {
       this.removeFollower(channel, leaving);
     });
@@ -117,9 +123,9 @@ export class RedisEventTail implements EventTail {
 }
 
 /**
- * Ignores a failed command: the connection logs its own errors, and until it works again readers poll the event
- * log.
+ * Ignores the error of a failed Redis command. The connection logs its errors itself. Until the connection
+ * works again, readers poll the event log.
  */
 function ignoreClosed(): void {
-  // Intentionally empty.
+  // The error is ignored on purpose.
 }

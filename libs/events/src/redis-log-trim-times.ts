@@ -4,7 +4,7 @@ import { logKeys } from './redis-append.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/survey-log.lua');
 
-/** Finds out with one cheap script when retention can next remove an event from an account's log. */
+/** Determines, with one cheap script, when retention can next remove an event from an account's log. */
 export class RedisLogTrimTimes {
   constructor(
     private readonly redis: RedisClient,
@@ -12,7 +12,10 @@ export class RedisLogTrimTimes {
     private readonly retention: EventRetention,
   ) {}
 
-  /** Returns the time until retention can remove the first event, in milliseconds; undefined for an empty log. */
+  /**
+   * Returns the time until the oldest event of the log can be removed, in milliseconds; undefined for an
+   * empty log.
+   */
   async trimInMs(account: string): Promise<number | undefined> {
     const { log } = logKeys(accountKeys(this.prefix, account));
     const reply = await survey.run(

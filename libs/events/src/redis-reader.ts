@@ -1,13 +1,16 @@
 import type { AccountKeys } from '#platform';
 
-/** The lease of the process that reads the log for dispatch. */
+/** The lease that allows one process to read an account's event log for dispatch. */
 export interface ReaderLease {
   token: string;
-  /** Time from the last use to the end of the lease, in milliseconds. */
+  /** Time after its last renewal at which the lease ends, in milliseconds. */
   leaseMs: number;
 }
 
-/** Another process has taken over the lease for reading the log, and processes the events that this process read. */
+/**
+ * Thrown if another process has taken over the lease for reading the event log. That process also processes
+ * the events that this process has read.
+ */
 export class ReaderLeaseLostError extends Error {
   constructor() {
     super('Another process has taken over the lease for reading the log.');
@@ -15,7 +18,7 @@ export class ReaderLeaseLostError extends Error {
   }
 }
 
-/** Returns the Redis key of the lease. */
+/** Returns the Redis key of the lease for reading an account's event log; see {@link ReaderLease}. */
 export function readerLeaseKey(keys: AccountKeys): string {
   return keys('events', 'reader');
 }

@@ -3,7 +3,8 @@ import type { EventType } from './event-type.js';
 import type { LoggedEvent } from './event.js';
 
 /**
- * A Redis stream entry as ioredis returns it. `fields` alternates names and values, and is null for a deleted entry.
+ * A Redis stream entry as ioredis returns it. In `fields`, each name is followed by its value. `fields` is
+ * null for a deleted entry.
  */
 export type StreamEntry = [position: string, fields: string[] | null];
 

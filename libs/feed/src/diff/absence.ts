@@ -3,7 +3,7 @@ import { eventSubjectOfMessage } from './diff.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { BoundSend } from '../ports.js';
 
-/** Result of a complete read of a contact, and the snapshots to compare the read with. */
+/** Result of a read of all pages of a contact, and the snapshots to compare it with. */
 export interface AbsenceInput {
   contactId: string;
   /** Snapshots of all known messages of the contact. */
@@ -12,58 +12,69 @@ export interface AbsenceInput {
   seen: ReadonlySet<string>;
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
-  /** Minimum time between the two complete reads without a message that a deletion needs, in milliseconds. */
+  /**
+   * A message counts as deleted if two reads of all pages do not contain it. This is the minimum time between
+   * these two reads, in milliseconds.
+   */
   minApartMs: number;
   /** True if an administrator confirmed deletions: then any number of missing messages counts as deleted. */
   areDeletionsConfirmed: boolean;
-  /** True if the whole account looks like an outage: then no missing message counts as deleted. */
+  /** True if other reads of the account suggest an outage: then no missing message counts as deleted. */
   isOutageLikely: boolean;
-  /** True if unreadable elements of the read may be the missing messages: then no message counts as missing. */
+  /**
+   * True if the missing messages may be among the elements that could not be read: then no message counts as
+   * missing.
+   */
   mayBeUnreadable: boolean;
   /**
-   * Present if the read returned no message at all: last time at which upstream returned a message of any
-   * contact, by Redis' clock. Then only messages missing since before this time count as deleted.
+   * Present if the read returned no message at all. Then only messages that went missing before this time
+   * count as deleted. It is the last time at which upstream returned a message of any contact, or at which an
+   * administrator confirmed deletions, in milliseconds since 1970 by Redis' clock.
    */
   lastShownAt?: number;
 }
 
-/** Decision about the missing messages. */
+/** Decision about the known messages that a read of all pages did not return. */
 export interface AbsenceResult {
-  /** Snapshots that change: of messages that are newly missing or deleted. */
+  /** New snapshots of the messages that are missing for the first time or count as deleted from now on. */
   known: Map<string, KnownMessage>;
   /** Deleted messages, with the revision before the deletion. */
   deleted: { id: string; revision: number }[];
-  /** Number of missing messages if an outage is more likely than deletions, else 0. */
+  /** Number of missing messages if an outage is more likely than deletions; otherwise 0. */
   suspected: number;
-  /** True if a later complete read decides about some missing messages. */
+  /** True if only a later read of all pages can decide whether some missing messages were deleted. */
   pending: boolean;
 }
 
-/** Up to this number of missing messages or contacts never suggests an outage. */
+/** Max number of missing messages or contacts that never suggests an outage. */
 const MAX_FEW_MISSING = 10;
 /**
- * Above {@link MAX_FEW_MISSING}, a share of missing messages or contacts up to this one does not suggest an
- * outage either.
+ * If more than {@link MAX_FEW_MISSING} messages or contacts are missing, this is the max share of missing
+ * ones that does not suggest an outage.
  */
 const MAX_MISSING_SHARE = 1 / 5;
 
 /**
- * Minimum time between two `account.suspect` events, in milliseconds. An outage is noticed contact by contact,
- * and all these findings belong to one suspicion.
+ * Time for which an account counts as suspect after a read found too much missing, in milliseconds. During
+ * this time no further `account.suspect` event is emitted, because the reads of several contacts notice the
+ * same outage one after another.
  */
 const SUSPICION_MS = 600_000;
 
 /**
  * Returns true while the account counts as suspect.
- * @param suspectAt time at which a read last found too much missing, by Redis' clock
+ * @param suspectAt time at which a read last found too much missing, in milliseconds since 1970 by Redis'
+ * clock
  */
 export function isAccountSuspect(suspectAt: number, now: number): boolean {
   return now - suspectAt < SUSPICION_MS;
 }
 
 /**
- * Returns the event of a new suspicion; undefined if the suspicion was emitted before.
- * @param suspectAt time at which a read last found too much missing, by Redis' clock
+ * Returns the event that reports that the account is suspect; undefined if the account already counts as
+ * suspect.
+ * @param suspectAt time at which a read last found too much missing, in milliseconds since 1970 by Redis'
+ * clock
  */
 export function suspectEvent(
   now: number,
@@ -71,12 +82,15 @@ export function suspectEvent(
   data: { reason: string; count: number; contactId?: string },
 ): NewEvent | undefined {
   if (isAccountSuspect(suspectAt ?? 0, now)) return undefined;
-  // Two workers that notice the outage at the same time use the same revision, so that the log keeps only one
-  // event.
+  // If two workers notice the outage at the same time, both use the same revision, so that the log records
+  // only one event.
   return { type: 'account.suspect', subject: 'suspect', revision: `after:${suspectAt ?? 0}`, data };
 }
 
-/** Decides about the known messages that a complete read did not return. Pure. */
+/**
+ * Decides which of the known messages that a read of all pages did not return count as missing or deleted.
+ * Has no side effects.
+ */
 export function decideAbsences(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
@@ -98,7 +112,8 @@ export function decideAbsences(input: AbsenceInput): AbsenceResult {
     } else if (tooMany || input.isOutageLikely || input.now - before.missingSince < input.minApartMs) {
       waiting += 1;
     } else if (before.missingSince > lastShownAt) {
-      // No other contact shows messages either: an outage is more likely than a deletion.
+      // Since the message went missing, upstream has returned no message of any contact. An outage is more
+      // likely than a deletion.
       result.suspected = missing.length;
       waiting += 1;
     } else {
@@ -109,18 +124,21 @@ export function decideAbsences(input: AbsenceInput): AbsenceResult {
   return { ...result, pending: waiting > 0 };
 }
 
-/** Returns true if the number of missing elements suggests an outage rather than deletions. */
+/** Returns true if so many elements are missing that an outage is more likely than deletions. */
 export function suggestsOutage(missing: number, total: number): boolean {
   return missing > MAX_FEW_MISSING && missing > total * MAX_MISSING_SHARE;
 }
 
-/** `changes` of the events for a deletion and for a return. */
+/**
+ * Value of `changes` in the event of a deletion, and in the event of a deleted message or contact that
+ * returned.
+ */
 export const DELETED_CHANGES = { deleted: { from: false, to: true } };
 export const RETURNED_CHANGES = { deleted: { from: true, to: false } };
 
 /**
- * Returns the event of a deletion.
- * @param last last recorded form of the message, if the log still keeps it
+ * Returns the event that reports the deletion of a message.
+ * @param last the message as in its last recorded event; undefined if the log no longer contains that event
  * @param send the send that the message belongs to, if any
  */
 export function deletionEvent(
@@ -138,7 +156,7 @@ export function deletionEvent(
   };
 }
 
-/** Returns the snapshot without the time since which the message is missing. */
+/** Returns the snapshot without `missingSince`, the time since which the message is missing. */
 function withoutMissingSince(known: KnownMessage): KnownMessage {
   const rest = { ...known };
   delete rest.missingSince;

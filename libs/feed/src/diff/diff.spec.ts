@@ -74,7 +74,7 @@ describe('a new message', () => {
     ]);
   });
 
-  it('that is inbound with flags set is emitted as received only: its flags are never emitted as delivered or read', () => {
+  it('that is inbound causes only a received event, even if its delivered and read flags are set', () => {
     const memory = new Memory();
     expect(types(memory.see([shown('m', { ...inbound, ...flags(true, true) })]))).toEqual([
       'message.received',
@@ -98,7 +98,7 @@ describe('a new message', () => {
     expect(events.map(({ data }) => data['sendId'])).toEqual(['snd_1', 'snd_1']);
   });
 
-  it('has events that belong to no other message, even if ids contain quotes or separators', () => {
+  it('has an event subject of its own, even if ids contain quotes or separators', () => {
     const subjectOf = (contactId: string, id: string): string | undefined =>
       new Memory().see([shown(id)], { contactId })[0]?.subject;
     expect(subjectOf('a:b', 'c')).not.toBe(subjectOf('a', 'b:c'));
@@ -112,7 +112,7 @@ describe('the first read of a contact', () => {
     timestamp: new Date(firstRead.emitAfter + ms).toISOString(),
   });
 
-  it('emits the messages with a timestamp after its limit, and no others', () => {
+  it('emits only the messages whose timestamp is after a given time', () => {
     const events = new Memory().see([shown('old', at(-1)), shown('line', at(0)), shown('new', at(1))], {
       firstRead,
     });
@@ -145,7 +145,7 @@ describe('the first read of a contact', () => {
     expect(events).toEqual([]);
   });
 
-  it('does not emit flags that are set at the read, but emits flags that are set later', () => {
+  it('emits no event for flags that are already set, but does for flags that are set later', () => {
     const memory = new Memory();
     expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })], { firstRead })).toEqual([]);
     expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })])).toEqual([]);
@@ -164,7 +164,7 @@ describe('a known message', () => {
     expect(memory.see(turned === undefined ? [] : [turned])).toEqual([]);
   });
 
-  it('is emitted as delivered once and as read once; further flag changes are emitted as updated', () => {
+  it('causes one delivered and one read event; further changes of its flags cause updated events', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     const steps: [boolean, boolean][] = [
@@ -203,7 +203,7 @@ describe('a known message', () => {
     expect(types(memory.see([shown('m', flags(true, true))]))).toEqual(['message.delivered']);
   });
 
-  it('that is edited names the changed fields and their new values', () => {
+  it('that was edited causes an event with the names and new values of the changed fields', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     const edited = { message: 'Ho', service: 'SMS', attachments: [{ url: 'x' }], mood: 'new' };
@@ -231,7 +231,7 @@ describe('a known message', () => {
     ]);
   });
 
-  it('that loses a field or changes its timestamp names that field', () => {
+  it('that lost a field or has another timestamp causes an event with the name of that field', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     const { service, ...raw } = shown('m').raw as Record<string, unknown>;
@@ -242,7 +242,7 @@ describe('a known message', () => {
     expect(Object.keys(changes(moved)[0] ?? {}).sort()).toEqual(['service', 'timestamp']);
   });
 
-  it('that changed is emitted as updated even if no field hash differs', () => {
+  it('that changed is emitted as updated even if the hashes of its single fields are all unchanged', () => {
     const before: KnownMessage = {
       direction: 'outbound',
       delivered: false,
@@ -265,7 +265,7 @@ describe('a known message', () => {
 });
 
 describe('the result of one comparison', () => {
-  it('lists new messages first, oldest first, then changes', () => {
+  it('lists the events of new messages, oldest first, then those of changed messages', () => {
     const memory = new Memory();
     memory.see([shown('a'), shown('b')]);
     const events = memory.see([
@@ -282,7 +282,7 @@ describe('the result of one comparison', () => {
     ]);
   });
 
-  it('contains snapshots of new and changed messages only', () => {
+  it('contains the snapshots of new and changed messages, and no others', () => {
     const known = new Map<string, KnownMessage>();
     const first = diffMessages({
       contactId: 'c',

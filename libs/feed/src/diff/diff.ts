@@ -26,39 +26,51 @@ import {
   type Volatility,
 } from '../form/volatility.js';
 
-/** Result of a read, and the snapshots to compare the read with. */
+/** Messages that a read returned, and the snapshots to compare them with. */
 export interface DiffInput {
   contactId: string;
-  /** Messages of the read, each once, oldest first. */
+  /** Messages that the read returned, each once, oldest first. */
   observed: readonly UpstreamMessage[];
   /** Snapshots of the observed messages, by message id. */
   known: ReadonlyMap<string, KnownMessage>;
-  /** Fingerprints of observed messages that the caller computed before, by message id. */
+  /** Fingerprints of observed messages by message id, if the caller has already computed them. */
   fingerprints?: ReadonlyMap<string, SeenFingerprint>;
-  /** State of the contact's volatile fields. */
+  /** The volatile fields of the contact's messages, as determined by earlier reads. */
   volatility?: Volatility;
-  /** Sends that observed messages belong to, by message id. */
+  /** The sends that some of the observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Rule for the messages of a first read; absent for later reads. */
+  /** Decides which messages of the contact's first read are emitted. Absent for later reads. */
   firstRead?: FirstRead;
-  /** Lower bound of new event revisions: lower ones may have been used for events that were lost. */
+  /**
+   * New events get revisions above this number, because revisions up to it may have been used for events that
+   * were lost.
+   */
   revisionFloor?: number;
 }
 
-/** Events and snapshots to be committed in one step. */
+/** Events and snapshots that result from a comparison. Both must be committed in one step. */
 export interface DiffResult {
-  /** Events in the order of the log: new messages first (oldest first), then changes. */
+  /**
+   * Events in the order in which they are recorded: those of new messages, oldest message first, then those
+   * of changed messages.
+   */
   events: NewEvent[];
-  /** Snapshots of the messages that are new or changed. */
+  /** New snapshots of the messages that are new or changed, by message id. */
   known: Map<string, KnownMessage>;
   /** New state of the contact's volatile fields, and which fields become muted or unmuted. */
   volatile: VolatilityUpdate;
 }
 
-/** Changed fields of a message. `from` is absent where the snapshot does not keep the former value. */
+/**
+ * Changed fields of a message, by field name. `from` is absent if the snapshot does not contain the former
+ * value.
+ */
 type Changes = Record<string, { from?: unknown; to: unknown }>;
 
-/** Compares observed messages with their snapshots and returns the events and the new snapshots. Pure. */
+/**
+ * Compares observed messages with their snapshots, and returns the events and the new snapshots. Has no side
+ * effects.
+ */
 export function diffMessages(input: DiffInput): DiffResult {
   const arrivals: NewEvent[] = [];
   const alterations: NewEvent[] = [];
@@ -85,7 +97,7 @@ export function diffMessages(input: DiffInput): DiffResult {
   return { events: [...arrivals, ...alterations], known, volatile };
 }
 
-/** Observed message with its snapshot and the difference between both; a new message has no snapshot. */
+/** An observed message, its snapshot, and the difference between the two. A new message has no snapshot. */
 interface Comparison {
   message: UpstreamMessage;
   seen: SeenFingerprint;
@@ -125,7 +137,8 @@ function arrival(
     direction,
     delivered,
     read,
-    // Flags that are set when a message is first seen are emitted together with the new message, or never.
+    // If a flag is already set when the message is first seen, its event is emitted together with that of the
+    // new message, or never.
     deliveredEmitted: delivered,
     readEmitted: read,
     fingerprint: fingerprintToStore(message, seen, volatile),
@@ -189,14 +202,16 @@ function alteration(
       Object.assign(updates, change);
     }
   }
-  // Rarely, the changed field cannot be named: its 16 hash bits are the same as before.
+  // A changed message is emitted even if `updates` is empty. In rare cases the changed field is unknown,
+  // because its 16-bit hash is the same as before.
   if (isFormEmitted || Object.keys(updates).length > 0) collector.emit('message.updated', updates);
   return { events: collector.events, known };
 }
 
 /**
- * Returns true if the message's flags differ from the snapshot or the snapshot marks the message as missing or deleted.
- * A message that returns before `message.deleted` causes no event, but the snapshot changes.
+ * Returns true if the message's flags differ from the snapshot, or if the snapshot marks the message as
+ * missing or deleted. A missing message that returns before it counts as deleted causes no event, but its
+ * snapshot changes.
  */
 function hasOtherState({ delivered, read }: UpstreamMessage, before: KnownMessage): boolean {
   return (
@@ -207,12 +222,15 @@ function hasOtherState({ delivered, read }: UpstreamMessage, before: KnownMessag
   );
 }
 
-/** Returns the event subject of a message. JSON keeps subjects distinct, whatever characters the ids contain. */
+/**
+ * Returns the `subject` of a message's events. The ids are encoded as JSON, so that different messages have
+ * different subjects, whatever characters their ids contain.
+ */
 export function eventSubjectOfMessage(contactId: string, messageId: string): string {
   return `message:${JSON.stringify([contactId, messageId])}`;
 }
 
-/** Collects the events of one message and assigns each the next revision. */
+/** Collects the events of one message, and assigns the next revision to each of them. */
 class EventCollector {
   readonly events: NewEvent[] = [];
   private readonly subject: string;

@@ -1,22 +1,27 @@
 import type { UpstreamMessage } from '#upstream';
 
 /**
- * Rule for the messages of a contact's first read. `silent`: emit none, not even our own sends. The feed uses `silent` for
- * the commit that starts a new baseline after a loss.
+ * Decides which messages of a contact's first read are emitted. `silent`: none, not even messages that belong
+ * to a send. `silent` is used for the read that starts a new baseline after stored state was lost.
  */
 export type FirstRead = 'silent' | EmitAfter;
 
 interface EmitAfter {
-  /** Messages stamped later are emitted; milliseconds since 1970 on upstream's clock. */
+  /**
+   * Messages with a timestamp after this time are emitted. In milliseconds since 1970, by upstream's clock.
+   */
   emitAfter: number;
-  /** Treatment of messages without a readable timestamp: `silent` emits none of them, `emit` emits all. */
+  /**
+   * Says whether messages without a readable timestamp are emitted: `silent` emits none of them, `emit` emits
+   * all.
+   */
   undated: 'silent' | 'emit';
 }
 
 /**
- * Returns true if the first read of a contact emits this message. A read that is not `silent` emits every message that
- * belongs to one of our sends.
- * @param isOurs true if the message belongs to one of our sends
+ * Returns true if a message of a contact's first read is emitted. Unless the read is `silent`, every message
+ * that belongs to a send is emitted.
+ * @param isOurs true if the message belongs to a send
  */
 export function isEmittedAtFirstRead(first: FirstRead, message: UpstreamMessage, isOurs: boolean): boolean {
   if (first === 'silent') return false;

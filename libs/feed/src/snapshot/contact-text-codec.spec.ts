@@ -10,7 +10,7 @@ describe('the stored form of a contact’s JSON', () => {
     ['c', '{"name":"Ada","id":"c"}', '{"name":"Ada","id":"c"}'],
     ['c', '{"id":"cd"}', '{"id":"cd"}'],
     ['c', '{}', '{}'],
-  ])('with id %s and text %s is %s, and unpacks to the same text', (id, text, kept) => {
+  ])('for the id %s and the JSON text %s is %s, and unpacks to the same JSON text', (id, text, kept) => {
     expect(packContactText(id, text)).toBe(kept);
     expect(unpackContactText(id, kept)).toBe(text);
   });

@@ -1,10 +1,15 @@
-/** Returns the JSON text to store of a contact, without the id at its start: the id is part of the key. */
+/**
+ * Returns the form in which the JSON text of a contact is stored: without the id at its start, because the
+ * contact is stored under its id.
+ */
 export function packContactText(contactId: string, text: string): string {
   const start = startOf(contactId);
   return text.startsWith(start) ? text.slice(start.length) : text;
 }
 
-/** Restores the exact JSON text. A text that starts with `{` was stored whole. */
+/**
+ * Restores the exact JSON text of a contact. If the stored text starts with `{`, nothing was removed from it.
+ */
 export function unpackContactText(contactId: string, packed: string): string {
   return packed.startsWith('{') ? packed : startOf(contactId) + packed;
 }

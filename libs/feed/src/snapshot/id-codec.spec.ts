@@ -26,11 +26,11 @@ describe('a packed message id', () => {
     ['65f1c0ffee65f1c0ffee65f', 23],
     ['1234', 4],
     ['msg_65f1c0ffee65f1c0', 20],
-  ])('of %s takes %d bytes', (id, length) => {
+  ])('for the id %s takes %d bytes', (id, length) => {
     expect(packId(id)).toHaveLength(length);
   });
 
-  it('counts as damaged if a shortened id has another length', () => {
+  it('counts as damaged if it lacks bytes of a UUID', () => {
     expect(() => unpackId(packId(UUID).subarray(0, 16))).toThrow(DamagedSnapshotError);
   });
 });

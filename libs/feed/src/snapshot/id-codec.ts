@@ -1,8 +1,8 @@
 import { DamagedSnapshotError } from '../packed-bytes.js';
 
 /**
- * First bytes of packed ids. UUIDs and other hexadecimal ids are stored as half as many bytes after a mark; all other ids
- * are stored unchanged. No UTF-8 text starts with a mark.
+ * The first byte of a packed UUID or other long hexadecimal id. Each further byte stores two hexadecimal
+ * digits. All other ids are stored as UTF-8 text, which never starts with one of these two bytes.
  */
 const UUID_MARK = 0xff;
 const HEX_MARK = 0xfe;
@@ -10,7 +10,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const HEX = /^(?:[0-9a-f]{2}){8,32}$/;
 const UUID_BYTES = 16;
 
-/** Packs an id into bytes. */
+/** Packs an id into as few bytes as possible; {@link unpackId} restores it. */
 export function packId(id: string): Buffer {
   if (UUID.test(id)) return marked(UUID_MARK, id.replaceAll('-', ''));
   if (HEX.test(id)) return marked(HEX_MARK, id);
@@ -18,7 +18,7 @@ export function packId(id: string): Buffer {
 }
 
 /**
- * Restores the exact id.
+ * Restores the exact id that {@link packId} packed.
  * @throws {DamagedSnapshotError} if the bytes are damaged
  */
 export function unpackId(packed: Buffer): string {

@@ -4,10 +4,13 @@ import type { KnownMessage } from './known-message.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 
 /**
- * The packed form: flags (1 byte), presence bits (2), revision (1 or more), timestamp in minutes (4, optional),
- * start of the absence in seconds (4, optional), hash of the whole message (8), then 2 bytes for each field
- * hash that is not the usual one. The form stays below 64 bytes, the limit up to which Redis stores a small
- * hash compactly.
+ * A packed message snapshot contains in this order: flags (1 byte), presence bits (2 bytes), revision (1 byte
+ * or more), timestamp in minutes (4 bytes, optional), time since which the message is missing in seconds (4
+ * bytes, optional), hash of the whole message (8 bytes), and each field hash that differs from {@link USUAL}
+ * (2 bytes each). It has at most 64 bytes, because Redis stores a hash compactly only while no value is
+ * longer.
+ *
+ * These constants are the flags.
  */
 const DELIVERED = 1;
 const READ = 2;
@@ -15,10 +18,13 @@ const DELIVERED_EMITTED = 4;
 const READ_EMITTED = 8;
 const DELETED = 16;
 const DIRECTION_SHIFT = 5;
-/** Reserved for later versions: no form written so far sets this bit. */
+/** Flag that is reserved for later versions of the packed form. No version so far sets it. */
 const LATER_VERSION = 128;
 
-/** Presence bits. The lowest bits stand for the field hashes, in the order of the fields. */
+/**
+ * Presence bits: they say which optional values follow. The lowest bits stand for the field hashes, in the
+ * order of {@link FINGERPRINT_FIELDS}.
+ */
 const HAS_TIMESTAMP = 1 << FINGERPRINT_FIELDS.length;
 const HAS_MISSING_SINCE = HAS_TIMESTAMP << 1;
 const ALL_PRESENCE_BITS = (HAS_MISSING_SINCE << 1) - 1;
@@ -27,7 +33,10 @@ const MINUTE_MS = 60_000;
 const SECOND_MS = 1_000;
 const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
 
-/** Usual field hashes by direction: those of a message without attachments and undocumented fields. */
+/**
+ * Field hashes, by direction, of a message that has no other content than its direction. A packed snapshot
+ * contains only the field hashes that differ from these.
+ */
 const USUAL: Readonly<Record<Direction, readonly number[]>> = {
   other: usualFields({}),
   inbound: usualFields({ direction: 'inbound' }),
@@ -41,7 +50,7 @@ function usualFields(fields: Record<string, unknown>): readonly number[] {
 export function packKnownMessage(known: KnownMessage): Buffer {
   const { direction, fingerprint } = known;
   const minute = packTime(known.timestamp, MINUTE_MS);
-  // The start of the absence is rounded up to a whole second, so that a deletion is never emitted too early.
+  // `missingSince` is rounded up to a whole second, so that a deletion is never emitted too early.
   const missing = packTime((known.missingSince ?? 1 - SECOND_MS) + SECOND_MS - 1, SECOND_MS);
   const unusual = fingerprint.fields.map((bits, i) => bits !== USUAL[direction][i]);
   const packed = new PackedWriter()
@@ -68,7 +77,10 @@ export function packKnownMessage(known: KnownMessage): Buffer {
   return packed.done();
 }
 
-/** @throws {DamagedSnapshotError} if the bytes are damaged or of a later version */
+/**
+ * Restores the snapshot that {@link packKnownMessage} packed.
+ * @throws {DamagedSnapshotError} if the bytes are damaged or were packed by a later version
+ */
 export function unpackKnownMessage(packed: Buffer): KnownMessage {
   const reader = new PackedReader(packed);
   const flags = reader.byte();
@@ -89,7 +101,7 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      // Most messages have the usual field hashes, so that they share one array.
+      // All snapshots whose field hashes are the usual ones share one array, to save memory.
       fields:
         (follows & (HAS_TIMESTAMP - 1)) === 0
           ? USUAL[direction]
@@ -100,7 +112,10 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
   return known;
 }
 
-/** Returns a time in whole units since 1970; 0 if the time is absent or does not fit into 32 bits. */
+/**
+ * Converts a time in milliseconds to whole units of `unitMs` since 1970. Returns 0 if the time is absent or
+ * the result does not fit into 32 bits.
+ */
 function packTime(time: number | undefined, unitMs: number): number {
   const units = Math.floor((time ?? 0) / unitMs);
   return units > 0 && units <= 0xff_ff_ff_ff ? units : 0;

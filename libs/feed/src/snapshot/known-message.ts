@@ -1,28 +1,44 @@
 import type { Direction } from '#upstream';
 import type { Fingerprint } from '../form/fingerprint.js';
 
-/** Snapshot of a message: enough to detect the next change, without the message's text. */
+/**
+ * Snapshot of a message. It suffices to detect the next change of the message, but does not contain the text
+ * of the message.
+ */
 export interface KnownMessage {
   direction: Direction;
   delivered: boolean;
   read: boolean;
-  /** True if `message.delivered` was emitted or must never be emitted. */
+  /**
+   * True if `message.delivered` was emitted, or must not be emitted because the flag was already set when the
+   * message was first read.
+   */
   deliveredEmitted: boolean;
   readEmitted: boolean;
   fingerprint: Fingerprint;
   /** Revision of the message's last event. */
   revision: number;
-  /** Timestamp by upstream's clock, in milliseconds since 1970, rounded to the minute; absent if unreadable. */
+  /**
+   * Timestamp of the message by upstream's clock, in milliseconds since 1970, stored as whole minutes. Absent
+   * if the timestamp is missing or unreadable.
+   */
   timestamp?: number;
-  /** Time since which complete reads do not contain the message, in milliseconds since 1970 by Redis' clock. */
+  /**
+   * When a read of all pages first did not contain the message, in milliseconds since 1970 by Redis' clock.
+   * Absent while the message is not missing.
+   */
   missingSince?: number;
-  /** True if `message.deleted` was emitted. The snapshot is kept so that a return of the message is recognized. */
+  /**
+   * True if `message.deleted` was emitted. The snapshot is kept, so that the message is recognized if it
+   * appears again.
+   */
   deleted: boolean;
 }
 
 /**
- * Returns true if the message's flags may still change: the message is outbound, not both delivered and read, and at most
- * `settleMs` old.
+ * Returns true if the message's flags (`delivered`, `read`) are expected to change: the message is outbound,
+ * is not both delivered and read, and is less than `settleMs` milliseconds old.
+ * @param upstreamNow current time by upstream's clock, in milliseconds since 1970
  */
 export function mayFlagsStillChange(known: KnownMessage, upstreamNow: number, settleMs: number): boolean {
   if (known.direction !== 'outbound' || known.deleted || (known.delivered && known.read)) return false;

@@ -15,7 +15,7 @@ const FULL: LearnedContactState = {
   resyncing: true,
 };
 
-describe('the packed additional state of a contact', () => {
+describe('the packed form of what polls have learned about a contact', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
     'unpacks to the same state: %j',
     (extension) => {
@@ -32,7 +32,7 @@ describe('the packed additional state of a contact', () => {
     expect(unpackLearnedContactState(later)).toEqual({ readAt: 5 });
   });
 
-  it('counts as empty if damaged, and never throws', () => {
+  it('unpacks to an empty state if it is damaged, and never throws', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         expect(typeof unpackLearnedContactState(Buffer.from(bytes))).toBe('object');

@@ -1,35 +1,44 @@
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 
 /**
- * Derived state of a contact beside {@link PollMemory}. Each part can be lost without harm and is then learned again.
- * Stored in a separate hash field, which older builds leave untouched.
+ * What polls have learned about a contact, in addition to {@link PollMemory}. If a part is lost, no harm is
+ * done: later polls learn it again. Stored in a hash field of its own, which older builds of Tidings do not
+ * change.
  */
 export interface LearnedContactState {
-  /** Packed estimate of the contact's rate of change; see `schedule/rate.ts`. */
+  /** Packed data from which the contact's rate of new messages is estimated; see `schedule/rate.ts`. */
   rate?: Buffer;
-  /** Packed state of the volatile fields of the contact's messages; see `volatility.ts`. */
+  /** Packed list of the volatile fields of the contact's messages; see `volatility.ts`. */
   volatile?: Buffer;
   /** Time of the last read of the newest messages, in milliseconds since 1970 by Redis' clock. */
   readAt?: number;
-  /** Limit of the first page while a full page cannot be read. */
+  /** Reduced limit of the first page. Present while a full first page cannot be read. */
   headLimit?: number;
-  /** Time of the next attempt with a full page, in milliseconds since 1970 by Redis' clock. */
+  /** When a full first page is requested again, in milliseconds since 1970 by Redis' clock. */
   headLimitUntil?: number;
-  /** True while a new baseline replaces a lost one: then messages without a timestamp are not emitted. */
+  /**
+   * True while a new baseline is read because stored state was lost. Until all pages have been read, new
+   * messages without a timestamp are not emitted.
+   */
   resyncing?: boolean;
 }
 
 export const EMPTY_LEARNED_STATE: LearnedContactState = {};
 
 const FORMAT = 1;
-/** Tags of the sections. A reader skips unknown tags. */
+/**
+ * Tags of the sections in the packed form. Sections with an unknown tag are skipped when they are unpacked.
+ */
 const RATE = 1;
 const VOLATILE = 2;
 const READ_AT = 3;
 const HEAD_LIMIT = 4;
 const RESYNCING = 5;
 
-/** Packs an extension: format, then sections of tag, length and content. An empty extension gives no bytes. */
+/**
+ * Packs the state: a format version (1 byte), then a tag, a length and the content of each section. The
+ * result for an empty state has no bytes.
+ */
 export function packLearnedContactState(extension: LearnedContactState): Buffer {
   const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing } = extension;
   const packed = new PackedWriter().byte(FORMAT);
@@ -45,7 +54,7 @@ export function packLearnedContactState(extension: LearnedContactState): Buffer 
   return bytes.length === 1 ? Buffer.alloc(0) : bytes;
 }
 
-/** Unpacks an extension. Damaged bytes count as an empty extension. */
+/** Unpacks the state. Returns an empty state if the bytes are damaged. */
 export function unpackLearnedContactState(bytes: Buffer): LearnedContactState {
   if (bytes.length === 0) return EMPTY_LEARNED_STATE;
   try {

@@ -6,7 +6,10 @@ const HAS_MISSING_SINCE = 2;
 const ALL_FLAGS = DELETED | HAS_MISSING_SINCE;
 const FINGERPRINT_BYTES = 8;
 
-/** Packs a snapshot: flags (1 byte), fingerprint (8), then the start of the absence if the contact is missing. */
+/**
+ * Packs the snapshot of a contact: flags (1 byte), fingerprint (8 bytes), and, if the contact is missing, the
+ * time since which it is missing.
+ */
 export function packListedContact({ fingerprint, deleted, missingSince }: ListedContact): Buffer {
   const packed = new PackedWriter()
     .byte((deleted ? DELETED : 0) | (missingSince === undefined ? 0 : HAS_MISSING_SINCE))
@@ -16,7 +19,10 @@ export function packListedContact({ fingerprint, deleted, missingSince }: Listed
   return packed.done();
 }
 
-/** Unpacks a snapshot. Damaged bytes give an empty fingerprint, so that the contact counts as changed. */
+/**
+ * Unpacks the snapshot of a contact. If the bytes are damaged, the fingerprint is empty, so that the contact
+ * counts as changed.
+ */
 export function unpackListedContact(packed: Buffer): ListedContact {
   try {
     return read(new PackedReader(packed));

@@ -10,7 +10,7 @@ const contact: fc.Arbitrary<ListedContact> = fc.record(
 );
 
 describe('the snapshots of listed contacts', () => {
-  it('contain the last value of each contact, in the order of the first values', () => {
+  it('contain the latest snapshot of each contact, in the order in which the contacts were added', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string({ maxLength: 3 }), contact), { maxLength: 300 }), (entries) => {
         const listed = ListedContacts.of(entries);
@@ -26,7 +26,7 @@ describe('the snapshots of listed contacts', () => {
     );
   });
 
-  it('contain no other contacts', () => {
+  it('contain no contact that was not added', () => {
     const listed = ListedContacts.of([['c', { fingerprint: '00000000000000ff', deleted: false }]]);
     expect([listed.get('d'), listed.ordinalOf('d')]).toEqual([undefined, undefined]);
   });

@@ -2,13 +2,16 @@ import type { ListedContact } from '../feed-store.js';
 
 const INITIAL_CAPACITY = 64;
 const FINGERPRINT_BYTES = 8;
-/** Size of an entry: flags, then the fingerprint. */
+/** Number of bytes stored for each contact: flags (1 byte), then the fingerprint. */
 const ENTRY_BYTES = 1 + FINGERPRINT_BYTES;
 const DELETED = 1;
-/** Flag: the stored fingerprint was damaged. */
+/** Flag of a contact whose stored fingerprint was damaged. */
 const UNKNOWN = 2;
 
-/** Snapshots of a list's contacts, by contact id. Compact, since an account may have a million contacts. */
+/**
+ * Snapshots of the contacts in an account's contact list, by contact id. They take little memory, since an
+ * account may have a million contacts.
+ */
 export class ListedContacts implements Iterable<[id: string, contact: ListedContact]> {
   private readonly ordinals = new Map<string, number>();
   private readonly missing = new Map<number, number>();
@@ -24,7 +27,10 @@ export class ListedContacts implements Iterable<[id: string, contact: ListedCont
     return this.ordinals.size;
   }
 
-  /** Returns the index of a contact, counted from 0; undefined if the contact is unknown. */
+  /**
+   * Returns the index of a contact in the order in which contacts were added, counted from 0. Returns
+   * undefined for a contact that was not added.
+   */
   ordinalOf(id: string): number | undefined {
     return this.ordinals.get(id);
   }

@@ -31,7 +31,7 @@ const memory: fc.Arbitrary<PollMemory> = fc.record(
   { requiredKeys: ['order', 'pageSize', 'length', 'count', 'head'] },
 );
 
-describe('an encoded poll state', () => {
+describe('the packed poll state of a contact', () => {
   it('unpacks to the same state', () => {
     fc.assert(
       fc.property(memory, (remembered) => {
@@ -60,14 +60,14 @@ describe('an encoded poll state', () => {
     ['another format', 0, 2],
     ['the JSON of an old build', 0, 0x7b],
     ['an unknown order', 1, PAGE_ORDERS.length],
-    ['fields that nobody knows', 2, 0x7f],
+    ['unknown fields', 2, 0x7f],
   ])('counts as damaged if it has %s', (_, at, byte) => {
     const packed = packPollMemory({ ...EMPTY_POLL_MEMORY, completeAt: 1, lookUpDueAt: 2 });
     packed[at] = byte;
     expect(() => unpackPollMemory(packed)).toThrow(DamagedSnapshotError);
   });
 
-  it('takes 80 bytes for a contact with a full page', () => {
+  it('takes at most 80 bytes for a contact with a full page of messages', () => {
     const head = hashIds(Array.from({ length: 20 }, (_, n) => `id ${n}`));
     const completeAt = Date.UTC(2026, 0);
     const activity = { weight: 0, at: completeAt };

@@ -3,12 +3,12 @@ import { PAGE_ORDERS, type PageOrder } from '../walk/page-order.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 import type { PollMemory } from './poll-memory.js';
 
-/** Version of the packed form. Any other version counts as damaged. */
+/** Version of the packed form. Bytes with another version count as damaged. */
 const FORMAT = 1;
 
 /**
- * Names of the optional integers. The packed form stores the position of each in this list, so new names are
- * added at the end.
+ * Names of the optional integers of {@link PollMemory}. The packed form refers to each integer by its index
+ * in this list, so new names must be added at the end.
  */
 const OPTIONAL_NUMBERS = [
   'completeAt',
@@ -24,10 +24,14 @@ const HAS_EPOCH = 2;
 const HAS_UNREADABLE = 4;
 const FIRST_OPTIONAL = 8;
 
-/** Packs the state: format, order, presence bits, integers in variable length, epoch and head as bytes. */
+/**
+ * Packs the state of a contact's reads: format version, page order, and bits that say which optional values
+ * are present, then the values. Integers have a variable length. `head`, `epoch` and `unreadable` are stored
+ * as bytes.
+ */
 export function packPollMemory(memory: PollMemory): Buffer {
   const { epoch, unreadable } = memory;
-  // An activity with the weight 0 means the same as an absent activity.
+  // An `activity` with weight 0 means the same as an absent one, so it is not stored.
   const activity = memory.activity?.weight === 0 ? undefined : memory.activity;
   const given = OPTIONAL_NUMBERS.map((name, i) => ({ bit: FIRST_OPTIONAL << i, value: memory[name] }));
   const packed = new PackedWriter()
@@ -50,7 +54,10 @@ export function packPollMemory(memory: PollMemory): Buffer {
   return packed.done();
 }
 
-/** @throws {DamagedSnapshotError} if the bytes are damaged or of another version */
+/**
+ * Restores the state that {@link packPollMemory} packed.
+ * @throws {DamagedSnapshotError} if the bytes are damaged or were packed by another version
+ */
 export function unpackPollMemory(bytes: Buffer): PollMemory {
   const packed = new PackedReader(bytes);
   if (packed.byte() !== FORMAT) throw new DamagedSnapshotError();

@@ -2,50 +2,67 @@ import { createHash } from 'node:crypto';
 import type { PageOrder } from '../walk/page-order.js';
 
 /**
- * State of a contact's reads, from which the next read is planned. Times are milliseconds since 1970 by Redis'
- * clock.
+ * What Tidings remembers about the earlier reads of a contact, to plan the next read. All times are in
+ * milliseconds since 1970, by Redis' clock.
  */
 export interface PollMemory {
   order: PageOrder;
   /** Number of messages on the contact's longest page. */
   pageSize: number;
   /**
-   * Number of messages at the last complete read; in an oldest-first list, at the last read of the newest
-   * messages.
+   * Number of messages in the contact's list at the last read of all pages. If the list is oldest first, the
+   * number at the last read of the newest messages.
    */
   length: number;
-  /** Page limit that upstream honours in reads of older messages; absent while unknown. */
+  /**
+   * Largest page limit that upstream is known to honour: 20 if it honours none above 20. Absent while
+   * unknown.
+   */
   limit?: number;
-  /** Hashes of unreadable elements (see {@link addUnreadable}), so that each is logged and counted once. */
+  /**
+   * Hashes of the contact's unreadable elements; see {@link addUnreadable}. They ensure that each element is
+   * logged and counted only once.
+   */
   unreadable?: string;
   /**
-   * Number of unreadable elements in the last complete read without missing messages. More may hide missing
-   * ones.
+   * Number of unreadable elements in the last read of all pages from which no message was missing. If a later
+   * read has more, a missing message may be one of these elements.
    */
   skipped?: number;
-  /** Hashes of the ids at the end of the list where new messages appear; see {@link hashIds}. */
+  /** Hashes of the ids at that end of the list at which new messages appear; see {@link hashIds}. */
   head: string;
-  /** Rate of change as older builds stored it; kept for older builds that still run. */
+  /**
+   * The contact's rate of new messages, in the form of older builds of Tidings. Kept for older builds that
+   * still run.
+   */
   activity?: { weight: number; at: number };
   /** Time of the last read of all pages. */
   completeAt?: number;
   /**
-   * Time of an extra read of all pages before the next sweep; present if messages seem to be missing.
+   * When an extra read of all pages is due, before the next sweep. Present if messages seem to be missing.
    */
   completeDueAt?: number;
-  /** When the flags of unsettled messages are next read again. A message is unsettled while its flags may still change. */
+  /**
+   * When those messages must be read again whose flags (`delivered`, `read`) may still change. Absent if
+   * there are none.
+   */
   lookUpDueAt?: number;
-  /** Number of known messages, by which a loss of their snapshots is detected. */
+  /** Number of known messages. If it is above 0 but no snapshots are stored, the snapshots were lost. */
   count: number;
-  /** Epoch of the event log that contains the contact's events. */
+  /** Epoch of the event log in which the contact's events are recorded. */
   epoch?: string;
-  /** Time since which so many messages are missing that an outage is likely. */
+  /**
+   * When a read first found so many messages missing that an outage is likely. Absent if no outage is likely.
+   */
   suspectSince?: number;
-  /** Lower bound of new event revisions; present if snapshots of the contact were lost. */
+  /**
+   * New events of the contact's messages get revisions above this number. Present if snapshots of the contact
+   * were lost.
+   */
   revisionFloor?: number;
 }
 
-/** State before the first read. */
+/** State of a contact that has not been read yet. */
 export const EMPTY_POLL_MEMORY: PollMemory = {
   order: 'unknown',
   pageSize: 0,
@@ -56,10 +73,13 @@ export const EMPTY_POLL_MEMORY: PollMemory = {
 
 const ID_HASH_BYTES = 3;
 
-/** Maximum number of unreadable elements per contact that are distinguished. */
+/** Max number of unreadable elements that are remembered per contact. Further ones are not counted. */
 const MAX_UNREADABLE = 20;
 
-/** Adds unreadable elements to the stored hashes. Returns the number of new elements and all hashes. */
+/**
+ * Adds unreadable elements to the stored hashes.
+ * @returns the number of elements that were not stored before, and the hashes of all elements
+ */
 export function addUnreadable(
   before: string | undefined,
   elements: readonly string[],
@@ -82,7 +102,7 @@ export function splitIdHashes(hashes: string): string[] {
   );
 }
 
-/** Returns the ids as a list of short hashes, in which a missing id can be detected. */
+/** Returns a list of short hashes, one for each id. Comparing two such lists shows which ids are missing. */
 export function hashIds(ids: readonly string[]): string {
   const hashes = ids.map((id) => createHash('sha1').update(id).digest().subarray(0, ID_HASH_BYTES));
   return Buffer.concat(hashes).toString('base64');

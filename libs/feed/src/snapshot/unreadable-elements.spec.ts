@@ -16,17 +16,17 @@ const after = (...counts: number[]): UnreadableElements => {
 };
 
 describe('a missing contact', () => {
-  it('may be an element that became unreadable in the same list', () => {
+  it('may be an element that became unreadable in the list from which the contact went missing', () => {
     expect(mayBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
-  it('is not an element that was unreadable before or became unreadable later', () => {
+  it('is not an element that was already unreadable before or became unreadable later', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
     const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);
   });
 
-  it('is not an unreadable element once their number is as low as before', () => {
+  it('is not an unreadable element once the list has as few unreadable elements as before', () => {
     expect(mayBeUnreadable(after(1, 3, 1), 2)).toBe(false);
     expect(mayBeUnreadable(after(1, 3, 2), 2)).toBe(true);
   });
@@ -39,12 +39,12 @@ describe('a missing contact', () => {
 });
 
 describe('the record of unreadable list elements', () => {
-  it('is parsed as it was written', () => {
+  it('is parsed to the same record after it was written', () => {
     const elements = after(1, 2, 3, 3);
     expect(parseUnreadableElements(serializeUnreadableElements(elements), 0)).toEqual(elements);
   });
 
-  it('has a limited size, and if in doubt keeps missing contacts', () => {
+  it('has a limited size, and still contains every time at which an element became unreadable', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);

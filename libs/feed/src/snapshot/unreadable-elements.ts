@@ -1,31 +1,38 @@
 /**
- * History of unreadable elements in an account's contact lists. Such an element has no id: it may be any
- * contact that went missing when the element appeared, but no contact that went missing at another time.
+ * How the number of unreadable elements in an account's contact list changed from read to read. An unreadable
+ * element has no id. It may be any contact that went missing when the element appeared, but no contact that
+ * went missing at another time.
  */
 export interface UnreadableElements {
-  /** Number of unreadable elements in the last list. */
+  /** Number of unreadable elements in the contact list at the last read. */
   count: number;
-  /** Start of the read of that list, in milliseconds since 1970 by Redis' clock. */
+  /** When the last read of the contact list began, in milliseconds since 1970 by Redis' clock. */
   at: number;
-  /** Number of unreadable elements before the number rose for the first time. */
+  /** Number of unreadable elements before the first of the {@link rises}. */
   base: number;
-  /** Each rise of the number, latest last. Empty once the number has fallen to {@link base} again. */
+  /**
+   * The increases of the number of unreadable elements, latest last. Empty once the number has fallen to
+   * {@link base} again.
+   */
   rises: readonly CountRise[];
 }
 
 interface CountRise {
-  /** Start of the read of the last list before the rise, and of the first list after it. */
+  /**
+   * Times at which two consecutive reads of the contact list began: the last read before the number of
+   * unreadable elements rose, and the first read after that. In milliseconds since 1970 by Redis' clock.
+   */
   from: number;
   to: number;
 }
 
-/** Maximum number of rises kept. Beyond this number, the two oldest are merged. */
+/** Max number of rises that are kept. If there are more, the two oldest are merged into one. */
 const MAX_RISES = 20;
 
 /**
- * Returns the history after a list with `count` unreadable elements.
- * @param before undefined for the first list
- * @param at start of the read, in milliseconds since 1970 by Redis' clock
+ * Returns the history after a read of the contact list that found `count` unreadable elements.
+ * @param before history before this read; undefined for the first read
+ * @param at when the read began, in milliseconds since 1970 by Redis' clock
  */
 export function unreadableAfterList(
   before: UnreadableElements | undefined,
@@ -39,7 +46,10 @@ export function unreadableAfterList(
   return { count, at, base, rises };
 }
 
-/** Returns true if a contact missing since `missingSince` may be an unreadable element of the list. */
+/**
+ * Returns true if a contact may be one of the list's unreadable elements.
+ * @param missingSince time since which the contact is missing, in milliseconds since 1970 by Redis' clock
+ */
 export function mayBeUnreadable({ rises }: UnreadableElements, missingSince: number): boolean {
   return rises.some(({ from, to }) => missingSince > from && missingSince <= to);
 }
@@ -50,16 +60,16 @@ function joined(rises: readonly CountRise[]): readonly CountRise[] {
   return [{ from: first.from, to: second.to }, ...rest];
 }
 
-/** Returns the text to store. */
+/** Converts the history of unreadable elements to the text that is stored in Redis. */
 export function serializeUnreadableElements({ count, at, base, rises }: UnreadableElements): string {
   return [count, at, base, ...rises.flatMap(({ from, to }) => [from, to])].join(' ');
 }
 
 /**
- * Parses the stored text.
- * @param text absent if only older builds have read lists
- * @param baseline value that older builds store: number of unreadable elements in the last list without missing
- * contacts
+ * Parses the history of unreadable elements from the stored text.
+ * @param text absent if all earlier reads of the contact list were made by older builds of Tidings
+ * @param baseline number that older builds store: the unreadable elements in the last contact list from which
+ * no contact was missing
  */
 export function parseUnreadableElements(
   text: string | null | undefined,

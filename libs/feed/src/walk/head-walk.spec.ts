@@ -78,7 +78,7 @@ function contact(order: (typeof ORDERS)[number], count: number, fresh: number): 
 
 describe('a read of the newest messages', () => {
   it.each(ORDERS.flatMap((order) => [1, 19, 20, 21, 40, 75].map((count) => ({ order, count }))))(
-    'costs one request with no new message or one: $order, $count messages',
+    'costs one request if at most one message is new: $order, $count messages',
     async ({ order, count }) => {
       const pages = contact(order, count, 0);
       await pages.head(order);
@@ -89,27 +89,27 @@ describe('a read of the newest messages', () => {
     },
   );
 
-  it('of 25 new messages reads two pages and the first page again, if upstream caps pages at 20', async () => {
+  it('reads two pages, then the first again, if 25 messages are new and pages have at most 20', async () => {
     const pages = contact('newestFirst', 75, 25);
     const head = await pages.head('newestFirst', { limit: PAGE_LIMIT });
     expect(pages.reads).toEqual(['1/20', '2/20', '1/20']);
     expect(idsOf(head)).toEqual(expect.arrayContaining(allIds(messages(51, 75))));
   });
 
-  it('of 25 new messages reads the first page twice, the second time with limit 100, if upstream honours that', async () => {
+  it('reads the first page again with limit 100 if it is full and upstream honours that limit', async () => {
     const pages = contact('newestFirst', 75, 25);
     pages.cap = LARGE_PAGE_LIMIT;
     await pages.head('newestFirst', { limit: LARGE_PAGE_LIMIT, pageSize: PAGE_LIMIT });
     expect(pages.reads).toEqual(['1/20', '1/100']);
   });
 
-  it('of 25 new messages in an oldest-first list reads on to the end', async () => {
+  it('reads an oldest-first list to its end if 25 messages are new', async () => {
     const pages = contact('oldestFirst', 75, 25);
     expect(idsOf(await pages.head('oldestFirst'))).toEqual(expect.arrayContaining(allIds(messages(51, 75))));
     expect(pages.reads.length).toBeLessThanOrEqual(5);
   });
 
-  it.each(ORDERS)('returns all messages of a burst larger than a page: %s', async (order) => {
+  it.each(ORDERS)('returns all new messages even if they fill several pages: %s', async (order) => {
     const pages = contact(order, 150, 120);
     expect(idsOf(await pages.head(order))).toEqual(expect.arrayContaining(allIds(messages(31, 150))));
   });
@@ -143,12 +143,12 @@ describe('a read of the newest messages', () => {
     expect(head.served.find(({ id }) => id === 'm45')?.read).toBe(true);
   });
 
-  it('requests a read of all pages if the order differs from the assumed order', async () => {
+  it('reports that a read of all pages is needed if the list is not in the assumed order', async () => {
     const pages = contact('oldestFirst', 75, 5);
     expect(await pages.head('newestFirst')).toMatchObject({ order: 'unsorted', coversAllNew: false });
   });
 
-  it('in unknown order is enough if the page contains all former messages and is not full', async () => {
+  it('covers a list in unknown order only if the whole list fits on the first page', async () => {
     const alike = (count: number): Pages => {
       const all = Array.from({ length: count }, (_, n) => message(n, 1));
       return new Pages(all, 'newestFirst', new Set(allIds(all.slice(0, count - 1))));
@@ -161,7 +161,7 @@ describe('a read of the newest messages', () => {
     expect(longer.reads).toHaveLength(1);
   });
 
-  it.each(ORDERS)('determines the order from a page with two timestamps: %s', async (order) => {
+  it.each(ORDERS)('determines the order of the list from a page with two timestamps: %s', async (order) => {
     const pages = contact(order, 2, 1);
     expect(await pages.head('unknown', { pageSize: 2, longestPage: 2 })).toMatchObject({
       order,
@@ -171,7 +171,7 @@ describe('a read of the newest messages', () => {
     expect(pages.reads).toHaveLength(order === 'newestFirst' ? 1 : 3);
   });
 
-  it.each(ORDERS)('costs one request if other contacts have longer pages: %s', async (order) => {
+  it.each(ORDERS)('costs one request if pages of other contacts are longer: %s', async (order) => {
     const pages = contact(order, 2, 1);
     expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
       coversAllNew: true,
@@ -181,10 +181,10 @@ describe('a read of the newest messages', () => {
   });
 
   it.each([
-    ['contact as long as its page', 12, true],
-    ['contact longer than its page', 13, false],
+    ['as many messages as on the page', 12, true],
+    ['one message more than on the page', 13, false],
   ])(
-    'treats a page shorter than other contacts’ pages as the last one, unless the contact is longer: %s',
+    'treats a page shorter than other contacts’ pages as the last one, unless more messages are known: %s',
     async (_, length, showsEnd) => {
       const pages = contact('newestFirst', length, 0);
       pages.cap = 12;
@@ -194,7 +194,7 @@ describe('a read of the newest messages', () => {
     },
   );
 
-  it('returns a message that moves from page 2 to page 1 between the two requests', async () => {
+  it('returns a message that moves from page 2 to page 1 between the requests for these pages', async () => {
     const pages = contact('oldestFirst', 11, 11);
     pages.cap = 10;
     pages.before = (read) => {
@@ -203,19 +203,19 @@ describe('a read of the newest messages', () => {
     expect(idsOf(await pages.head('unknown', { pageSize: 10, longestPage: 10 }))).toContain('m11');
   });
 
-  it('reads on after a page that ends in a new message, even if the page contains a known one', async () => {
+  it('reads on after a page that ends in a new message, even if it also contains a known one', async () => {
     const pages = contact('newestFirst', 60, 25);
     pages.known.add('m50');
     expect(idsOf(await pages.head('newestFirst'))).toEqual(expect.arrayContaining(allIds(messages(36, 60))));
   });
 
-  it('reports that it met no known message up to the end', async () => {
+  it('reports if it reached the end of the list without finding a known message', async () => {
     const pages = contact('newestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     expect(await pages.head('newestFirst')).toMatchObject({ metNoKnownMessage: true });
   });
 
-  it('ends if upstream ignores `page`', async () => {
+  it('ends if upstream ignores the page number and always returns the first page', async () => {
     const pages = contact('newestFirst', 15, 15);
     pages.known.add('gone');
     const first = pages.page(1);
@@ -224,7 +224,7 @@ describe('a read of the newest messages', () => {
     expect(pages.reads.length).toBeLessThanOrEqual(4);
   });
 
-  it('ends if every page is full of new messages, and requests a read of all pages', async () => {
+  it('ends if all pages are full of new messages, and reports that a read of all is needed', async () => {
     let n = 1_000;
     const pages = contact('newestFirst', 1, 0);
     pages.page = () => ({ items: Array.from({ length: 20 }, () => message((n += 1), 1e6 - n)), skipped: 0 });
@@ -233,14 +233,14 @@ describe('a read of the newest messages', () => {
     expect(pages.reads.length).toBeLessThan(400);
   });
 
-  it('reads on after a page without readable messages', async () => {
+  it('reads on after a page on which no message can be read', async () => {
     const pages = contact('newestFirst', 45, 25);
     const inner = pages.page.bind(pages);
     pages.page = (page) => (page === 1 ? { items: [], skipped: 20 } : inner(page));
     expect(idsOf(await pages.head('newestFirst'))).toHaveLength(20);
   });
 
-  it('fails as a whole if a further page cannot be read', async () => {
+  it('fails if any of the pages after the first cannot be read', async () => {
     const pages = contact('newestFirst', 75, 45);
     pages.before = (_, page) => {
       if (page === 2) throw new Error('503');
@@ -248,7 +248,7 @@ describe('a read of the newest messages', () => {
     await expect(pages.head('newestFirst')).rejects.toThrow('503');
   });
 
-  it('returns upstream’s time at the first page', async () => {
+  it('returns the time by upstream’s clock at which the first page was sent', async () => {
     const pages = contact('newestFirst', 45, 25);
     const inner = pages.page.bind(pages);
     pages.page = (page) => ({ ...inner(page), date: 1_000 * page });
@@ -267,7 +267,7 @@ describe('a read of the newest messages, if every page with a certain message fa
     return pages;
   }
 
-  it('reads a shorter first page, from then on in one request', async () => {
+  it('reads a shorter first page, and later reads request that shorter page at once', async () => {
     const pages = failingAt(13);
     expect(await pages.head('newestFirst')).toMatchObject({ headLimit: 10 });
     expect(pages.reads).toEqual(['1/20', '1/10']);
@@ -275,7 +275,7 @@ describe('a read of the newest messages, if every page with a certain message fa
     expect(pages.reads).toEqual(['1/10']);
   });
 
-  it.each([9, 5, 3, 1])('tries even shorter pages after a failed read: message %d', async (index) => {
+  it.each([9, 5, 3, 1])('tries even shorter pages after a failed read: failing message %d', async (index) => {
     const pages = failingAt(index);
     await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
     expect(pages.reads).toHaveLength(2);
@@ -317,8 +317,8 @@ describe('consecutive reads of the newest messages', () => {
   );
 });
 
-describe('a page that repeats the one before it', () => {
-  it('because the list grew by a whole page is not taken for the end of the list', async () => {
+describe('a page that repeats the previous page', () => {
+  it('is not taken for the end of the list if the list grew by a whole page', async () => {
     // Four new messages above two known ones. The first page can be read only with the limit 1.
     const pages = contact('newestFirst', 6, 4);
     pages.before = (read) => {
@@ -331,7 +331,7 @@ describe('a page that repeats the one before it', () => {
     expect(read.metNoKnownMessage).toBe(false);
   });
 
-  it('because upstream repeats its last page ends the read, which covers all', async () => {
+  it('ends the read, which found all messages, if upstream repeats its last page', async () => {
     const pages = contact('newestFirst', 3, 3);
     const page = pages.page.bind(pages);
     pages.page = (number, limit) => page(Math.min(number, 3), limit);
@@ -343,7 +343,7 @@ describe('a page that repeats the one before it', () => {
 
 describe('the last page of an oldest-first list', () => {
   it.each([7, 13, 20, 25])(
-    'contains the last message and has room for the next: page size %d',
+    'contains the last message and has room for a new one: page size %d',
     (pageSize) => {
       for (let length = 1; length <= 200; length += 1) {
         const { page, limit } = lastPageOf(length, pageSize);
@@ -377,7 +377,7 @@ describe('the order of messages', () => {
     expect(messageOrderOf(stamped(...minutes))).toBe(order);
   });
 
-  it('is normalized to oldest first: equal timestamps keep upstream’s order, missing ones come last', () => {
+  it('becomes oldest first by sorting, and messages without a timestamp then come last', () => {
     const order = (minutes: (number | undefined)[], as: PageOrder): string[] =>
       sortOldestFirst(stamped(...minutes), as).map(({ id }) => id);
     expect(order([3, 2, 2, 1], 'newestFirst')).toEqual(['m3', 'm2', 'm1', 'm0']);

@@ -13,44 +13,55 @@ import type { ReadPage } from './read-in-parts.js';
 import { lastPageOf } from './page-tail.js';
 
 /**
- * Maximum number of pages that one read of the newest messages requests. A later read of older messages covers
- * the others. Keeps a faulty upstream from blocking a poll.
+ * Max number of pages that a read of the newest messages covers in one direction, so that a faulty upstream
+ * cannot block a poll. A later read of older messages covers the other pages.
  */
 const MAX_PAGES = 50;
-/**
- * Maximum number of times that pages are read again because a new message appeared on them during the read.
- */
+/** Max number of times that pages are read again because new messages appeared on them during the read. */
 const MAX_REPEATS = 5;
-/** Number of consecutive pages without a readable message after which a read stops. */
+/** A read stops after this number of consecutive pages without a readable message. */
 export const MAX_UNREADABLE_PAGES = 5;
 
-/** Functions that read upstream's pages and look up known ids. */
+/**
+ * Functions with which a read of the newest messages requests pages from upstream and looks up which ids are
+ * known.
+ */
 export interface WalkSource {
   read: ReadPage;
-  /** Filters ids: returns the ids that were known before this read. */
+  /** Returns those of the given message ids that were known before this read. */
   known: KnownIds;
 }
 
-/** What is known about a contact's pages before a read of the newest messages. */
+/** What earlier reads found out about a contact's list of messages, to plan a read of the newest messages. */
 export interface HeadPlan {
   order: PageOrder;
-  /** Number of known messages. */
+  /** Number of messages of the contact that are known before this read. */
   known: number;
   /**
-   * Number of messages at the last complete read; with oldest first, at the last read of the newest messages.
+   * Number of messages in the contact's list at the last read of all pages. If the list is oldest first, the
+   * number at the last read of the newest messages.
    */
   length: number;
-  /** Number of messages on the contact's longest page: a shorter page is the last one. */
+  /**
+   * Number of messages on the longest page of this contact so far. A page with fewer messages is the last
+   * one.
+   */
   pageSize: number;
-  /** Number of messages on the longest page of any contact of the account. */
+  /** Number of messages on the longest page of any contact of the account so far. */
   longestPage: number;
-  /** Page limit above 20 that upstream honours, or 20 if upstream honours none; absent while unknown. */
+  /**
+   * Largest page limit that upstream is known to honour: 20 if it honours none above 20. Absent while
+   * unknown.
+   */
   limit?: number;
   /** Reduced limit of the first page, present while a full first page cannot be read. */
   headLimit?: number;
-  /** Reduced limit with which the first page could be read some time ago, when a full first page could not. */
+  /**
+   * Reduced limit with which an earlier read could read the first page, when a full first page could not be
+   * read.
+   */
   lastHeadLimit?: number;
-  /** True before the first complete read of the contact. A read of the other pages then follows. */
+  /** True until all pages of the contact have been read once. A read of all pages then follows this read. */
   isFirst: boolean;
   /** Number of consecutive failed reads of the newest messages before this read. */
   failures: number;
@@ -58,42 +69,51 @@ export interface HeadPlan {
 
 /** Result of a read of the newest messages. */
 export interface HeadRead {
-  /** Messages that the read returned, in upstream's order. Each message occurs once, in its latest form. */
+  /**
+   * Messages that were read, each once and in its latest form, in the order in which they were first read.
+   */
   served: UpstreamMessage[];
-  /** Ids of the messages on the pages where new messages appear, in upstream's order. */
+  /**
+   * Ids of the messages on the pages where new messages appear, in the order in which upstream lists them.
+   */
   shown: readonly string[];
-  /** Ids at the end of the list where the next new messages will appear, in upstream's order. */
+  /**
+   * Ids of the messages at that end of the list at which the next new messages will appear, in the order in
+   * which upstream lists them.
+   */
   head: readonly string[];
   order: PageOrder;
   length: number;
   pageSize: number;
-  /** Number of messages on the longest page of this read. */
+  /** Number of messages on the longest page that this read requested. */
   longestPage: number;
-  /** True if the first page, as read last, was not full: the list ends on it. */
+  /** True if the list ends on the first page, because that page was not full when it was last read. */
   showsEnd: boolean;
   limit?: number;
   headLimit?: number;
-  /** True if the read covered all new messages at the head; otherwise a read of all pages is needed. */
+  /** True if this read found all new messages. If false, a read of all pages is needed. */
   coversAllNew: boolean;
-  /** True if the read reached the end of the list without a known message. */
+  /** True if the read went on to the end of the list because no page ended in a known message. */
   metNoKnownMessage: boolean;
   skipped: number;
   unreadable: readonly string[];
   /**
-   * Upstream's time at the first page, in milliseconds since 1970; absent if upstream did not send a `Date`.
+   * Time of the first reply by upstream's clock, in milliseconds since 1970. Absent if upstream did not send
+   * a `Date` header.
    */
   date?: number;
 }
 
 /**
- * Reads the new messages of a contact.
+ * Reads the new messages of a contact. Which pages are read depends on the order of the list:
  *
- * - Newest first: from page 1 to the first page that contains a known message.
- * - Oldest first: from the former last page to the end.
- * - Other orders: page 1, which is enough only if it contains all former messages and is not full.
+ * - Newest first: from page 1 on, until a page ends in a known message or the list ends.
+ * - Oldest first: from the page that was the last one at the previous read to the end of the list.
+ * - Other orders: page 1. This is enough only if the page contains the whole list.
  *
- * Costs one request, unless a whole page is new. Messages may shift between two requests, so a read of several
- * pages reads all but the last again, until they contain nothing new.
+ * Costs one request in most cases. Several pages are read only if more new messages may follow the first
+ * page. Messages may move from one page to another between two requests, so all of these pages but the last
+ * are read again until they contain no new message.
  */
 export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
   const walk = new HeadWalk(source, plan);
@@ -117,13 +137,15 @@ class HeadWalk {
     source: WalkSource,
     private readonly plan: HeadPlan,
   ) {
-    // If a full first page fails, a single message may be the cause: it is found and skipped.
+    // If upstream fails to return a full first page, a single message may be the cause. Such a message is
+    // skipped.
     const isMessageFault = (error: unknown): boolean =>
       this.headLimit !== undefined && mayBeCausedByMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
     this.order = plan.order;
     this.length = plan.length;
-    // A limit that upstream honours for one contact is assumed for the others.
+    // If upstream honoured a larger limit for one contact, it is expected to honour that limit for all
+    // contacts.
     this.limit = plan.limit ?? (plan.longestPage > PAGE_LIMIT ? LARGE_PAGE_LIMIT : undefined);
     this.headLimit = plan.headLimit;
   }
@@ -138,7 +160,10 @@ class HeadWalk {
     return this.withOrderChecked(await this.pages.take(page, limit));
   }
 
-  /** Returns the page. Switches to `unsorted` if the page contradicts the assumed order. */
+  /**
+   * Returns the page unchanged. If its messages are not in the assumed order of the list, sets the order to
+   * `unsorted`.
+   */
   private withOrderChecked(read: PageRead): PageRead {
     if (contradictsOrder(this.order, read.items)) {
       this.order = 'unsorted';
@@ -162,8 +187,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads page 1 of a list in unknown order. For a short list this is enough; for a longer one, a read of all
-   * pages follows.
+   * Reads page 1 of a list whose order is not known. This is enough for a list with one page. For a longer
+   * list, a read of all pages usually follows.
    */
   private async readFirst(): Promise<void> {
     const large = this.limit === LARGE_PAGE_LIMIT && this.headLimit === undefined;
@@ -171,7 +196,7 @@ class HeadWalk {
     this.setHeadFromTop(first);
     const showsAll = this.showsAll(first);
     const seen = messageOrderOf(first.items);
-    // An empty list or a single message left the order unknown; this page can show the order.
+    // If the list had too few messages to show its order until now, this page can show the order.
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
     if (showsOrder && seen === 'newestFirst') {
       this.order = seen;
@@ -187,14 +212,15 @@ class HeadWalk {
     return this.showsEnd && first.ids.length >= this.length;
   }
 
-  /** Decides, for a list without order, whether page 1 contains the whole list. */
+  /** Decides whether page 1 contains all messages of a list whose order is not known. */
   private settleWithoutOrder(first: PageRead): void {
     this.coversAllNew = this.showsAll(first);
     if (this.coversAllNew) this.length = first.ids.length;
   }
 
   /**
-   * Reads page 2 of an oldest-first list. The list is complete if page 2 is empty and page 1 still the same.
+   * Reads page 2 of a list that seems to be oldest first. Page 1 is the whole list if page 2 is empty and,
+   * when read again, page 1 contains no new message.
    */
   private async readSecond(first: PageRead): Promise<void> {
     let top = first;
@@ -214,14 +240,17 @@ class HeadWalk {
     try {
       return await this.take(1, LARGE_PAGE_LIMIT);
     } catch (error) {
-      // Upstream may have stopped honouring the large limit.
+      // Upstream may no longer honour the large limit, so the page is requested with the documented one.
       if (!mayBeCausedBySize(error)) throw error;
       this.limit = PAGE_LIMIT;
       return this.takeFirst();
     }
   }
 
-  /** Reads page 1, or a smaller first page if one message makes the full page fail. */
+  /**
+   * Reads page 1. If upstream fails to return the full page, perhaps because of one message, reads a smaller
+   * first page.
+   */
   private async takeFirst(): Promise<PageRead> {
     const limit = this.headLimit ?? PAGE_LIMIT;
     const { lastHeadLimit, failures } = this.plan;
@@ -259,7 +288,8 @@ class HeadWalk {
     this.head = first.ids.slice(0, PAGE_LIMIT);
     this.shown = first.ids;
     const { pageSize } = this.pages;
-    // A page shorter than other contacts' pages is not full, unless upstream caps the pages of this contact.
+    // A page with fewer messages than the pages of other contacts is not full, unless upstream returns only
+    // short pages for this contact.
     const isCapped = this.length > pageSize;
     const longest = isCapped ? pageSize : Math.max(pageSize, Math.min(this.plan.longestPage, PAGE_LIMIT));
     const maxCount = first.limit > PAGE_LIMIT ? first.limit : longest;
@@ -267,15 +297,18 @@ class HeadWalk {
   }
 
   /**
-   * Returns true if more new messages may follow on the next page. The last message of the page decides:
-   * messages that arrive at the same time may shift, so a known message in the middle does not mean that the
-   * rest is known.
+   * Returns true if the next page may contain more new messages. Only the last message of this page decides.
+   * New messages may be listed among known ones, so a known message in the middle of the page does not mean
+   * that all later ones are known.
    */
   private mayMoreBeNew({ lastIsNew, ids, count }: PageRead): boolean {
     return lastIsNew || (ids.length === 0 && count > 0);
   }
 
-  /** Reads on after a page 1 that ends in a new message, up to a known message or the end of the list. */
+  /**
+   * Reads the pages after page 1, until a page ends in a known message or the list ends. Called if page 1
+   * ends in a new message.
+   */
   private async readFurtherPages(first: PageRead): Promise<void> {
     const top = await this.enlarged(first);
     let last = top;
@@ -301,13 +334,17 @@ class HeadWalk {
       if (!ended) last = next;
     }
     const hasGrown = pages > 1 && (await this.repeatFirstPages(pages - 1, top.limit));
-    // Upstream may repeat the last page of a list forever. But a page also repeats the one before it if the list grew by
-    // a whole page between the two requests: then it is not the end, and further new messages may follow.
+    // A page that repeats the previous one is usually the end of the list, because some services return the
+    // last page again and again. But if the list grew by a whole page between the two requests, the list goes
+    // on, and more new messages may follow.
     if (endRepeats && hasGrown) this.coversAllNew = false;
     this.metNoKnownMessage = ended && !(endRepeats && hasGrown);
   }
 
-  /** Reads page 1 again with the large limit, unless upstream is known not to honour that limit. */
+  /**
+   * Reads page 1 again with the large limit. Returns the page unchanged if upstream is known not to honour
+   * that limit, or if the page is not full.
+   */
   private async enlarged(first: PageRead): Promise<PageRead> {
     if (this.limit === PAGE_LIMIT || this.headLimit !== undefined || first.count < PAGE_LIMIT) return first;
     try {
@@ -323,8 +360,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads the first pages again while new messages turn up there: a message may have shifted between two
-   * requests. Returns true if new messages turned up.
+   * Reads the first pages again until they contain no new message, because messages may have moved from page
+   * to page between two requests. Returns true if new messages were found.
    */
   private async repeatFirstPages(count: number, limit: number): Promise<boolean> {
     for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
@@ -340,7 +377,7 @@ class HeadWalk {
     return true;
   }
 
-  /** Reads an oldest-first list from its former last page to the end. */
+  /** Reads an oldest-first list to its end, from the page that was the last one at the previous read. */
   private async readTail(): Promise<void> {
     for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
       const { pages, foundNew } = await this.readTailOnce();
@@ -355,8 +392,8 @@ class HeadWalk {
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
-    // The list became shorter, or earlier messages moved onto this page: read earlier pages, back to a page whose
-    // first message is known.
+    // If the page is empty or starts with a new message, the list became shorter or messages moved. Earlier
+    // pages are then read, back to a page that starts with a known message.
     while (first > 1 && page - first < MAX_PAGES) {
       const isEmpty = reads[0]?.count === 0;
       if (!isEmpty && reads[0]?.firstIsNew !== true) break;
@@ -369,7 +406,7 @@ class HeadWalk {
     return { pages: this.pages.requests - before, foundNew: reads.some((read) => read.newIds.length > 0) };
   }
 
-  /** Reads on from the last page while pages are full. */
+  /** Reads the pages after `from` until a page is not full. Adds them to `reads`. */
   private async readToEnd(reads: PageRead[], from: number): Promise<void> {
     let last = reads.at(-1);
     for (let page = from + 1; last !== undefined && last.count >= last.limit; page += 1) {
@@ -388,20 +425,24 @@ class HeadWalk {
     }
   }
 
-  /** Sets the head and the length of an oldest-first list that was read from the offset `from` to its end. */
+  /**
+   * Sets the head and the length of an oldest-first list after a read.
+   * @param planned offset of the first message of the page that was planned to be read first
+   * @param from offset of the first message of `reads`, which go on to the end of the list
+   */
   private setHeadFromTail(planned: number, from: number, reads: readonly PageRead[]): void {
     const ids = reads.flatMap((read) => read.ids);
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
-    // If messages before this page were not read, the next read of the newest messages has nothing to compare
-    // with.
+    // If the messages that the next read will request first were not all read now, that read has no head to
+    // compare with.
     this.head = start < 0 ? [] : ids.slice(start);
   }
 }
 
-/** Returns true if the messages are in another order than assumed. */
+/** Returns true if the messages are visibly in another order than the assumed one. */
 export function contradictsOrder(assumed: PageOrder, messages: readonly UpstreamMessage[]): boolean {
   const seen = messageOrderOf(messages);
   return assumed !== 'unknown' && assumed !== 'unsorted' && seen !== 'unknown' && seen !== assumed;

@@ -1,29 +1,38 @@
 import type { UpstreamMessage } from '#upstream';
-/** Order in which upstream serves a contact's messages; `unknown` until two timestamps differ. */
+/**
+ * Order in which upstream lists a contact's messages. `unknown` until two messages with different timestamps
+ * were read.
+ */
 export type PageOrder = (typeof PAGE_ORDERS)[number];
 
-/** Page orders. The poll memory stores the index in this list: add new orders at the end. */
+/**
+ * All page orders. The stored state of a contact contains an index in this list, so new orders must be added
+ * at the end.
+ */
 export const PAGE_ORDERS = ['unknown', 'newestFirst', 'oldestFirst', 'unsorted'] as const;
 
-/** Returns true if a read of the newest messages of a list in this order always shows the new messages. */
+/** Returns true if the first page of a list in this order always shows the newest messages. */
 export function doesFirstPageShowAllNewMessages(order: PageOrder): boolean {
   return order === 'newestFirst';
 }
 
-/** Returns the order of messages by their timestamps. Messages without a timestamp are ignored. */
+/** Determines from their timestamps in which order the messages are. Ignores messages without a timestamp. */
 export function messageOrderOf(served: readonly UpstreamMessage[]): PageOrder {
   const seen = new OrderDetector();
   seen.add(served);
   return seen.order;
 }
 
-/** Returns the messages sorted by timestamp. Messages with equal timestamps, or without one, keep upstream's order. */
+/**
+ * Returns the messages sorted by timestamp, oldest first. Messages without a timestamp come last. Messages
+ * with equal timestamps stay in the order of the list, which is first reversed if it is newest first.
+ */
 export function sortOldestFirst(served: readonly UpstreamMessage[], order: PageOrder): UpstreamMessage[] {
   const inTime = order === 'newestFirst' ? [...served].reverse() : [...served];
   return inTime.sort((a, b) => (a.timestamp ?? Infinity) - (b.timestamp ?? Infinity) || 0);
 }
 
-/** Determines the order of a list that is read page by page, without keeping the messages. */
+/** Determines the order of a list that is read page by page. Does not store the messages of the pages. */
 export class OrderDetector {
   private falls = false;
   private rises = false;

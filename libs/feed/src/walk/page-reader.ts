@@ -13,85 +13,97 @@ import {
   type ReadPage,
 } from './read-in-parts.js';
 
-/** Documented page size of upstream. */
+/** Max number of messages per page according to upstream's documentation. */
 export const PAGE_LIMIT = 20;
 /**
- * Page limit for reads of many messages, used once upstream has shown that it honours more than {@link
- * PAGE_LIMIT}.
+ * Page limit for reads of many messages. Upstream does not document it, so replies show whether upstream
+ * honours more than {@link PAGE_LIMIT}.
  */
 export const LARGE_PAGE_LIMIT = 100;
 /**
- * Minimum page size to assume. With 1, a contact's first message would look like a full page, and each read of
- * the newest messages would cost a second request.
+ * Minimum page size that is assumed. If it were 1, the only message of a contact would look like a full page,
+ * and each read of the newest messages would cost a second request.
  */
 const MIN_PAGE_SIZE = 2;
 
-/** Filters ids: returns the known ones. */
+/** Returns those of the given message ids that are already known. */
 export type KnownIds = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** One page of messages, compared with the known ids. */
+/** One page of messages, with the information which of them were known before. */
 export interface PageRead {
   items: readonly UpstreamMessage[];
   ids: readonly string[];
   limit: number;
-  /** Number of elements on the page, unreadable ones included. */
+  /** Number of elements on the page, including unreadable ones. */
   count: number;
-  /** True if no page requested with this limit was longer. */
+  /**
+   * True if the page is as long as pages with this limit are known to become, so that more pages may follow.
+   */
   full: boolean;
-  /** Ids that were neither known before nor on an earlier page of this read. */
+  /** Ids of the messages that were neither known before this read nor on an earlier page of this read. */
   newIds: readonly string[];
   /** True if the last message of the page was not known before this read. */
   lastIsNew: boolean;
   /** True if the first message of the page was not known before this read. */
   firstIsNew: boolean;
-  /** Ids that no earlier page contained since the last start at the first page. */
+  /**
+   * Ids of the messages that were on none of the pages read before this page and since the last call of
+   * {@link PageReader.beginPass}.
+   */
   added: ReadonlySet<string>;
   /**
-   * True if every message of the page was on an earlier page since the last call of {@link
-   * PageReader.beginPass}.
+   * True if every message of the page was also on a page read before this page and since the last call of
+   * {@link PageReader.beginPass}.
    */
   repeats: boolean;
 }
 
-/** Initial state of a {@link PageReader}. */
+/** What a {@link PageReader} must know in advance about the pages of a contact. */
 export interface PageSizes {
-  /** Number of messages on the contact's longest page: a shorter page is the last one. */
+  /**
+   * Number of messages on the longest page of the contact so far. A page with fewer messages is the last one.
+   */
   pageSize: number;
 }
 
-/** Reads pages of one contact and records what the pages contained. */
+/** Reads pages of one contact, and records which messages the pages contained. */
 export class PageReader {
-  /** Messages that were read and not yet {@link release}d, in their latest form, in upstream's order. */
+  /**
+   * Messages that were read since the last call of {@link release}, by id. Each is in its latest form, and
+   * they are in the order in which they were first read.
+   */
   readonly seen = new Map<string, UpstreamMessage>();
-  /** Ids of all messages that were read. */
+  /** Ids of all messages that this reader has read. */
   readonly ids = new Set<string>();
-  /** Ids that were not known before this read. */
+  /** Ids of the messages that were not known before this read. */
   readonly newIds = new Set<string>();
-  /** Unreadable elements, each described by a text that identifies it. */
+  /** For each unreadable element, a text that identifies it. */
   readonly unreadable = new Set<string>();
   pageSize: number;
-  /** Number of messages on the longest page of this read, whatever its limit. */
+  /** Number of messages on the longest page so far that was requested with any limit. */
   longestPage = 0;
   /**
-   * Upstream's time at the first page, in milliseconds since 1970; undefined if upstream did not send a `Date`.
+   * Time of the first reply by upstream's clock, in milliseconds since 1970. Undefined if upstream did not
+   * send a `Date` header.
    */
   date: number | undefined;
   /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;
-  /** True if the last request asked for more than the documented page size. */
+  /** True if the limit of the last request was above the documented page size. */
   askedForLargePage = false;
-  /** Number of requests. */
+  /** Number of requests that this reader has sent to upstream. */
   requests = 0;
   /**
-   * True if a message appeared on two pages, for another reason than new messages at the beginning of the list.
-   * Growth moves messages from the end of one page to the beginning of the next, which hides no message.
+   * True if a message appeared on two pages, and new messages at the beginning of the list do not explain
+   * this. New messages move others from the end of one page to the beginning of the next, so that these
+   * appear twice and none is missed.
    */
   servedTwice = false;
-  /** Ids on the pages that were read since the last start at the first page. */
+  /** Ids of the messages on the pages that were read since the last call of {@link beginPass}. */
   private served = new Set<string>();
-  /** Ids of the last page that contained a message. */
+  /** Ids of the messages on the last page that contained any. */
   private previousIds: readonly string[] = [];
-  /** Value of {@link previousIds} before the last page. */
+  /** Value that {@link previousIds} had before the last page was read. */
   private idsBefore: readonly string[] = [];
   /** Ids that the last page added to {@link served}. */
   private lastServed: readonly string[] = [];
@@ -120,8 +132,8 @@ export class PageReader {
   }
 
   /**
-   * Starts again at the first page. A message counts as repeated only if an earlier page since this start
-   * contained it.
+   * Must be called before the list is read again from its first page. Pages that were read before this call
+   * no longer count when a repeated page or message is detected.
    */
   beginPass(): void {
     this.served = new Set();
@@ -131,13 +143,19 @@ export class PageReader {
     this.lastSkipped = 0;
   }
 
-  /** Forgets committed messages, but keeps their ids. */
+  /**
+   * Empties {@link seen} and {@link unreadable} after their content was committed, to save memory. The ids of
+   * the messages are kept.
+   */
   release(): void {
     this.seen.clear();
     this.unreadable.clear();
   }
 
-  /** Undoes the effect of the last page, so that reading the page again does not count as a repetition. */
+  /**
+   * Undoes what reading the last page recorded, so that the page can be read again without counting as a
+   * repetition.
+   */
   undoLastPage(): void {
     for (const id of this.lastServed) this.served.delete(id);
     this.lastServed = [];
@@ -146,7 +164,7 @@ export class PageReader {
     this.lastSkipped = 0;
   }
 
-  /** Number of different messages on the pages that were read since the last start at the first page. */
+  /** Number of different messages on the pages that were read since the last call of {@link beginPass}. */
   get servedCount(): number {
     return this.served.size;
   }
@@ -156,13 +174,16 @@ export class PageReader {
   }
 
   /**
-   * Reads a page like {@link take}. Reads in parts only a page that is too large, not one that fails otherwise.
+   * Reads a page like {@link take}, but reads it in parts only if the page is too large, and not for any
+   * other error.
    */
   async takeWhole(page: number, limit: number): Promise<PageRead> {
     return this.record(await this.readPlain(page, limit), limit);
   }
 
-  /** Returns a page of one unreadable element, in place of a message that upstream fails to show. */
+  /**
+   * Returns a page that contains one unreadable element, in place of a message that upstream fails to return.
+   */
   skippedMessage(): PageRead {
     this.skipped += 1;
     this.lastSkipped = 1;
@@ -173,7 +194,7 @@ export class PageReader {
     return { ...nothing, limit: 1, count: 1, lastIsNew: false, firstIsNew: false, repeats: false };
   }
 
-  /** Combines the parts of a page into one page. */
+  /** Combines the parts of a page that were read separately into one page. */
   joined(parts: readonly PageRead[], limit: number): PageRead {
     const count = parts.reduce((sum, part) => sum + part.count, 0);
     return {
@@ -195,11 +216,11 @@ export class PageReader {
     this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
-    // Unreadable elements do not count: a page size that is too high would make every page look like the last
-    // one.
+    // Unreadable elements do not count. Otherwise the page size could become too high, and every page would
+    // look like the last one.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > PAGE_LIMIT) this.largestPage = Math.max(this.largestPage, items.length);
-    // A page above the documented size shows that a page of the documented size can be full.
+    // A page with more messages than the documented size shows that pages of the documented size can be full.
     const onSmall = limit > PAGE_LIMIT ? Math.min(items.length, PAGE_LIMIT) : items.length;
     this.pageSize = Math.max(this.pageSize, onSmall);
     const full = count >= (limit > PAGE_LIMIT ? this.largestPage : Math.min(this.pageSize, limit));
@@ -226,14 +247,18 @@ export class PageReader {
     return { items, ids, limit, count, full, newIds, added, lastIsNew, firstIsNew, repeats };
   }
 
-  /** Returns true if the page begins with the end of the previous page. */
+  /**
+   * Returns true if the page begins with the last messages of the previous page. This happens if new messages
+   * moved the others down the list.
+   */
   private isShiftedDown(ids: readonly string[], repeated: number): boolean {
     const end = this.previousIds.slice(-repeated);
     return end.length === repeated && end.every((id, i) => id === ids[i]);
   }
 
   /**
-   * Returns true if the list continues after an empty page: an empty page right after a full one may be a gap.
+   * Returns true if the list continues after an empty page. Checks this with one more request if the page
+   * before was full, because an empty page after a full one need not be the end of the list.
    */
   async continuesAfter(last: PageRead, empty: number): Promise<boolean> {
     if (!last.full) return false;
@@ -242,14 +267,15 @@ export class PageReader {
   }
 }
 
-/** Returns true if upstream may have failed because the requested page was too large. */
+/** Returns true if the error may have occurred because the requested page was too large. */
 export function mayBeCausedBySize(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
   return error instanceof UpstreamError && !(error instanceof UpstreamUnreachableError);
 }
 
 /**
- * Returns true if upstream answered with an error or an invalid body: a message on the page may be the cause.
+ * Returns true if a single message on the page may have caused the error: upstream answered with an error
+ * status or an invalid body.
  */
 export function mayBeCausedByMessage(error: unknown): boolean {
   return (

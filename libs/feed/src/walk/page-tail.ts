@@ -1,19 +1,23 @@
-/** Page number, counted from 1, and page limit of a request to upstream. */
+/**
+ * A request for one page of a contact's messages: the page number, counted from 1, and the max number of
+ * messages on the page.
+ */
 export interface PageRequest {
   page: number;
   limit: number;
 }
 
-/** Number of new messages that the last page must have room for. */
+/** Min number of new messages for which the last page should have room. */
 const MIN_ROOM = 3;
 
 /**
- * Returns the page to request at the end of an oldest-first list: a page that contains the last of `length` messages and
- * has room for {@link MIN_ROOM} new ones.
+ * Returns the page to request at the end of an oldest-first list of `length` messages. The page contains the
+ * last message, and has room for at least {@link MIN_ROOM} new ones if possible.
  *
- * If the last page lacks that room, the function picks a smaller limit. A full page would not show whether more follows,
- * and the empty page after it would not show whether messages vanished. With a page size of two to four no limit may
- * leave any room; then the result is the page after the last.
+ * If the last page of size `pageSize` does not have that much room, the page with the most room is returned,
+ * with a smaller limit. A full page would not show whether more messages follow, and the empty page after it
+ * would not show whether messages vanished. For a few lengths, such as 12 with a page size of 4, the last
+ * page is full with every limit. The result is then the page after it.
  */
 export function lastPageOf(length: number, pageSize: number): PageRequest {
   const spare = (limit: number): number => Math.min(length % limit, limit - (length % limit));

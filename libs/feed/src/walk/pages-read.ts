@@ -1,46 +1,67 @@
 import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
 
-/** Result of a read of some of a contact's pages, to be compared with the snapshot and committed. */
+/**
+ * Result of a read of some of a contact's pages. It is to be compared with the snapshots of the messages, and
+ * then committed.
+ */
 export interface PagesRead {
-  /** Messages, each once, in its latest form, in upstream's order. */
+  /**
+   * Messages that were read, each once and in its latest form, in the order in which they were first read.
+   */
   served: readonly UpstreamMessage[];
-  /** Assumed order of the message list. */
+  /** Order in which upstream is assumed to list the contact's messages. */
   order: PageOrder;
-  /** Ids at the end of the list where new messages appear, in upstream's order; absent if that end was not read. */
+  /**
+   * Ids of the messages at that end of the list at which new messages appear, in the order in which upstream
+   * lists them. Absent if that end was not read.
+   */
   head?: readonly string[];
-  /** Number of messages in the list. With oldest first, new messages appear from this offset on. */
+  /** Number of messages in the list. If the list is oldest first, new messages appear from this offset on. */
   length: number;
-  /** Number of messages on the contact's longest page. */
+  /** Number of messages on the longest page of this contact so far. */
   pageSize: number;
-  /** Number of messages on the longest page of this read, whatever its limit. */
+  /** Number of messages on the longest page that this read requested with any limit. */
   longestPage: number;
-  /** Page limit above 20 that upstream honours, or 20 if upstream honours none; absent while unknown. */
+  /**
+   * Largest page limit that upstream is known to honour: 20 if it honours none above 20. Absent while
+   * unknown.
+   */
   limit?: number;
-  /** Limit of the first page if a full page could not be read. */
+  /** Reduced limit with which the first page was read. Present if a full first page could not be read. */
   headLimit?: number;
-  /** Number of unreadable elements. */
+  /** Number of elements of the list that could not be read as messages. */
   skipped: number;
-  /** Unreadable elements, each described by a text that identifies it. */
+  /** For each unreadable element, a text that identifies it. */
   unreadable: readonly string[];
-  /** Upstream's time, in milliseconds since 1970; absent if upstream did not send a `Date`. */
+  /**
+   * Time of the reply by upstream's clock, in milliseconds since 1970. Absent if upstream did not send a
+   * `Date` header.
+   */
   date?: number;
-  /** Present at the end of a read of all pages. */
+  /** Present if a read of all pages has reached its end. */
   fullRead?: FullRead;
-  /** True if the read covers the same pages as the previous read: then volatile fields can be detected. */
+  /**
+   * True if volatile fields can be detected from this read, because an earlier read covered the same pages.
+   */
   detectsVolatility: boolean;
-  /** True if all unsettled messages were looked up. */
+  /** True if every message was read whose flags (`delivered`, `read`) may still change. */
   unsettledLookedUp: boolean;
-  /** True if a read of all pages is needed: messages are missing or not where they were expected. */
+  /**
+   * True if a read of all pages is needed, because messages are missing or are not where they were expected.
+   */
   needsFullRead: boolean;
 }
 
 /** Result of a read of all pages. */
 export interface FullRead {
-  /** Ids of the messages that the pages contained. */
+  /** Ids of all messages that the pages contained. */
   seen: ReadonlySet<string>;
-  /** Ids that were known before the read of older messages: only these messages can be missing. */
+  /** Ids of the messages that were known before this read began. Only these messages can count as missing. */
   knownBefore: ReadonlySet<string>;
-  /** True if no message moved from page to page during the read: messages that were not seen do not exist. */
+  /**
+   * True if no message moved from page to page during the read. Then a message that was not seen is not in
+   * the list.
+   */
   isStable: boolean;
 }

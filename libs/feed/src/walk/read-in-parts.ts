@@ -4,19 +4,21 @@ import { UnreadableMessageFinder } from './unreadable-message-finder.js';
 /** Reads one page. `page` counts from 1; the page contains at most `limit` messages if upstream honours the limit. */
 export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
 
-/** Identifiers of a message that can never be read, in the list of unreadable elements. */
+/** Texts that stand for a message that cannot be read, in lists of unreadable elements. */
 const OVERSIZED_MESSAGE = 'a message too large to be read';
 export const FAILING_MESSAGE_PLACEHOLDER = 'a message that upstream fails to show';
 
-/** Returns true if an error may be caused by a single message: then the page can be read in parts. */
+/** Returns true if a single message may have caused the error. The page is then read in parts. */
 export type IsMessageFault = (error: unknown) => boolean;
 
 const isTooLarge: IsMessageFault = (error) => error instanceof UpstreamReplyTooLargeError;
 
 /**
- * Wraps a page reader: reads a page in smaller parts if the page is too large or one of its messages makes it fail. A
- * message that cannot be read on its own is skipped, so that the other messages stay readable.
- * @param sizeOf returns the number of messages on a page after the first, by the requested limit
+ * Returns a function that reads a page with `read`. If the page is too large, or one of its messages may make
+ * the request fail, the function reads the page in smaller parts. It skips a message that cannot be read even
+ * on its own, so that the other messages of the page can be read.
+ * @param sizeOf returns how many messages a page after the first has if it is requested with a given limit
+ * @param isMessageFault says for which errors, besides a page that is too large, the page is read in parts
  */
 export function readPageInParts(
   read: ReadPage,
@@ -46,7 +48,7 @@ export function readPageInParts(
   };
 }
 
-/** Returns a page of one unreadable element, in place of a message that cannot be read. */
+/** Returns a page that contains one unreadable element, in place of a message that cannot be read. */
 function unreadablePage(error: unknown): MessagePage {
   return {
     items: [],
@@ -55,7 +57,10 @@ function unreadablePage(error: unknown): MessagePage {
   };
 }
 
-/** Combines the parts of a page into one page. A message that shifted between two parts appears twice. */
+/**
+ * Combines the parts of a page into one page. A message that moved between the requests for two parts may
+ * appear twice.
+ */
 function joined(parts: readonly MessagePage[]): MessagePage {
   const date = parts.find((part) => part.date !== undefined)?.date;
   return {

@@ -29,8 +29,8 @@ function searched(page: PageRequest, failing: ReadonlySet<number>): Found {
 const positionsOf = ({ page, limit }: PageRequest): number[] =>
   Array.from({ length: limit }, (_, i) => (page - 1) * limit + i);
 
-describe('the search of a page that fails', () => {
-  it('reads every readable message once, in order, whichever messages fail', () => {
+describe('the search for the unreadable messages of a page', () => {
+  it('reads every readable message once and in order, whichever messages are unreadable', () => {
     fc.assert(
       fc.property(
         fc.record({ page: fc.integer({ min: 1, max: 50 }), limit: fc.constantFrom(1, 2, 5, 7, 10, 20, 100) }),
@@ -47,7 +47,7 @@ describe('the search of a page that fails', () => {
     );
   });
 
-  it.each([1, 2, 3])('costs at most 11 requests if one message of page %i fails', (page) => {
+  it.each([1, 2, 3])('costs at most 11 requests if one message of page %i is unreadable', (page) => {
     const costs = positionsOf({ page, limit: 20 }).map(
       (place) => searched({ page, limit: 20 }, new Set([place])).requests,
     );
@@ -55,7 +55,7 @@ describe('the search of a page that fails', () => {
     expect(costs.reduce((sum, cost) => sum + cost, 0) / costs.length).toBeLessThanOrEqual(8);
   });
 
-  it('costs six requests if the page no longer fails', () => {
+  it('costs six requests if the page turns out to be readable after all', () => {
     expect(searched({ page: 2, limit: 20 }, new Set())).toMatchObject({ passedOver: [], requests: 6 });
   });
 });

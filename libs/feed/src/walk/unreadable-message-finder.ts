@@ -1,43 +1,45 @@
 import type { PageRequest } from './page-tail.js';
 
 /**
- * Finds the unreadable messages of a page by requesting smaller pages inside it, one after another. A part that
- * fails is halved until the failing message is found; the rest is then assumed to be readable. Pure.
+ * Decides which parts of a failed page to request, to find the messages that make the page fail. A part is a
+ * smaller page inside the page. A part that fails is halved until the failing message is found. The rest of
+ * the page is then assumed to be readable. Sends no requests itself.
  *
- * Positions count from 0, from the first message of the contact. A page begins at a multiple of its limit.
+ * A position is the index of a message in the contact's list, counted from 0. Each part begins at a multiple
+ * of its limit.
  */
 export class UnreadableMessageFinder {
   private at: number;
   private readonly end: number;
   /**
-   * One of the messages before this position makes a page fail. Undefined while no page has failed since the
-   * last message that was found.
+   * A message between the current position and this one makes a part fail. Undefined if no failing message is
+   * known to be ahead.
    */
   private failsBefore: number | undefined;
 
-  /** @param page a page that failed as a whole */
+  /** @param page the page that upstream failed to return */
   constructor({ page, limit }: PageRequest) {
     this.at = (page - 1) * limit;
     this.end = page * limit;
     this.failsBefore = this.end;
   }
 
-  /** Returns the next part to request; undefined if the whole page was covered. */
+  /** Returns the next part of the page to request; undefined if the whole page is covered. */
   next(): PageRequest | undefined {
     if (this.at >= this.end) return undefined;
     const limit = this.largestPart();
     return { page: this.at / limit + 1, limit };
   }
 
-  /** Reports that the part returned by {@link next} was read. */
+  /** Must be called after the part that {@link next} returned was read. */
   succeeded(): void {
     this.at += this.largestPart();
     if (this.failsBefore !== undefined && this.at >= this.failsBefore) this.failsBefore = undefined;
   }
 
   /**
-   * Reports that the part returned by {@link next} failed. Returns true if it was a single message, which is
-   * skipped.
+   * Must be called after the part that {@link next} returned could not be read. Returns true if the part was
+   * a single message. This message is skipped.
    */
   failed(): boolean {
     const limit = this.largestPart();
