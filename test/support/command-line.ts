@@ -9,15 +9,17 @@ export interface Run {
   stderr: string;
 }
 
-/** Starts `tidings` as a process. It has no settings but the given ones. */
+/**
+ * Starts `tidings` as a process. It has no settings but the given ones.
+ * @param deadlineMs time after which the process is killed; by default a minute
+ */
 export function startTidings(
   parameters: readonly string[],
   environment: Readonly<Record<string, string>>,
+  deadlineMs?: number,
 ): Command {
-  return startCommand(process.execPath, ['dist/cli.js', ...parameters], {
-    HOME: '/nonexistent',
-    ...environment,
-  });
+  const variables = { HOME: '/nonexistent', ...environment };
+  return startCommand(process.execPath, ['dist/cli.js', ...parameters], variables, deadlineMs);
 }
 
 /** Runs `tidings` to its end. */

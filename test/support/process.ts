@@ -68,14 +68,15 @@ export interface Command {
   readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
-/** Starts a command in the root of the checkout. */
+/** Starts a command in the root of the checkout. @param deadlineMs time after which the command is killed */
 export function startCommand(
   file: string,
   parameters: readonly string[],
   environment: Readonly<Record<string, string>>,
+  deadlineMs = START_TIMEOUT_MS,
 ): Command {
   const { child, texts } = spawnIn(file, parameters, environment, false);
-  const late = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
+  const late = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
   const ended = once(child, 'close').then(([code]) => {
     clearTimeout(late);
     return { code: code as number | null, stdout: texts.out, stderr: texts.err };
