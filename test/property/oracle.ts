@@ -453,13 +453,16 @@ export class Oracle {
     const missed = listed.filter((id) => !served.has(id));
     const isNew = (id: string): boolean =>
       contact.messages.get(id)?.forms.every((form) => form === undefined) ?? true;
-    const firstKnown = listed.findLastIndex((id) => before.known.has(id));
+    // A known message that was read marks the end of the new ones, even if it was deleted right after that.
+    const firstKnown = first.listed.findLastIndex(
+      (id) => before.known.has(id) && (served.has(id) || last.listed.includes(id)),
+    );
     // Excludes pages of one message: searching them would cost a second read for every contact with one
     // message. A few shuffled messages may look ordered, and a changed order may be detected only by the next
     // sweep. If timestamps contradict the order of the list, the order cannot be learned.
     const settled = !shuffled && order === before.completeOrder && last.inOrder && before.wasInOrder === true;
     const isLate = (id: string): boolean =>
-      pageSize > 1 && settled && isNew(id) && listed.indexOf(id) > firstKnown;
+      pageSize > 1 && settled && isNew(id) && first.listed.indexOf(id) > firstKnown;
     const late = missed.filter(isLate);
     if (late.length > 0)
       throw new Verdict(`a read of ${contactId} without faults missed new messages: [${late.join(', ')}]`);
