@@ -181,7 +181,7 @@ describe('the polling status of an account', () => {
     expect((await here.harness.store.overview(ACCOUNT)).interval).toEqual({ minMs: 50, maxMs: 60_000 });
   });
 
-  it('counts the skipped elements', async () => {
+  it('counts the unreadable elements that polls skipped', async () => {
     await watched();
     await commitArrivals([], { skipped: 2 });
     await commitArrivals([], { skipped: 1 });

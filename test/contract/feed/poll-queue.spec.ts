@@ -236,7 +236,7 @@ describe('the lease of a claimed contact', () => {
     expect(await dueAt('c')).toBe(set);
   });
 
-  it('lasts while it is renewed, and ends with its claim', async () => {
+  it('lasts while it is renewed, and ends when the worker ends its claim', async () => {
     const [quick, other] = [new RedisPollQueue(redis, prefix, 300), new RedisPollQueue(redis, prefix, 300)];
     await schedule('due', 'c', -100);
     const claimed = await claimInTime(quick);

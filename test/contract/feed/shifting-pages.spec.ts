@@ -111,7 +111,7 @@ it('a message served on two pages with different flags is emitted once, with the
 });
 
 it.each(['newestFirst', 'oldestFirst'] as const)(
-  'an empty page in the middle of the list does not end the read: %s',
+  'an empty page in the middle of the list does not end the read: messages %s',
   async (order) => {
     const { harness } = here;
     harness.control('settings', { order });

@@ -121,7 +121,7 @@ describe('a missing contact', () => {
     expect(await typesOf()).toEqual([]);
   });
 
-  it('that returns with the same number and a new id is a new contact whose history is not emitted', async () => {
+  it('that returns with the same phone number and a new id is a new contact, whose old messages are not emitted', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     here.createOldMessages(contactId, 5);

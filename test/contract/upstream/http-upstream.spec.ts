@@ -279,7 +279,7 @@ describe('a send', () => {
     expect(hits).toBe(0);
   });
 
-  it('reports upstream’s error message and its Retry-After, in both forms', async () => {
+  it('reports upstream’s error message, and its Retry-After in seconds or as a date', async () => {
     strike({ kind: 'status', status: 429, retryAfter: '7', body: { message: 'too\n  fast' } });
     expect(await failure(upstream.send(address, SEND))).toMatchObject({
       status: 429,
