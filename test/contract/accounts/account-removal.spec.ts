@@ -144,7 +144,7 @@ describe.each([
     expect(await blobs.list('a', '', 10)).toEqual([]);
   });
 
-  it('is completed by other workers if the first one dies in the middle', async () => {
+  it('is erased completely by another worker if the first worker dies during the erasure', async () => {
     await removed('a');
     const dying = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
     await once(dying, 'ready');
@@ -161,7 +161,7 @@ describe.each([
     expect(await keysOf('a')).toEqual([]);
   });
 
-  it('whose id a new account has: a deletion pass that was paused meanwhile deletes nothing of the new account', async () => {
+  it('does not affect a new account with the same id, even if a deletion pass is paused until that account exists', async () => {
     await removed('a');
     let wake = (): void => undefined;
     let asked = false;
@@ -206,7 +206,7 @@ describe.each([
     expect([asked, other]).toEqual([true, undefined]);
   });
 
-  it('is left unfinished when the worker stops in the middle of a deletion pass', async () => {
+  it('keeps its remaining data when the worker stops in the middle of a deletion pass', async () => {
     await removed('a');
     const before = await everything();
     const stop = new AbortController();
@@ -218,7 +218,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('is deleted only if it is among the removed accounts', async () => {
+  it('loses data only while it is on the list of removed accounts', async () => {
     await fill('a', 5);
     const before = await everything();
     expect(await erasure().pass('a', () => Promise.resolve(false))).toBeUndefined();
@@ -226,7 +226,7 @@ describe.each([
   });
 
   it.each(['default', '.accounts', '', 'a}:{b', '*'])(
-    'is never carried out for the account id %p',
+    'is never erased if its id is %p, because no account with that id may be erased',
     async (id) => {
       await expect(erasure().pass(id, yes)).rejects.toThrow(/not an account that can be erased/);
     },

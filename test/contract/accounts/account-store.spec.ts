@@ -41,7 +41,7 @@ describe.each([
     [store, other] = [new RedisAccountStore(redis, prefix), new RedisAccountStore(redis, prefix)];
   });
 
-  it('have a new revision after each change, and the same revision in between', async () => {
+  it('share one revision, which is a new one after each addition, change or removal, and else stays the same', async () => {
     const stamps = [await store.revision()];
     await store.add(account('a'));
     stamps.push(await other.revision());
@@ -61,7 +61,7 @@ describe.each([
     expect((await other.list()).map(({ id }) => id).sort()).toEqual(['a', 'b']);
   });
 
-  it('are added only once under an id', async () => {
+  it('cannot be added twice under one id, even by simultaneous calls', async () => {
     const trials = ['1', '2', '3', '4'].map((key) => store.add(account('a', { sealedApiKey: key })));
     const refused = (await Promise.allSettled(trials)).flatMap((trial) =>
       trial.status === 'rejected' ? [trial.reason as unknown] : [],
@@ -111,7 +111,7 @@ describe.each([
     expect(await store.find('a')).toBeUndefined();
   });
 
-  it('have a maximum number, and the error says what to do', async () => {
+  it('are limited in number, and the error at the limit says to delete an account first', async () => {
     const filled = Array.from({ length: MAX_ACCOUNTS }, (__, i) => `a${i}`);
     await redis.hset(`${prefix}:{.accounts}:accounts`, Object.fromEntries(filled.map((id) => [id, '{}'])));
     await expect(store.add(account('one-more'))).rejects.toThrow(/Delete one first/);

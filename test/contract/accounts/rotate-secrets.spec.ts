@@ -150,7 +150,7 @@ describe.each([
     expect({ ...after, ...unsealed }).toEqual({ ...before, ...unsealed });
   });
 
-  it('finds nothing to do the second time, and writes nothing', async () => {
+  it('writes nothing in a second run, because the first run has encrypted every secret with the new key', async () => {
     await accounts.add(account('a', OLD_BOX));
     const { id } = await endpoint('a', OLD_BOX);
     await rotate();
@@ -266,7 +266,7 @@ describe.each([
     }
   });
 
-  it('reports a secret that cannot be decrypted by the id of its key, leaves it unchanged, and rotates the rest', async () => {
+  it('leaves a secret that it cannot decrypt unchanged, reports the id of its key, and rotates all other secrets', async () => {
     await accounts.add(account('a', OLD_BOX));
     await accounts.add(account('b', LOST_BOX));
     const lost = await endpoint('a', LOST_BOX);
@@ -304,7 +304,7 @@ describe.each([
     expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
   });
 
-  it('reports encryption keys that other processes use and this process lacks; otherwise it records its own key and removes unused keys', async () => {
+  it('removes unused keys from the recorded encryption keys; a process that lacks a recorded key gets the id of that key', async () => {
     expect(await keys.register(OLD_BOX)).toEqual([]);
     expect(await keys.register(NEW_BOX)).toEqual([OLD_BOX.keyId]);
     expect(await keys.list()).toEqual([OLD_BOX.keyId]);
@@ -318,7 +318,7 @@ describe.each([
 });
 
 describe('a process that starts while Redis is away', () => {
-  it('records its encryption key when Redis is back, or then reports the keys that it lacks', async () => {
+  it('records its encryption key once Redis is back, or reports the recorded keys that it lacks', async () => {
     await withTestRedis(async ({ url, server }) => {
       const open = (): RedisClient => openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       const logger = createLogger('test', 'silent');

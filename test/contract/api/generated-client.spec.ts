@@ -42,7 +42,7 @@ async function pathIds(): Promise<Record<string, string>> {
 }
 
 describe('the OpenAPI document', () => {
-  it('has neither an error nor a warning of a linter', async () => {
+  it('passes a linter without errors and warnings', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const problems = await lintFromString({ source: text, config });
     expect(
@@ -50,7 +50,7 @@ describe('the OpenAPI document', () => {
     ).toEqual([]);
   });
 
-  it('yields a client that compiles in strict mode, and whose operations all get documented replies', async () => {
+  it('generates a client that compiles in strict mode, and each call of that client gets a documented reply', async () => {
     const sources = join(folder, 'client');
     await createClient({
       input: JSON.parse(text) as Record<string, unknown>,

@@ -105,7 +105,7 @@ describe('an event’s id', () => {
     expect(after?.sequence).toBe(1);
   });
 
-  it('finds the event until retention removes the event', async () => {
+  it('finds the event only in the log of its account', async () => {
     await log.append(ACCOUNT, many(3));
     const [, second] = await all();
     expect(await log.find(ACCOUNT, second?.id ?? '')).toEqual(second);
@@ -114,7 +114,7 @@ describe('an event’s id', () => {
   });
 });
 
-describe('the sequence', () => {
+describe('the sequence number of an event', () => {
   it('increases by one per contact for message and contact events, and per account for others', async () => {
     await log.append(ACCOUNT, [
       event(),
@@ -174,7 +174,7 @@ describe('a read of the log', () => {
     });
   });
 
-  it('filters by type and contact, and moves the cursor past rejected events', async () => {
+  it('filters events by type or contact, and moves the cursor past events that do not match', async () => {
     await log.append(ACCOUNT, [
       ...many(700),
       event({ contactId: 'c2' }),
@@ -194,7 +194,7 @@ describe('a read of the log', () => {
     expect(await all()).toEqual([]);
   });
 
-  it('from the end cursor returns only later events, even in an empty log', async () => {
+  it('that starts at the end cursor returns only later events, even if the log was empty', async () => {
     const empty = await log.end(ACCOUNT);
     expect(await log.read(ACCOUNT, empty, 10)).toEqual({ events: [], next: empty, hasMore: false });
     await log.append(ACCOUNT, many(2));
@@ -247,7 +247,7 @@ describe('an event', () => {
 describe('event retention', () => {
   const keep = { maxAgeMs: 3_600_000, maxCount: 1_000_000 };
 
-  it('by count removes the oldest events and their ids', async () => {
+  it('removes the oldest events above the maximum count, together with their ids', async () => {
     await log.append(ACCOUNT, many(10));
     const recorded = await all();
     await dispatchAll();
@@ -259,7 +259,7 @@ describe('event retention', () => {
     expect(await log.trim(ACCOUNT, { ...keep, maxCount: 4 })).toBe(0);
   });
 
-  it('by age removes only events older than the limit', async () => {
+  it('removes only events above the maximum age', async () => {
     await log.append(ACCOUNT, many(3));
     await dispatchAll();
     expect(await log.trim(ACCOUNT, keep)).toBe(0);
@@ -283,7 +283,7 @@ describe('event retention', () => {
     expect((await all()).map(({ sequence }) => sequence)).toEqual([7, 8, 9, 10]);
   });
 
-  it('makes only cursors before the removed events invalid, and does not change sequence numbers', async () => {
+  it('invalidates only cursors that are followed by a removed event, and does not change sequence numbers', async () => {
     const start = await log.end(ACCOUNT);
     await log.append(ACCOUNT, many(5));
     const third = (await log.read(ACCOUNT, undefined, 3)).next;
@@ -320,7 +320,7 @@ describe('consumers of the log', () => {
     }
   }
 
-  it('read one at a time; the others are told how long the lease of the reader lasts', async () => {
+  it('can read only one at a time; the others get the time that remains of the reader’s lease', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
     await log.append(ACCOUNT, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);
@@ -339,7 +339,7 @@ describe('consumers of the log', () => {
     expect(restarts).toEqual([]);
   });
 
-  it('receive a crashed consumer’s events first and in order, once its lease expires', async () => {
+  it('receive the events of a crashed consumer first and in order, once the lease of that consumer expires', async () => {
     const dead = consumerOf('dead', 200);
     await log.append(ACCOUNT, many(6));
     const left = await take(dead, 4);
@@ -366,7 +366,7 @@ describe('consumers of the log', () => {
     expect(await mayStore('successor')).toBe(true);
   });
 
-  it('whose consumer group was lost continue after the last dispatched event, once and with a notification, and miss no event', async () => {
+  it('continue after the last dispatched event if Redis loses their consumer group, and report the loss once', async () => {
     const one = consumerOf('one');
     await log.append(ACCOUNT, many(6));
     const taken = await take(one, 4);
@@ -384,7 +384,7 @@ describe('consumers of the log', () => {
     expect(restarts).toHaveLength(1);
   });
 
-  it('start from the beginning after Redis was emptied', async () => {
+  it('start at the first event of the new log after Redis was emptied', async () => {
     const one = consumerOf('one');
     await log.append(ACCOUNT, many(3));
     await one.acknowledge(await take(one, 10));

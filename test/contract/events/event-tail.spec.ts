@@ -94,7 +94,7 @@ describe('a listener for new events in the log', () => {
     await others;
   });
 
-  it('remembers new events while its caller is busy', async () => {
+  it('remembers that there are new events until its busy caller waits again', async () => {
     const follower = await follow();
     const wake = jest.spyOn(follower, 'wake');
     await one.grow();
@@ -133,7 +133,7 @@ describe('a listener for new events in the log', () => {
     expect(one.opened()).toBe(1);
   });
 
-  it('ends a wait after its time or when its signal aborts', async () => {
+  it('ends the wait of a caller after the given time, or when the given signal aborts', async () => {
     const follower = await follow();
     await follower.waitForGrowth(1, over.signal);
     const aborter = new AbortController();
@@ -157,7 +157,7 @@ describe('a listener for new events in the log', () => {
     await waiting;
   });
 
-  it('is relied on while it receives its own heartbeats, and wakes all callers when the heartbeats stop', async () => {
+  it('counts as reliable while it receives its own heartbeats, and wakes all callers when the heartbeats stop', async () => {
     expect(one.tail.isTrusted()).toBe(false);
     const tail = new RedisEventTail(() => open(server.url, 'patient'), 'tidings', one.redis);
     const follower = tail.follow(ACCOUNT);
@@ -176,7 +176,7 @@ describe('a listener for new events in the log', () => {
     }
   });
 
-  it('lets a Redis user without the right to publish record events', async () => {
+  it('does not prevent a Redis user without permission to publish from recording events', async () => {
     await one.redis.call('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
     const mute = open(server.url.replace(/\/\/[^@]*@/, '//mute:pw@'), 'failFast');
     await once(mute, 'ready');
@@ -187,7 +187,7 @@ describe('a listener for new events in the log', () => {
     await closeRedis(mute);
   });
 
-  it('wakes the callers of every account on a Redis Cluster over one connection', async () => {
+  it('uses one connection to a Redis Cluster to wake the callers of every account', async () => {
     await using cluster = await startTestCluster();
     const wide = await connect(cluster.url);
     try {

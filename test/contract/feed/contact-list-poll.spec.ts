@@ -45,7 +45,7 @@ describe('a read of the contact list', () => {
     expect(await harness.ownerOf('+15551234567')).toBe(id);
   });
 
-  it('emits a change of any field with from and to, and makes the contact due at once', async () => {
+  it('emits a change of any field with its old and new value, and makes the contact due at once', async () => {
     const id = harness.createContact('+15551234567', { name: 'Old', mood: { a: 1 } });
     await harness.sweep();
     await due();
@@ -102,7 +102,7 @@ describe('a read of the contact list', () => {
     expect(await harness.eventTypes()).toEqual(Array.from({ length: 20 }, () => 'contact.created'));
   });
 
-  it('emits nothing if it is the first, even after a commit that was aborted halfway', async () => {
+  it('emits nothing if all earlier reads were aborted halfway through their commit', async () => {
     harness.control('contacts', { count: 450 });
     let scripts = 0;
     const dying = new Proxy(harness.redis, {
@@ -201,7 +201,7 @@ describe('the due contacts', () => {
     expect(await due()).toEqual([]);
   });
 
-  it('are counted once each by their rate of change, and no longer once they are deleted', async () => {
+  it('are counted once per contact in the histogram of change rates, until the contact is deleted', async () => {
     harness.control('contacts', { count: 5 });
     await harness.sweep();
     await harness.sweep();

@@ -99,7 +99,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
 
 describe('a poll', () => {
   it.each([{ pageIgnored: true }, { limitCap: 3 }, { limitIgnored: true }, { timestampFormat: 'absent' }])(
-    'emits new messages if upstream behaves as %j',
+    'emits every new message once with the simulator settings %j',
     async (settings) => {
       const contactId = harness.createContact(NUMBER);
       harness.createMessages(contactId, {
@@ -131,7 +131,7 @@ describe('a poll', () => {
   });
 
   it.each(['status', 'html', 'emptyObject', 'errorBody200', 'truncatedJson', 'resetBefore'])(
-    'that gets the fault %s fails and changes nothing; the next poll emits everything',
+    'that gets the upstream fault %s fails and changes nothing; the next poll emits all new messages',
     async (fault) => {
       const contactId = harness.createContact(NUMBER);
       harness.control('settings', { limitCap: 20 });
@@ -150,7 +150,7 @@ describe('a poll', () => {
     },
   );
 
-  it('of an unchanged contact costs one request and emits nothing, once the order is known', async () => {
+  it('of an unchanged contact makes one request and emits nothing, once the order of its messages is known', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { count: 60, intervalMs: 10 });
     await harness.sweep();
@@ -160,7 +160,7 @@ describe('a poll', () => {
     expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.order).toBe('newestFirst');
   });
 
-  it('emits an edited text and a late attachment as updates', async () => {
+  it('emits one update if the text of a message is edited and an attachment is added between two polls', async () => {
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
     const [id] = harness.createMessages(contactId, { text: 'first' });
@@ -172,7 +172,7 @@ describe('a poll', () => {
     expect(Object.keys(update?.data['changes'] as object).sort()).toEqual(['attachments', 'message']);
   });
 
-  it('of a contact that no list has contained does nothing', async () => {
+  it('does nothing for a contact that was never in a contact list', async () => {
     expect(await harness.polls.poll(ACCOUNT, 'nobody')).toBe(false);
     expect(harness.countRequests(/./)).toBe(0);
   });
@@ -221,7 +221,7 @@ describe('two concurrent polls of one contact', () => {
 });
 
 describe('a read of older messages', () => {
-  it('loses no page to concurrent reads of the newest messages without news', async () => {
+  it('reads no page again because of concurrent reads of the newest messages that find nothing new', async () => {
     harness.control('settings', { limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     const ids = harness.createMessages(contactId, {
@@ -253,7 +253,7 @@ describe('a read of older messages', () => {
 });
 
 describe('a look-up of messages whose flags may still change', () => {
-  it('that meets a page without known messages reads all pages and emits their messages', async () => {
+  it('reads all pages and emits their new messages if it meets a page without known messages', async () => {
     harness.control('settings', { limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { direction: 'outbound', count: 20, intervalMs: 10 });
@@ -300,7 +300,7 @@ describe('a read of all pages that finds a new message at the head', () => {
 });
 
 describe('the first read of a contact', () => {
-  it('on the first list emits messages stamped up to a minute before the account was added', async () => {
+  it('emits messages since a minute before the account was added, if the first contact list has the contact', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
     const [fresh] = harness.createMessages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
@@ -310,7 +310,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('on a later list emits messages stamped up to a day before the previous list', async () => {
+  it('emits messages since a day before the previous contact list, if only a later list has the contact', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });

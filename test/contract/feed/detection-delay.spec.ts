@@ -60,7 +60,7 @@ describe.each([
   ['an hour behind', -HOUR_MS],
   ['an hour ahead', HOUR_MS],
 ])('the detection delay with upstream’s clock %s', (_, clockSkewMs) => {
-  it('is the time from the message’s timestamp to the commit, without the clock difference', async () => {
+  it('is the time from the message’s timestamp to the commit, corrected for the clock difference', async () => {
     const { harness } = here;
     harness.control('settings', { clockSkewMs });
     const contactId = await watched();
@@ -83,7 +83,7 @@ describe('the detection delay', () => {
     expect(await delays()).toEqual({ count: 0, estimated: 0, late: 0 });
   });
 
-  it('is measured for no message of a baseline, and once per message', async () => {
+  it('is measured once for each new message, and not for messages of a baseline', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     here.createOldMessages(contactId, 10);
@@ -94,7 +94,7 @@ describe('the detection delay', () => {
     expect((await delays()).count).toBe(3);
   });
 
-  it('is counted as late for a message that is more than a day old', async () => {
+  it('is not measured for a message more than a day old, which is counted as late instead', async () => {
     const { harness } = here;
     const contactId = await watched();
     here.createOldMessages(contactId, 2);
@@ -102,7 +102,7 @@ describe('the detection delay', () => {
     expect(await delays()).toEqual({ count: 0, estimated: 0, late: 2 });
   });
 
-  it('without a timestamp is estimated from the previous read; without a previous read it is not measured', async () => {
+  it('is estimated from the previous read if a message has no timestamp, and not measured without a previous read', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([{ estimatedAt: now - 8_000 }, {}]);
@@ -111,7 +111,7 @@ describe('the detection delay', () => {
     expect(p50Ms).toBeGreaterThan(8_000 / 1.073);
   });
 
-  it('is estimated if the timestamp lies far ahead, or while the clock difference is unknown', async () => {
+  it('is estimated if the timestamp lies far in the future, or while the clock difference is unknown', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([{ timestamp: now + HOUR_MS, estimatedAt: now - 8_000 }]);
@@ -121,7 +121,7 @@ describe('the detection delay', () => {
     expect((await delays()).p95Ms).toBeLessThan(HOUR_MS / 10);
   });
 
-  it('uses a clock difference that each read narrows down to less than a second', async () => {
+  it('uses bounds of the clock difference that reads narrow down to less than a second', async () => {
     const { harness } = here;
     harness.control('settings', { clockSkewMs: 10_000 });
     const contactId = await watched();
@@ -149,7 +149,7 @@ describe('the detection delay', () => {
     expect(Math.abs(Number((await facts())['low']) - HOUR_MS)).toBeLessThan(60_000);
   });
 
-  it('expires after an hour', async () => {
+  it('covers the last hour, and its stored data expires within two hours', async () => {
     const { harness } = here;
     await watched();
     const now = await redisNow();
@@ -181,14 +181,14 @@ describe('the polling status of an account', () => {
     expect((await here.harness.store.overview(ACCOUNT)).interval).toEqual({ minMs: 50, maxMs: 60_000 });
   });
 
-  it('counts the skipped elements', async () => {
+  it('counts the unreadable elements that polls skipped', async () => {
     await watched();
     await commitArrivals([], { skipped: 2 });
     await commitArrivals([], { skipped: 1 });
     expect((await here.harness.store.overview(ACCOUNT)).skipped).toBe(3);
   });
 
-  it('contains the number and the delay of due reads of older messages, and the histogram of rates', async () => {
+  it('contains the number of due reads of older messages, their delay, and the histogram of change rates', async () => {
     const { harness } = here;
     await watched();
     const now = await redisNow();

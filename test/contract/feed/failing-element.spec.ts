@@ -9,7 +9,7 @@ const here = new WithFeedHarness();
 const PAGE_LIMIT = 20;
 
 describe('a read of all pages', () => {
-  it('keeps the known order if messages arrive meanwhile', async () => {
+  it('keeps the known order of messages if messages arrive during the read', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId } = await here.createKnownContact(50);
@@ -20,7 +20,7 @@ describe('a read of all pages', () => {
 });
 
 describe('a message below the head that makes its page fail', () => {
-  it('is skipped and counted once; the messages after it are read, and the order stays known', async () => {
+  it('is skipped and counted once; the messages after it are read, and the order of messages stays known', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(50);
     harness.control('settings', { failingMessageIds: [ids.at(-26)] });
@@ -40,7 +40,7 @@ describe('a message below the head that makes its page fail', () => {
   });
 });
 
-describe('a message that makes its page fail, if upstream caps pages,', () => {
+describe('a message that makes its page fail, if upstream caps the page size,', () => {
   it.each([4, 8, 11])('hides no other message: message %i of 12 in pages of 3', async (index) => {
     const { harness } = here;
     harness.control('settings', { limitCap: 3 });
@@ -55,7 +55,7 @@ describe('a message that makes its page fail, if upstream caps pages,', () => {
   });
 });
 
-describe('a first page that fails once, if upstream caps pages,', () => {
+describe('a first page that fails once, if upstream caps the page size,', () => {
   it('does not prevent the read of new messages on the last page', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst', limitCap: 2 });
@@ -83,7 +83,7 @@ describe('a first page that fails once, if upstream caps pages,', () => {
 });
 
 describe('a missing message that an unreadable element may have hidden', () => {
-  it('is missing only from the first complete read without unreadable elements', async () => {
+  it('starts to count as missing at the first complete read without unreadable elements', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     harness.control('faults', {

@@ -12,7 +12,7 @@ async function pollAll(contactIds: readonly string[]): Promise<void> {
   }
 }
 
-describe('the first read', () => {
+describe('the first read of the messages of a contact', () => {
   it('emits none of 500 old messages', async () => {
     const contactId = here.harness.createContact(NUMBER);
     here.createOldMessages(contactId, 500);
@@ -21,7 +21,7 @@ describe('the first read', () => {
     expect((await here.harness.store.contactState(ACCOUNT, contactId))?.storedMessages).toBe(500);
   });
 
-  it('of 1,000 contacts emits the replies that arrive meanwhile, and nothing else', async () => {
+  it('emits only the replies that arrive meanwhile, for each of 1,000 contacts', async () => {
     const { harness } = here;
     harness.control('contacts', { count: 1_000 });
     await harness.list.poll(ACCOUNT);
@@ -40,7 +40,7 @@ describe('the first read', () => {
   it.each([
     ['five minutes ago emits the messages since then, though upstream was away', 300_000, 1],
     ['900 days ago emits at most the messages of the last day', 900 * DAY_MS, 2],
-  ])('of an account added %s', async (_, addedAgoMs, expectedCount) => {
+  ])('if its account was added %s', async (_, addedAgoMs, expectedCount) => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { timestamp: Date.now() - 2 * DAY_MS });
@@ -52,7 +52,7 @@ describe('the first read', () => {
     expect(await here.messageEvents()).toEqual(received([since, yesterday].slice(0, expectedCount)));
   });
 
-  it('emits no older message after the loss of the stored contact list', async () => {
+  it('emits no old message after the stored contact list was lost', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
@@ -65,7 +65,7 @@ describe('the first read', () => {
     expect(await here.messageEvents()).toEqual([]);
   });
 
-  it('of an old contact that appears late emits the last day, but not years of history', async () => {
+  it('emits only the messages of the last day if the contact appears late and has years of history', async () => {
     const { harness } = here;
     await harness.sweep();
     const contactId = harness.createContact(NUMBER);
@@ -78,7 +78,7 @@ describe('the first read', () => {
     expect(await here.messageEvents()).toEqual(received([fresh ?? '']));
   });
 
-  it('of a new contact emits the contact and its messages once', async () => {
+  it('emits a new contact and its messages once', async () => {
     const { harness } = here;
     await harness.sweep();
     const ids = harness.createMessages(harness.createContact(NUMBER), { count: 2 });
@@ -89,7 +89,7 @@ describe('the first read', () => {
   });
 
   it.each([-600_000, 600_000])(
-    'uses upstream’s clock: with that clock %d ms off, old messages stay silent and new ones are emitted',
+    'judges the age of messages by upstream’s clock, even if that clock is %d ms off',
     async (clockSkewMs) => {
       const { harness } = here;
       harness.control('settings', { clockSkewMs });
@@ -105,7 +105,7 @@ describe('the first read', () => {
   );
 
   it.each([-600_000, 600_000])(
-    'does not use Redis’ clock: with that clock %d ms off, old messages stay silent and new ones are emitted',
+    'judges the age of messages correctly, even if Redis’ clock is %d ms off',
     async (aheadMs) => {
       const { harness } = here;
       harness.store.aheadMs = aheadMs;
@@ -120,7 +120,7 @@ describe('the first read', () => {
     },
   );
 
-  it('after Redis was emptied emits no old message', async () => {
+  it('emits no old message after Redis was emptied', async () => {
     const { harness } = here;
     harness.control('contacts', { count: 30 });
     await harness.list.poll(ACCOUNT);

@@ -43,7 +43,7 @@ const known = (): ReturnType<typeof here.harness.store.knownContacts> =>
   here.harness.store.knownContacts(ACCOUNT);
 
 describe('a contact list of 20 MB', () => {
-  it('is read twice: all contacts become due, and the unchanged second list changes nothing', async () => {
+  it('makes all its contacts due at the first read, and changes nothing at a second read', async () => {
     await read(TWENTY_MEGABYTES);
     const { version, contacts, listedAt } = await known();
     expect([contacts.size, listedAt]).toEqual([TWENTY_MEGABYTES.count, expect.any(Number)]);
@@ -90,7 +90,7 @@ describe('a contact with JSON nested 4,000 levels deep', () => {
     expect(skipped).toBe(1);
   });
 
-  it('may hide a known contact: no contact counts as missing', async () => {
+  it('may be a known contact, so that no contact counts as missing', async () => {
     await read({ count: 3, bytes: 100 });
     for (let reads = 0; reads < 3; reads += 1) await read({ count: 3, bytes: 100, poison });
     expect(await here.harness.eventTypes()).toEqual([]);
@@ -98,7 +98,7 @@ describe('a contact with JSON nested 4,000 levels deep', () => {
 });
 
 describe('a contact list that cannot be read', () => {
-  it('keeps the snapshot; the overview shows the reason and the time until a read succeeds', async () => {
+  it('changes no stored contact; the overview shows the reason and start of the fault until a read succeeds', async () => {
     await read({ count: 3, bytes: 100 });
     expect(await here.harness.store.overview(ACCOUNT)).not.toHaveProperty('listFault');
     // One element more than the maximum, in 2 MB.

@@ -44,7 +44,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in orde
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
-  it('that has only oversized messages emits nothing, deletes nothing, and the poll ends', async () => {
+  it('causes no event if it has only oversized messages, and the poll still ends', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId } = await here.createKnownContact(3);
@@ -58,7 +58,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in orde
   });
 });
 
-describe('a limit above 20', () => {
+describe('a page limit above 20', () => {
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
     'is used in reads of older messages once upstream has shown that it honours the limit: %s',
     async (order) => {
@@ -80,7 +80,7 @@ describe('a limit above 20', () => {
   );
 
   it.each([{ limitIgnored: true }, { limitCap: 20 }, { limitCap: 7 }, { limitCap: 50 }])(
-    'does no harm if upstream behaves as %j',
+    'does not prevent the detection of new and deleted messages with the simulator settings %j',
     async (settings) => {
       const { harness } = here;
       harness.control('settings', settings);
@@ -122,7 +122,7 @@ describe('a limit above 20', () => {
     },
   );
 
-  it('detects a deletion even if each read has another order', async () => {
+  it('does not prevent the detection of a deletion, even if each read returns messages in another order', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'random' });
     const { contactId, ids } = await here.createKnownContact(80);
@@ -146,7 +146,7 @@ describe('an unreadable element', () => {
     expect((await harness.store.overview(ACCOUNT)).unreadable).toBe(1);
   });
 
-  it('may hide the missing message: nothing is reported as deleted until all elements are readable', async () => {
+  it('prevents reports of deletions until all elements are readable, because it may hide the missing message', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(8);
     harness.control('faults', { match: { contactId }, fault: poison('replace'), times: 'always' });
@@ -158,7 +158,7 @@ describe('an unreadable element', () => {
     expect(await here.messageEvents()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
   });
 
-  it('that was there from the start does not prevent reports of deletions', async () => {
+  it('does not prevent reports of deletions if it was there at the first read', async () => {
     const { harness } = here;
     harness.control('faults', { match: { path: 'page=1' }, fault: poison('insert'), times: 'always' });
     const { contactId, ids } = await here.createKnownContact(8);

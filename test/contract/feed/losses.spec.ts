@@ -22,8 +22,8 @@ async function lose(part: Part, contactId: string): Promise<void> {
   expect(await harness.redis.del(...lost[part])).toBeGreaterThan(0);
 }
 
-describe('after Redis lost its last seconds,', () => {
-  it('an event with other contents has another id than the lost event', async () => {
+describe('after Redis lost its writes of the last seconds,', () => {
+  it('a new event of a message never has the id of a lost event', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     const before = await RedisBackup.create(harness.redis, harness.prefix);
@@ -49,7 +49,7 @@ describe('after Redis lost its last seconds,', () => {
     expect(lost.some((other) => other.id === last[0]?.id)).toBe(false);
   });
 
-  it('a poll that began before the loss commits nothing, since events it relies on may be lost', async () => {
+  it('a poll that began before the loss commits nothing, because events that it relies on may be lost', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
     const before = await RedisBackup.create(harness.redis, harness.prefix);
@@ -68,7 +68,7 @@ describe('after Redis lost its last seconds,', () => {
     expect(await here.messageEvents()).toEqual(received([lost]));
   });
 
-  it('an event of a contact has another id than the lost event', async () => {
+  it('a new event of a contact never has the id of a lost event', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
     const before = await RedisBackup.create(harness.redis, harness.prefix);
@@ -90,7 +90,7 @@ describe('after the loss of', () => {
       (['newestFirst', 'oldestFirst', 'random'] as const).map((order) => ({ part, order })),
     ),
   )(
-    'the $part key ($order), a new baseline starts, contact.resynced is emitted once, and no message is emitted',
+    'a Redis key of kind $part (messages $order), a new baseline starts and only contact.resynced is emitted, once',
     async ({ part, order }) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -119,7 +119,7 @@ describe('after the loss of', () => {
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
-  it('messages, a later change is emitted even if a change of the same kind was emitted before', async () => {
+  it('the stored messages, a later change is emitted even if a change of the same kind was emitted before', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
     const [id = ''] = harness.createMessages(contactId);
@@ -134,7 +134,7 @@ describe('after the loss of', () => {
     expect(await harness.eventTypes()).toEqual(['message.received', ...updated]);
   });
 
-  it('all upstream ids, account.suspect is emitted and nothing else', async () => {
+  it('all ids that upstream used before, only account.suspect is emitted', async () => {
     const { harness } = here;
     harness.control('contacts', { count: 15 });
     await harness.list.poll(ACCOUNT);
@@ -147,7 +147,7 @@ describe('after the loss of', () => {
     expect(await harness.eventTypes()).toEqual(['account.suspect']);
   });
 
-  it('all upstream messages, noticed by a read of all pages, the stored snapshots are deleted', async () => {
+  it('all upstream messages, noticed by a read of all pages, the stored messages are deleted', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(12);
     harness.control('messages/delete', { ids });
@@ -192,7 +192,7 @@ describe('after the loss of', () => {
 
 describe('two pollers on one contact', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'emit each change once if the lease of the first expires during its read: %s',
+    'emit each change once if the lease of the first poller expires during its read: messages %s',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });

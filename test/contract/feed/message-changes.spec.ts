@@ -16,14 +16,14 @@ async function sent(): Promise<{ contactId: string; id: string }> {
 const types = async (): Promise<string[]> => (await here.harness.eventTypes()).slice(1);
 
 describe('the flags of a message', () => {
-  it('are emitted as delivered, then read, if both are set at once', async () => {
+  it('are emitted as message.delivered, then as message.read, if both are set at once', async () => {
     const { id } = await sent();
     here.harness.control('messages/flags', { id, delivered: true, read: true });
     await here.harness.sweep();
     expect(await types()).toEqual(['message.delivered', 'message.read']);
   });
 
-  it('are emitted as read alone, then as delivered, if set in this order', async () => {
+  it('are emitted as message.read, then as message.delivered, if set in this order', async () => {
     const { id } = await sent();
     here.harness.control('messages/flags', { id, read: true });
     await here.harness.sweep();
@@ -33,7 +33,7 @@ describe('the flags of a message', () => {
     expect(await types()).toEqual(['message.read', 'message.delivered']);
   });
 
-  it('that flip back and forth are emitted as read once, then as updated', async () => {
+  it('that flip back and forth are emitted as message.read once, then as message.updated', async () => {
     const { id } = await sent();
     for (const read of [true, false, true, false]) {
       here.harness.control('messages/flags', { id, read });
@@ -46,7 +46,7 @@ describe('the flags of a message', () => {
   });
 
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'that are set on page 7 are looked up without a read of all pages: %s',
+    'that change on page 7 are found without a read of all pages: messages %s',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -94,7 +94,7 @@ describe('a message', () => {
     ['right to left', '\u202bשלום عليكم\u202c'],
     ['empty', ''],
     ['with control characters', 'a\u0000\u2028\r\n"\\'],
-  ])('with a text that is %s is emitted once, with exactly that text', async (_, text) => {
+  ])('is emitted once, with exactly its text: %s', async (_, text) => {
     const { contactId } = await here.createKnownContact(1);
     here.harness.createMessages(contactId, { text });
     await here.harness.sweep();
@@ -163,7 +163,7 @@ describe('a message page', () => {
   );
 
   it.each([{ pageIgnored: true }, { limitIgnored: true }, { limitCap: 7 }, { limitCap: 2 }])(
-    'that differs from the request hides no new message: %j',
+    'that is not the requested page hides no new message: simulator settings %j',
     async (settings) => {
       const { harness } = here;
       harness.control('settings', settings);

@@ -122,7 +122,7 @@ describe('the claim of a due contact', () => {
     expect(new Set(taken).size).toBe(30);
   });
 
-  it('gets budget after the next request of a running poll', async () => {
+  it('gets a request of the budget only after a running poll got its next request', async () => {
     await schedule('due', 'c', -100);
     await drain(2);
     await budget.tryAcquire(ACCOUNT, 2, 'more');
@@ -158,9 +158,9 @@ describe('the claim of a due contact', () => {
 
 describe('reads of older messages', () => {
   it.each([
-    ['a fifth of what head reads get if they are an hour overdue', 3_600_000, 9],
+    ['a fifth of what reads of newest messages get if they are an hour overdue', 3_600_000, 9],
     ['almost nothing if they have just become due', 1_000, 0],
-  ])('get %s, and the whole budget if no read of newest messages is due', async (_, lateMs, expected) => {
+  ])('get %s, or the whole budget if no read of newest messages is due', async (_, lateMs, expected) => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -lateMs);
     await drain();
@@ -236,7 +236,7 @@ describe('the lease of a claimed contact', () => {
     expect(await dueAt('c')).toBe(set);
   });
 
-  it('lasts while it is renewed, and ends with its claim', async () => {
+  it('lasts while it is renewed, and ends when the worker ends its claim', async () => {
     const [quick, other] = [new RedisPollQueue(redis, prefix, 300), new RedisPollQueue(redis, prefix, 300)];
     await schedule('due', 'c', -100);
     const claimed = await claimInTime(quick);
@@ -248,7 +248,7 @@ describe('the lease of a claimed contact', () => {
     expect(await claim(other)).toMatchObject({ contactId: 'c' });
   });
 
-  it('does not change a due time set by a commit or a hint when it is renewed or ended', async () => {
+  it('can be renewed or ended without changing a due time that a commit or a hint set', async () => {
     await schedule('due', 'c', -100);
     const claimed = await claimInTime();
     await schedule('due', 'c', 60_000);

@@ -85,7 +85,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
   });
 });
 
-it('in an oldest-first list, new messages are emitted even if as many old ones vanish', async () => {
+it('new messages in an oldest-first list are emitted even if as many old messages vanish', async () => {
   const { harness } = here;
   harness.control('settings', { order: 'oldestFirst' });
   const { contactId, ids } = await here.createKnownContact(41);
@@ -111,7 +111,7 @@ it('a message served on two pages with different flags is emitted once, with the
 });
 
 it.each(['newestFirst', 'oldestFirst'] as const)(
-  'an empty page in the middle of the list does not end the read: %s',
+  'an empty page in the middle of the list does not end the read: messages %s',
   async (order) => {
     const { harness } = here;
     harness.control('settings', { order });
@@ -133,7 +133,7 @@ it.each(['newestFirst', 'oldestFirst'] as const)(
 
 describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact in order %s', (order) => {
   it.each([1, 19, 20, 21, 40, 75])(
-    'with %d messages costs one request per poll once its order is known',
+    'with %d messages costs one request per poll once the order of the messages is known',
     async (count) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -148,7 +148,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact in 
   );
 });
 
-describe('if pages without known messages are held back while another worker commits their messages,', () => {
+describe('if another worker commits messages that a read of all pages has read but not yet committed,', () => {
   it('no message is emitted twice, and each later change is emitted', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });

@@ -17,7 +17,7 @@ const typesOf = async (): Promise<string[]> => here.harness.eventTypes();
 
 describe('a missing message', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'is emitted as deleted with its last form if the log has that form, else with its id: %s',
+    'is emitted as deleted, with its last contents if the event log has them, else only with its id: %s',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -64,7 +64,7 @@ describe('a missing message', () => {
     expect(state?.memory.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
   });
 
-  it('that returns before its deletion emits nothing; after its deletion, one update', async () => {
+  it('causes no event if it returns before it is reported as deleted, and one update if it returns later', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     const [id = ''] = ids;
@@ -121,7 +121,7 @@ describe('a missing contact', () => {
     expect(await typesOf()).toEqual([]);
   });
 
-  it('that returns with the same number and a new id is a new contact whose history is not emitted', async () => {
+  it('that returns with the same phone number and a new id is a new contact, whose old messages are not emitted', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     here.createOldMessages(contactId, 5);
@@ -150,7 +150,7 @@ describe('during an outage that looks like an empty account,', () => {
   }
 
   it.each([true, 'contacts', 'messages'] as const)(
-    'nothing is deleted and account.suspect is emitted once: %s',
+    'nothing is reported as deleted, and account.suspect is emitted once (outage: %s)',
     async (outage) => {
       const { harness } = here;
       const ids = await account();

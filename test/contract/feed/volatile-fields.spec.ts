@@ -38,7 +38,7 @@ const types = async (): Promise<string[]> =>
   (await here.messageEvents()).map((event) => event.split(' ')[0] ?? '');
 
 describe('attachment URLs whose signature differs at each read', () => {
-  it('emit nothing if the signature is in the query', async () => {
+  it('cause no event if the signature is in the query', async () => {
     here.harness.control('settings', { signedAddresses: 'query' });
     const contactId = await withPictures(45);
     await read(contactId, READS);
@@ -46,7 +46,7 @@ describe('attachment URLs whose signature differs at each read', () => {
     expect(await here.messageEvents()).toEqual([]);
   });
 
-  it('emit an update if the picture changes', async () => {
+  it('cause an update if the picture changes', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'query' });
     const contactId = await withPictures(3);
@@ -63,7 +63,7 @@ describe('attachment URLs whose signature differs at each read', () => {
   });
 
   it.each([45, 2])(
-    'emit at most two events per message if the signature is in the path: %d messages',
+    'cause at most two events per message if the signature is in the path: %d messages',
     async (count) => {
       here.harness.control('settings', { signedAddresses: 'path' });
       const contactId = await withPictures(count);
@@ -126,7 +126,7 @@ describe('a contact’s picture URL whose signature differs at each list', () =>
     for (let n = 0; n < count; n += 1) await here.harness.list.poll(ACCOUNT);
   };
 
-  it('emits nothing and makes no contact due if the signature is in the query', async () => {
+  it('causes no event and makes no contact due if the signature is in the query', async () => {
     here.harness.control('settings', { signedAddresses: 'query' });
     contacts(12);
     await lists(1);
@@ -136,7 +136,7 @@ describe('a contact’s picture URL whose signature differs at each list', () =>
     expect(await here.harness.takeDue()).toEqual([]);
   });
 
-  it('emits two events per contact if the signature is in the path; other changed fields still make the contact due', async () => {
+  it('causes two events per contact if the signature is in the path; other changed fields still make a contact due', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path', extraContactFields: true });
     const [contactId = ''] = contacts(12);
@@ -172,7 +172,7 @@ describe('a contact’s picture URL whose signature differs at each list', () =>
     expect(await updates()).toBe(before + 1);
   });
 
-  it('does not cause fields to be ignored that change for one contact in conversation', async () => {
+  it('does not make the gateway ignore fields that change often for only one contact', async () => {
     const { harness } = here;
     harness.control('settings', { extraContactFields: true });
     const [contactId = ''] = contacts(12);

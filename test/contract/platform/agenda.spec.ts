@@ -53,7 +53,7 @@ describe.each([
   };
   const nextInMs = async (): Promise<number | undefined> => (await agenda.claimDue(0, 0)).nextInMs;
 
-  it('gives at most the requested number of due tasks, the earliest first, and the time until the next', async () => {
+  it('gives at most the requested number of due tasks, the earliest first, and the time until the next task', async () => {
     const now = Date.now();
     await at('late', { atMs: now - 1_000 });
     await at('later', { atMs: now - 500 });
@@ -72,7 +72,7 @@ describe.each([
     expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
-  it('keeps the tasks of one account separate', async () => {
+  it('can contain several different tasks of one account', async () => {
     await agenda.schedule(['look', 'trim'].map((round) => ({ account: 'a', round, time: 0 })));
     expect((await take()).map(({ round }) => round).sort()).toEqual(['look', 'trim']);
   });
@@ -109,9 +109,9 @@ describe.each([
   });
 
   it.each([
-    ['the task that ends', false],
-    ['one that another has taken since', true],
-  ])('adds the tasks that another task found due when that task ends: %s', async (__, isLost) => {
+    ['its worker still has the lease', false],
+    ['another worker has the lease by then', true],
+  ])('adds the tasks that a run found due when the run ends, if %s', async (__, isLost) => {
     await at('a', 0);
     const task = await takeOne(agenda, isLost ? 1 : LEASE_MS);
     if (isLost) await eventually('another worker has the task', async () => (await take(other)).length === 1);
@@ -141,7 +141,7 @@ describe.each([
     },
   );
 
-  it('keeps the earliest of several times requested during a run, even after the lease of the run', async () => {
+  it('keeps the earliest of the times that were requested during a run or returned by it', async () => {
     await at('a', 0);
     const task = await takeOne();
     await at('a', 3 * HOUR_MS);
@@ -171,7 +171,7 @@ describe.each([
     await eventually('the task is due again', async () => (await take(other)).length === 1);
   });
 
-  it('ignores a worker that lost its lease and then ends or delays the run of its successor', async () => {
+  it('ignores a worker that lost the lease of a task and then tries to end or renew its run', async () => {
     await at('a', 0);
     const lost = await takeOne(agenda, 1);
     let task: ClaimedTask | undefined;

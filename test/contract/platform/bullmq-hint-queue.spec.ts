@@ -54,14 +54,14 @@ async function empty(): Promise<boolean> {
 }
 
 describe('a wake-up hint for workers', () => {
-  it('is always a new job, so that it cannot be lost together with a waiting job', async () => {
+  it('always creates a new job, so that it is not lost if a waiting job is lost', async () => {
     await hints.add([hint('a', 1), hint('a', 2), hint('b', 3)]);
     await hints.add([hint('a', 4)]);
     expect(await queue.getWaitingCount()).toBe(4);
     await hints.add([]);
   });
 
-  it('that is recurring becomes at most one job per second, even if it is added more often', async () => {
+  it('that is recurring creates at most one job per second, even if it is added more often', async () => {
     const began = Date.now();
     for (let i = 0; i < 50; i += 1) await hints.addRecurring([hint('a', i), hint('b', i)]);
     const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
@@ -75,7 +75,7 @@ describe('a wake-up hint for workers', () => {
     await eventually('the job is processed again', () => ran.includes(99));
   });
 
-  it('may have any text as its subject, and does not reveal it', async () => {
+  it('may have any text as its subject, and no Redis key shows that text', async () => {
     const about = 'account:x\n+15551234567 \u{1F44B}';
     await hints.add([hint(about)]);
     await hints.add([hint(about)], 500);
@@ -85,7 +85,7 @@ describe('a wake-up hint for workers', () => {
     expect(await queue.getDelayedCount()).toBe(1);
   });
 
-  it('runs although the worker of another job about the same subject died', async () => {
+  it('runs even if the worker that ran another hint with the same subject died', async () => {
     await hints.add([hint('a', 1)]);
     const token = 'of a worker that is gone';
     const dead = new Worker<Payload>(queue.name, null, { connection, prefix: queue.opts.prefix ?? '' });
@@ -136,7 +136,7 @@ describe('a wake-up hint for workers', () => {
     expect(await queue.getDelayedCount()).toBe(1);
   });
 
-  it('whose job failed leaves nothing behind', async () => {
+  it('leaves no job behind if its job fails, and can be added again', async () => {
     let runs = 0;
     work(() => {
       runs += 1;

@@ -49,18 +49,18 @@ describe('a Lua script in a file', () => {
     expect(reply).toEqual(['{a}list', '{a}set', '5', 'second']);
   });
 
-  it('returns an array as an object with the names of its fields', async () => {
+  it('returns an array reply as an object with the field names that the file declares', async () => {
     const fields = ['-- @field wait_ms   A time.', '-- @field gone   Nothing.', '-- @fields ids   Ids.'];
     const reading = await script('-- @reply   An array.', ...fields, "return {1, false, 'a', 'b'}");
     expect(await reading.run(redis, {})).toEqual({ waitMs: 1, gone: null, ids: ['a', 'b'] });
   });
 
-  it('returns a reply other than an array unchanged', async () => {
+  it('returns a reply that is not an array unchanged', async () => {
     const none = await script('-- @reply   Nil.', '-- @field wait_ms   A time.', 'return nil');
     expect(await none.run(redis, {})).toBeNull();
   });
 
-  it('does not run if a name is missing, unknown or of the wrong type', async () => {
+  it('does not run if a key or an argument is missing, unknown or of the wrong type', async () => {
     const one = await script(
       '-- @key list   A key.',
       '-- @arg id   An id.',

@@ -47,7 +47,7 @@ function setWall(aheadMs: number): void {
 
 const offMs = async (): Promise<number> => Math.abs(clock.now() - (await redisTime(redis, KEY)));
 
-describe("Redis' clock", () => {
+describe('the estimate of the time at Redis', () => {
   it.each([20 * MINUTE_MS, -20 * MINUTE_MS])(
     'is right on a machine whose own clock is off by %d ms, and the fault is reported',
     async (aheadMs) => {
@@ -77,7 +77,7 @@ describe("Redis' clock", () => {
     expect(await offMs()).toBeLessThan(1_000);
   });
 
-  it('is right after the machine was suspended, once the clock was measured', async () => {
+  it('is right after the machine was suspended, once the clock was measured again', async () => {
     await clock.start();
     const steady = performance.now.bind(performance);
     // The steady clock stood still for a minute; Redis' clock and the wall clock did not.

@@ -100,7 +100,7 @@ describe('a connection that waits for Redis', () => {
 });
 
 describe('a script', () => {
-  it('runs by its digest, is loaded if it is missing, and receives bytes unchanged', async () => {
+  it('is run by its digest, is loaded if Redis does not have it, and receives bytes unchanged', async () => {
     const client = await connected('failFast');
     const script = new EvalshaScript(
       `redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('STRLEN', KEYS[1]), ARGV[2]}`,
@@ -113,7 +113,7 @@ describe('a script', () => {
     expect((await client.getBuffer('bytes'))?.equals(bytes)).toBe(true);
   });
 
-  it('that fails in the middle is not run again', async () => {
+  it('that fails in the middle is not repeated', async () => {
     const client = await connected('failFast');
     const script = new EvalshaScript(
       `redis.call('INCR', KEYS[1]) return redis.error_reply('NOTSCRIPTED that is all')`,

@@ -120,7 +120,7 @@ describe('a connection that waits for a Redis Cluster', () => {
 });
 
 describe('a connection that waits for a Redis Cluster and opens while a master is away', () => {
-  it('is established, and its callers do not wait endlessly', async () => {
+  it('is established anyway, so that its callers do not wait endlessly', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const [first, second] = cluster.masters as [RedisProcess, RedisProcess];
@@ -137,8 +137,8 @@ describe('a connection that waits for a Redis Cluster and opens while a master i
   });
 });
 
-describe('the time of a key', () => {
-  it('is that of the master that holds the key, even if other masters are away', async () => {
+describe('the time that Redis returns for a key', () => {
+  it('is the time of the master that holds the key, even if other masters are away', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
     const own = await cluster.masterOf('key');
@@ -163,7 +163,7 @@ describe('a process on a Redis Cluster', () => {
     await expect(start).rejects.toThrow('allkeys-lru');
   });
 
-  it('is notified when a master goes away while the others are there', async () => {
+  it('gets an error report when one of several masters goes away', async () => {
     const cluster = await started(startTestCluster);
     const errors: Error[] = [];
     const client = openRedis(parseRedisAddress(cluster.url), 'failFast', (error) => errors.push(error));
@@ -196,7 +196,7 @@ describe('a process on a Redis Cluster', () => {
 
 describe('a connection through Sentinel', () => {
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'switches to the new master (the old one: %s) without a restart, and fails fast or waits meanwhile',
+    'switches to the new master when the old one gets a %s; until then it fails fast or waits, as configured',
     async (signal) => {
       const layout = await started(startTestSentinel);
       const fast = await connected(layout, 'failFast');

@@ -14,7 +14,7 @@ afterAll(async () => {
   await server.dispose();
 });
 
-it('runs a script whether or not it is loaded, with text and bytes', async () => {
+it('a Redis script accepts text and bytes as arguments, and runs whether or not Redis has loaded it', async () => {
   const echo = new EvalshaScript('return {KEYS[1], ARGV[1], ARGV[2]}');
   const bytes = Buffer.from([0, 255, 13, 10]);
   const expected = [Buffer.from('key'), Buffer.from('1'), bytes];
@@ -24,7 +24,7 @@ it('runs a script whether or not it is loaded, with text and bytes', async () =>
   expect(await echo.run(redis, ['key'], ['a', 'b'])).toEqual(['key', 'a', 'b']);
 });
 
-it('accepts more arguments than a function call allows', async () => {
+it('a Redis script accepts more arguments than a JavaScript function call allows', async () => {
   const count = new EvalshaScript('return #ARGV');
   const args = Array.from({ length: 400_000 }, (_, n) => n);
   expect(await count.run(redis, ['key'], args)).toBe(400_000);

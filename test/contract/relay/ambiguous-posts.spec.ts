@@ -38,7 +38,7 @@ describe('a send whose POST had no clear answer', () => {
     { kind: 'status', status: 503 },
     { kind: 'html' },
   ])(
-    'becomes unknown in time, without a second POST, if upstream did not accept the POST; the lane continues: %j',
+    'becomes unknown without a second POST if upstream did not accept the POST, and the lane continues: %j',
     async (fault) => {
       failPosts(fault);
       const id = await accept();
@@ -52,7 +52,7 @@ describe('a send whose POST had no clear answer', () => {
     },
   );
 
-  it('is still looked up after failed look-ups, because failed look-ups do not count', async () => {
+  it('is still looked up after failed look-ups, because these do not use up its time for look-ups', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
@@ -165,7 +165,7 @@ describe('a send whose POST had no clear answer', () => {
     expect(posts()).toBe(0);
   });
 
-  it('takes the status of its own late reply, even if another process already looks it up', async () => {
+  it('gets its status from a late answer to its POST, even if another process already looks up the send', async () => {
     relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     let answer: () => void = () => undefined;

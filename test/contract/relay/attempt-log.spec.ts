@@ -81,12 +81,12 @@ describe('an attempt of a send', () => {
     },
   );
 
-  it('during an outage of the account logs the decision hold', async () => {
+  it('that fails during an outage of the account logs the decision "hold"', async () => {
     const entries = await logOf(() => Promise.reject(errorWithText(401)), true);
     expect(entries).toMatchObject([{ status: 401, decision: 'hold' }]);
   });
 
-  it('shows the id of its request to no caller and no subscriber', async () => {
+  it('does not show the id of its request in any event', async () => {
     await logOf(() => Promise.resolve());
     expect(JSON.stringify(await harness.deliveredEvents())).not.toContain('req-7');
   });

@@ -117,7 +117,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     },
   );
 
-  it('is listed separately from marks, and each name has one mark', async () => {
+  it('is not listed among the markers of processes, of which each process has one', async () => {
     const blob = await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10);
     await store.mark('gateway.example-req_1');
     await store.mark('worker_2');
@@ -152,7 +152,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     await expect(store.open(blob.id)).rejects.toThrow(BlobMissingError);
   });
 
-  it('is listed with its account, in order of ids, with its time of storage', async () => {
+  it('is listed only under its account, in order of ids, with the time at which it was stored', async () => {
     expect(await ids()).toEqual([]);
     const stored: string[] = [];
     for (let i = 0; i < 5; i += 1) {
@@ -176,13 +176,13 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
 });
 
 describe.each(KINDS)('%s', (_, kind) => {
-  it('passes its check if writable, and the check leaves nothing behind', async () => {
+  it('passes its check if it is writable, and the check leaves no file behind', async () => {
     const store = kind.open();
     await store.check();
     expect(await store.list(ACCOUNT, '', 10)).toEqual([]);
   });
 
-  it('rejects every call with BlobStoreUnavailableError if unusable', async () => {
+  it('rejects every call with BlobStoreUnavailableError if it cannot be used', async () => {
     const store = await kind.broken();
     await expect(store.check()).rejects.toThrow(BlobStoreUnavailableError);
     await expect(store.open(`${ACCOUNT}/blb_x`)).rejects.toThrow(BlobStoreUnavailableError);
@@ -210,7 +210,7 @@ describe('a blob store in a directory', () => {
     expect(await readdir(join(directory, ACCOUNT))).toEqual([id.split('/')[1]]);
   });
 
-  it('reports itself unavailable if the file is removed during its upload', async () => {
+  it('rejects an upload with BlobStoreUnavailableError if the file is removed during the upload', async () => {
     const store = new FileBlobStore(root);
     const content = new PassThrough();
     content.write('first');
@@ -252,7 +252,7 @@ describe('a call to an S3 server that does not answer', () => {
 });
 
 describe('the watch of a blob store', () => {
-  it('logs a fault once, and logs its end', async () => {
+  it('logs a fault of the store once, and the end of the fault once', async () => {
     const lines: string[] = [];
     const logger = createLogger('test', 'info', { write: (line: string) => lines.push(line) });
     let fault: Error | undefined = new BlobStoreUnavailableError('the disk is read-only');

@@ -55,7 +55,7 @@ describe('a queued send behind a blocked send', () => {
     expect((await find(head)).status).toBe('relaying');
   });
 
-  it('schedules the expiry task for its end, and removes that task once it has ended', async () => {
+  it('determines when the expiry check runs next, until the send itself has ended', async () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second', expiresAt: Date.now() + 20_000 });
     const dueIn = await endsInMs(3_600_000);
@@ -69,7 +69,7 @@ describe('a queued send behind a blocked send', () => {
 });
 
 describe('a send with an expiresAt', () => {
-  it('expires when it is queued again after a failed attempt', async () => {
+  it('expires while it waits for a retry after a failed attempt', async () => {
     const id = await accept({ expiresAt: Date.now() + 2_000 });
     failPosts({ kind: 'status', status: 429 }, 'always');
     const lane = runner({ retryScheduleSeconds: [30] });

@@ -13,7 +13,7 @@ async function fill(): Promise<void> {
 }
 
 describe('a full Redis', () => {
-  it('refuses new sends, is reported as full, and still removes finished sends and events', async () => {
+  it('refuses new sends and is reported as full, and retention still removes finished sends and events', async () => {
     expect(await isRedisFull(relay.harness.redis)).toBe(false);
     failPosts({ kind: 'status', status: 400 }, 'always');
     for (let n = 0; n < 3; n += 1) await relayUntil(await accept(), 'failed');

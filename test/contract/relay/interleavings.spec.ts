@@ -54,7 +54,7 @@ describe('a running POST whose record Redis loses', () => {
   });
 });
 
-it('a send whose POST Redis lost is found even if the clock of the gateway is far ahead', async () => {
+it('a send is found after Redis lost the record of its POST, even if the clock of the gateway is far ahead', async () => {
   const ahead = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 45_000);
   const id = await accept();
   ahead.mockRestore();
@@ -69,7 +69,7 @@ it('a send whose POST Redis lost is found even if the clock of the gateway is fa
   expect((await find(id)).status).toBe('sent');
 });
 
-it('the wait of one send does not delay the next send if the first send left the lane meanwhile', async () => {
+it('a send that leaves its lane when it would start to wait for a retry does not delay the next send', async () => {
   relay.harness.control('faults', {
     match: { method: 'POST' },
     fault: { kind: 'status', status: 429, retryAfter: 600 },

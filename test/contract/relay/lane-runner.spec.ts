@@ -15,7 +15,7 @@ it('a run of a lane returns whether the lane had any send', async () => {
 });
 
 describe('a send', () => {
-  it('is posted once and accepted, and then follows the flags of its message', async () => {
+  it('is posted once and accepted, and its status then follows the flags of its message', async () => {
     const id = await accept();
     expect(await relayUntil(id, 'accepted')).toMatchObject({
       attempts: [{ outcome: 'accepted', httpStatus: 200 }],
@@ -41,7 +41,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('costs one request besides the regular polls: its POST', async () => {
+  it('makes only one upstream request besides the regular polls: its POST', async () => {
     const [contactId, other] = [
       relay.harness.createContact(NUMBER),
       relay.harness.createContact('+15559990000'),
@@ -74,7 +74,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['n0', 'n1', 'n2', 'n3', 'n4']);
   });
 
-  it('with the same text as another send is a separate text, bound in order', async () => {
+  it('with the same text as another send gets its own message, in order of acceptance', async () => {
     const [one, two] = [await accept(), await accept()];
     await relayUntil(two, 'accepted');
     await relay.harness.sweepUntil(
@@ -88,7 +88,7 @@ describe('a send', () => {
     ]);
   });
 
-  it('does not match an old identical message', async () => {
+  it('is not bound to an old message with the same text', async () => {
     const contactId = relay.harness.createContact(NUMBER);
     relay.harness.createMessages(contactId, {
       direction: 'outbound',
@@ -192,7 +192,7 @@ describe('a send', () => {
 });
 
 describe('retention of sends', () => {
-  it('removes their files too', async () => {
+  it('also removes the files of the sends', async () => {
     failPosts({ kind: 'status', status: 400 });
     const file = await upload();
     const id = await accept({ message: 'Hi', file });

@@ -43,7 +43,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is still looked up if too many contacts are missing from the list', async () => {
+  it('is looked up beyond the confirmation period while too many contacts are missing from the contact list', async () => {
     relay.harness.control('contacts', { count: 15 });
     await deletedContact();
     failPosts({ kind: 'resetBefore' });
@@ -97,7 +97,7 @@ describe('a send whose look-ups all fail', () => {
   });
 });
 
-describe('a send to a number of several contacts', () => {
+describe('a send to a phone number that several contacts have', () => {
   it('is looked up in all of these contacts', async () => {
     const mine = relay.harness.createContact(NUMBER);
     relay.harness.createMessages(mine, { count: 2 });

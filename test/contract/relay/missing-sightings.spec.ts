@@ -7,7 +7,7 @@ const relay = new WithLane();
 const { rounds, accept, find, relayUntil, sendEvents } = relay;
 
 describe('an accepted send whose message does not appear', () => {
-  it('is checked again, and reported once at the end of its period; a later message still binds', async () => {
+  it('is reported once as unconfirmed at the end of its confirmation period, and still binds a later message', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
     const id = await accept();
     await relayUntil(id, 'accepted');

@@ -63,7 +63,7 @@ function posts(simulator: Simulator): number {
   return entries.filter((entry) => entry.kind === 'request' && entry.method === 'POST').length;
 }
 
-describe('before a contact list was read from the address', () => {
+describe('before a contact list was read from the address of an account', () => {
   it('sends wait, and are posted after the first list', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);

@@ -20,7 +20,7 @@ function watchedRunner(): { runner: LaneRunner; warnings: () => number } {
 }
 
 describe('a send', () => {
-  it('whose POST Redis lost is found upstream, and not posted again', async () => {
+  it('is found upstream and not posted again if Redis lost the record of its POST', async () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
@@ -30,7 +30,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('whose POST Redis lost is bound by a poll that runs before its lane', async () => {
+  it('is bound to its message by a poll that runs before its lane, if Redis lost the record of its POST', async () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
@@ -51,7 +51,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['n0', 'n1']);
   });
 
-  it('that was read before a Redis restart cannot be fenced after the restart', async () => {
+  it('that a worker read before a Redis restart cannot be posted by that worker after the restart', async () => {
     const id = await accept();
     const before = await memory();
     const stale = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
@@ -87,7 +87,7 @@ describe('a send', () => {
     }
   });
 
-  it('whose POST was lost by two failovers is looked up, and not posted again', async () => {
+  it('is looked up and not posted again if two failovers lost the record of its POST', async () => {
     const other = await startTestRedis();
     const [one, two] = [new Redis(relay.redis.url), new Redis(other.url)];
     try {

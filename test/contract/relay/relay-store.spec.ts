@@ -354,7 +354,7 @@ describe('a change of a send', () => {
     expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(two.order.id);
   });
 
-  it('to relaying sorts the sends that await their message by the time of their POST', async () => {
+  it('to relaying lists the send, sorted by the time of its POST, among the sends that await their message', async () => {
     const records = [await insert(), await insert(), await insert()];
     for (const record of [records[2], records[0], records[1]]) {
       if (record === undefined) continue;
@@ -389,7 +389,7 @@ describe('cancelling a send', () => {
     await expect(intake.cancel(ACCOUNT, record.order.id)).rejects.toThrow(SendNotCancellableError);
   });
 
-  it('at the time of its POST either succeeds or is refused, and the POST is made only if it is refused', async () => {
+  it('at the time of its POST either succeeds or is refused; only if refused, the POST is made', async () => {
     const wins = { cancel: 0, relay: 0 };
     for (let i = 0; i < 40; i += 1) {
       const record = await insert({ id: newId('snd'), phoneNumber: `+1555000${1000 + i}` });
@@ -476,7 +476,7 @@ describe('retention of sends', () => {
     expect(await store.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
   });
 
-  it('removes the pending checks of an accepted send without a message', async () => {
+  it('removes an accepted send that has no message, together with its pending checks', async () => {
     const record = await applyAll(await insert(), 'fenced');
     await applyTo(record, 'accepted', { confirmInMs: 0 });
     expect(await store.sendsAwaitingMessage(ACCOUNT, NUMBER, 100)).toHaveLength(1);
@@ -495,7 +495,7 @@ describe('a lane', () => {
     expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(next.order.id);
   });
 
-  it('that is postponed is due again in time, and an empty lane is never due', async () => {
+  it('that is postponed becomes due again after the given time; an empty lane never becomes due', async () => {
     const [head, next] = [await insert(), await insert()];
     expect(await store.postponeLane(ACCOUNT, head, 60_000)).toBe(true);
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual([]);
@@ -614,7 +614,7 @@ describe('the list of sends', () => {
     expect((await list.list('other', {}, 12)).sends).toEqual([]);
   });
 
-  it('examines a bounded number of sends per page, and the next page continues there', async () => {
+  it('examines a bounded number of sends per page; the next page continues after the last examined send', async () => {
     const indexes = ['sends:status:queued', `sends:to:${NUMBER}`].map(
       (name) => `${prefix}:{${ACCOUNT}}:${name}`,
     );

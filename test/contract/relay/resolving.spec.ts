@@ -44,7 +44,7 @@ describe('a send that is resolved as resend', () => {
     expect(send.attempts.map(({ outcome }) => outcome)).toEqual(['ambiguous', 'accepted']);
   });
 
-  it('has two messages if its first copy appears after all, the second as a duplicate', async () => {
+  it('is reported with two messages, one as a duplicate, if the message of its first POST appears after all', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
@@ -93,7 +93,7 @@ describe('a send that is resolved as resend', () => {
     expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toHaveLength(1);
   });
 
-  it('expires by its age since the resend, not since its acceptance', async () => {
+  it('expires at the maximum age counted from the resend, not from its acceptance', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await relayUntil(id, 'unknown');
@@ -113,7 +113,7 @@ describe('a send that is resolved as resend', () => {
 
 describe('an unknown send', () => {
   it.each(['sent', 'failed'] as const)(
-    'becomes %s when resolved so, and still binds its message later',
+    'takes the outcome %s with which it is resolved, and still binds its message later',
     async (outcome) => {
       relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
       failPosts({ kind: 'resetAfter' });

@@ -163,7 +163,7 @@ describe('the removal of unused files', () => {
     expect(await files()).toEqual([nameOf(kept.blobId)]);
   });
 
-  it('keeps recent files, whose sends may still be stored, and foreign files', async () => {
+  it('keeps recent files, whose sends may still be stored, and files that are not uploads', async () => {
     const young = nameOf(await upload());
     await writeFile(join(directory, ACCOUNT, 'notes.txt'), 'somebody else');
     await makeOld('notes.txt');

@@ -41,7 +41,7 @@ describe('the confirmation period of an accepted send', () => {
     expect(await isEmitted('send.unconfirmed')).toBe(false);
   });
 
-  it('ends with a successful look-up after its full length', async () => {
+  it('ends only when look-ups have succeeded for its full length', async () => {
     relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     await relayUntil(id, 'accepted');
@@ -86,7 +86,7 @@ describe('several messages that may belong to one send', () => {
     expect(posts()).toBe(1);
   });
 
-  it('are all reported, and one of them with the send, if upstream accepted the send', async () => {
+  it('are all emitted, one of them with the id of the send, if upstream accepted the send', async () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     write('Hi');
@@ -102,7 +102,7 @@ describe('several messages that may belong to one send', () => {
 });
 
 describe('a deleted message of a send', () => {
-  it('is reported with the send, even if its last content is no longer stored', async () => {
+  it('is emitted with the id of the send, even if its last content is no longer stored', async () => {
     const { harness } = relay;
     const id = await accept();
     await relayUntil(id, 'accepted');

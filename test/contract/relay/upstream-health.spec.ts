@@ -43,7 +43,7 @@ async function outage(by = one): Promise<Outage> {
 }
 
 describe('an outage of upstream', () => {
-  it('begins once and ends once over all processes, with one event each that has since and reason', async () => {
+  it('begins once and ends once over all processes, each time with one event that shows start and reason', async () => {
     const begun = await Promise.all(
       [one, two, one, two].map((by) => by.recordOutage('a', 'away', 'no route')),
     );

@@ -82,7 +82,7 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
     [401, false],
     [200, true],
     [503, true],
-  ])('is recognised by a header of its reply with status %d', async (status, mayBeProcessed) => {
+  ])('notices that from a header of the reply, also if the status is %d', async (status, mayBeProcessed) => {
     const gateway = await serve((request, response) => {
       request.resume();
       response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });
@@ -99,7 +99,7 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
     }
   });
 
-  it('is recognised by a header of every request that it makes', async () => {
+  it('sends a header with each request, by which the other gateway notices that', async () => {
     const marks: unknown[] = [];
     const server = await serve((request, response) => {
       marks.push(request.headers['tidings-gateway']);
@@ -133,7 +133,7 @@ describe('a send', () => {
     ]);
   });
 
-  it('has additional form fields on request, before its file', async () => {
+  it('contains the requested additional form fields before its file', async () => {
     const file = {
       name: 'a',
       contentType: 'text/plain',
@@ -154,7 +154,7 @@ describe('a send', () => {
     });
   });
 
-  it('streams its file', async () => {
+  it('streams its file to upstream', async () => {
     const content = randomBytes(5 * 1024 * 1024);
     let pulled = 0;
     const stream = new Readable({
@@ -233,7 +233,7 @@ describe('a send', () => {
     [{ kind: 'poisonMessage' }, UpstreamReplyError, 1],
     [{ kind: 'slow', delayMs: 5_000, processedFirst: true }, UpstreamTimeoutError, 1],
     [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError, 1],
-  ] as const)('that meets %j has the outcome %p, and is never sent again', async (fault, kind, times) => {
+  ] as const)('that meets the fault %j ends with %p, and is never sent again', async (fault, kind, times) => {
     strike(fault);
     const began = performance.now();
     expect(await failure(upstream.send(address, SEND))).toBeInstanceOf(kind);
@@ -242,7 +242,7 @@ describe('a send', () => {
   });
 
   it.each([{ kind: 'invalidUtf8' }, { kind: 'slow', delayMs: 50 }])(
-    'succeeds in spite of %j',
+    'succeeds despite the fault %j',
     async (fault) => {
       strike(fault);
       await upstream.send(address, SEND);
@@ -250,7 +250,7 @@ describe('a send', () => {
     },
   );
 
-  it('may have been taken if its connection ends after the request was written, whatever the error code is', async () => {
+  it('counts as possibly accepted if its connection ends after the request was written, whatever the error code', async () => {
     const made: Socket[] = [];
     const note = (message: unknown): void => void made.push((message as { socket: Socket }).socket);
     subscribe('net.client.socket', note);
@@ -279,7 +279,7 @@ describe('a send', () => {
     expect(hits).toBe(0);
   });
 
-  it('reports upstream’s error message and its Retry-After, in both forms', async () => {
+  it('reports upstream’s error message, and its Retry-After in seconds or as a date', async () => {
     strike({ kind: 'status', status: 429, retryAfter: '7', body: { message: 'too\n  fast' } });
     expect(await failure(upstream.send(address, SEND))).toMatchObject({
       status: 429,
@@ -321,7 +321,7 @@ async function failureOrFine(request: Promise<unknown>): Promise<void> {
 }
 
 describe('a send that upstream did not receive', () => {
-  it('has a refused connection', async () => {
+  it('is recognised by a refused connection', async () => {
     const gone = createServer();
     const to = await listen(gone);
     await new Promise((closed) => gone.close(closed));
@@ -334,19 +334,19 @@ describe('a send that upstream did not receive', () => {
     );
   });
 
-  it('has a host name that cannot be resolved', async () => {
+  it('is recognised by a host name that cannot be resolved', async () => {
     const to = { baseUrl: 'http://no-such-host.invalid/v1', apiKey: 'k' };
     const patient = new HttpUpstream(10_000);
     expect(await failure(patient.send(to, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('has no connection within the deadline', async () => {
+  it('is recognised if no connection is established within the deadline', async () => {
     const error = await failure(upstream.send(await fullListener(), SEND));
     expect(error).toBeInstanceOf(UpstreamUnreachableError);
     expect(error.message).toContain(`no connection within ${TIMEOUT_MS} ms`);
   });
 
-  it('has a failed TLS handshake', async () => {
+  it('is recognised by a failed TLS handshake', async () => {
     const to = await listen(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     const secure = { ...to, baseUrl: to.baseUrl.replace('http:', 'https:') };
     expect(await failure(upstream.send(secure, SEND))).toBeInstanceOf(UpstreamUnreachableError);
@@ -355,7 +355,7 @@ describe('a send that upstream did not receive', () => {
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('has a connection that was established too late, so that nothing was written', async () => {
+  it('is recognised if the connection was established too late, so that nothing was written', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(
@@ -374,7 +374,7 @@ describe('a send that upstream did not receive', () => {
     expect(bytes).toBeGreaterThan(0);
   });
 
-  it('is not assumed once the connection was established', async () => {
+  it('is not assumed if an established connection hangs or is closed', async () => {
     const mute = await listen(createServer(() => undefined));
     expect(await failure(upstream.send(mute, SEND))).toBeInstanceOf(UpstreamTimeoutError);
     const rude = await listen(createServer((socket) => socket.destroy()));
@@ -421,7 +421,7 @@ describe('a read', () => {
     { timestampFormat: 'epoch-ms' },
     { attachmentShape: 'strings' },
     { extraMessageFields: true },
-  ])('accepts messages with %j', async (settings) => {
+  ])('accepts messages with the simulator settings %j', async (settings) => {
     simulator.control('settings', settings);
     const at = Date.UTC(2026, 0, 1);
     const { contactId } = simulator.control('messages', {
@@ -471,7 +471,7 @@ describe('a read', () => {
     [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyError],
     [{ kind: 'truncatedJson', cut: 'connection' }, UpstreamConnectionLostError],
     [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError],
-  ] as const)('that meets %j gives %p, never an empty list', async (fault, kind) => {
+  ] as const)('that meets the fault %j fails with %p, and returns no empty list', async (fault, kind) => {
     contacts();
     strike(fault);
     const began = performance.now();
@@ -525,7 +525,7 @@ describe('a read', () => {
 });
 
 describe('a proxy variable in the environment', () => {
-  it('has no effect', async () => {
+  it('does not affect requests to upstream', async () => {
     let hits = 0;
     const proxy = await serve((_, response) => {
       hits += 1;

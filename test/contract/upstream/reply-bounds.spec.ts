@@ -90,9 +90,9 @@ describe('a slow reply', () => {
   it.each([
     ['its headers', HEAD, 'X-A: b\r\n'],
     ['its body', `${HEAD}Content-Length: 100000\r\n\r\n{"messages":[`, ' '],
-    ['its body, of a list', `${HEAD}Content-Length: 100000\r\n\r\n{"contacts":[`, ' '],
+    ['the body of a list', `${HEAD}Content-Length: 100000\r\n\r\n{"contacts":[`, ' '],
     ['the body of an error', 'HTTP/1.1 500 No\r\nContent-Length: 100000\r\n\r\n', 'x'],
-  ])('is aborted at the deadline of the whole exchange: %s', async (_, begin, rest) => {
+  ])('that goes on with %s is aborted at the deadline of the whole exchange', async (_, begin, rest) => {
     const address = await drip(begin, rest);
     const upstream = upstreamWith(SHORT_MS);
     for (const read of [
@@ -105,7 +105,7 @@ describe('a slow reply', () => {
     }
   });
 
-  it('gives an error that names the remedy, if some bytes came', async () => {
+  it('fails with an error that names the setting UPSTREAM_TIMEOUT_MS, if some bytes had arrived', async () => {
     const address = await drip(`${HEAD}Content-Length: 100000\r\n\r\n{"contacts":[`, ' ');
     const upstream = upstreamWith(SHORT_MS);
     await expect(upstream.listContacts(address, acceptEveryContact)).rejects.toThrow('UPSTREAM_TIMEOUT_MS');
@@ -113,7 +113,7 @@ describe('a slow reply', () => {
 });
 
 describe('a page of messages', () => {
-  it('with 10,000 elements is read, and with more elements is too large', async () => {
+  it('with 10,000 elements is read, and with more elements is rejected as too large', async () => {
     const upstream = upstreamWith(LONG_MS);
     const page = await upstream.listMessages(await serve(messages(10_000)), 'c', 1, 20);
     expect(page.items).toHaveLength(10_000);
@@ -127,7 +127,7 @@ describe('a page of messages', () => {
     await expect(reply).rejects.toThrow('more than 10000 elements');
   });
 
-  it('with a message of depth 4,000 is read without that message', async () => {
+  it('with a message of JSON nested 4,000 levels deep is read without that message', async () => {
     const deep = `{"id":"deep","x":${'{"x":'.repeat(4_000)}1${'}'.repeat(4_000)}}`;
     const upstream = upstreamWith(LONG_MS);
     const page = await upstream.listMessages(await serve(`[{"id":"a"},${deep},{"id":"b"}]`), 'c', 1, 20);
@@ -143,7 +143,7 @@ describe('a page of messages', () => {
     );
   });
 
-  it('of 2 MB may be read ten times at once', async () => {
+  it('of 2 MB can be read ten times at the same time', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve(`[{"id":"a","x":"${'x'.repeat(2 * MEGABYTE)}"}]`);
     const pages = await Promise.all(
@@ -152,7 +152,7 @@ describe('a page of messages', () => {
     expect(pages.map(({ items }) => items.length)).toEqual(Array(10).fill(1));
   });
 
-  it('that is an endless error reply gives that error', async () => {
+  it('that is an error reply of 20 MB fails with that error', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve(`{"message":"No way"}${' '.repeat(20 * MEGABYTE)}`, 500);
     await expect(upstream.listMessages(address, 'c', 1, 20)).rejects.toThrow(UpstreamStatusError);
@@ -173,7 +173,7 @@ describe('a contact list', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MEGABYTE);
   });
 
-  it('of 20 MB is passed on contact by contact, and the requested contacts can be read again', async () => {
+  it('of 20 MB is passed on contact by contact, and the contacts that the receiver selects can be read again', async () => {
     const server = await ListServer.start();
     lists.push(server);
     server.list = { count: 20_000, bytes: 1_024, envelope: ['{"total":20000,"data":{"contacts":[', ']}}'] };
@@ -193,7 +193,7 @@ describe('a contact list', () => {
     expect(skipped).toBe(0);
   });
 
-  it('is found by its name if a reply has several lists', async () => {
+  it('is found by its field name if a reply has several lists', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve('{"data":[{"id":"d"}],"contacts":[{"id":"c"},4],"items":[{"id":"i"}]}');
     expect(await readAll(upstream.listContacts(address, acceptEveryContact))).toMatchObject({
@@ -202,7 +202,7 @@ describe('a contact list', () => {
     });
   });
 
-  it('with one contact that is not JSON is not a list', async () => {
+  it('is rejected as a whole if one contact is invalid JSON', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve('[{"id":1},{"id":2,}]');
     await expect(upstream.listContacts(address, acceptEveryContact)).rejects.toThrow(UpstreamReplyError);

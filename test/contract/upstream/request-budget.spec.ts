@@ -62,7 +62,7 @@ const count = (left: readonly Leave[], kind: RequestClass): number =>
   left.filter((one) => one.kind === kind).length;
 
 describe('the budget of an account', () => {
-  it('is stored at least until it is full again, however small it is', async () => {
+  it('stays stored at least until it is full again, even at a very low rate', async () => {
     const [redis, budget] = [clients[0], budgets[0]];
     await budget?.acquire('a', 0.01, 'send', 0);
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(100_000);
@@ -70,7 +70,7 @@ describe('the budget of an account', () => {
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(200_000);
   });
 
-  it('allows at most rate × (t + 1) requests in any t seconds over all processes, and nearly as many', async () => {
+  it('allows all processes together at most rate × (t + 1) requests in any t seconds, and nearly that many', async () => {
     const rate = 50;
     const left = await hammer(rate, { send: 3, read: 2, poll: 2 }, 2_500);
     // On a busy machine one answer of Redis may reach its caller this much later than another.
@@ -126,7 +126,7 @@ describe('the budget of an account', () => {
     expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
   });
 
-  it('plans polls by the requests made since the rate was last changed', async () => {
+  it('counts requests made under a former higher rate as at most the present rate', async () => {
     const [budget] = budgets;
     await hammer(400, { read: 10 }, 500);
     // As after a minute at the full rate that ended twenty seconds ago: two half-lives.
@@ -136,7 +136,7 @@ describe('the budget of an account', () => {
     expect((await budget?.usage('a', 20))?.availableForPolls).toBeCloseTo(15, 0);
   });
 
-  it('rejects at once a request that cannot leave in time, and says when to retry', async () => {
+  it('rejects at once a request that would have to wait too long, and says when to retry', async () => {
     const [budget] = budgets;
     await budget?.acquire('a', 2, 'send', 0);
     const began = performance.now();
@@ -166,7 +166,7 @@ describe('a budget that adapts to upstream’s rate limit', () => {
   const rate = 40;
   const leave = async (ms: number): Promise<number> => (await hammer(rate, { send: 4, poll: 1 }, ms)).length;
 
-  it('is halved over all processes by a burst of 429, and grows back with good answers', async () => {
+  it('is halved for all processes by a burst of 429 answers, and grows back with successful answers', async () => {
     const [one, two] = budgets;
     await leave(300);
     const before = await leave(1_500);

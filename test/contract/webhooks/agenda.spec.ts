@@ -32,8 +32,8 @@ afterAll(async () => {
   await server.dispose();
 });
 
-describe('the schedule of due endpoints', () => {
-  it('lists every endpoint with pending deliveries, with a time no later than its next delivery is due, after any sequence of steps', async () => {
+describe('the schedule of due webhooks', () => {
+  it('contains every webhook with pending deliveries, no later than its next delivery is due, after any steps', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...STEPS), { maxLength: 40 }),
@@ -51,7 +51,7 @@ describe('the schedule of due endpoints', () => {
     );
   });
 
-  it('leads to the end of every delivery, even if processes crash after they claimed deliveries', async () => {
+  it('ensures that every delivery finishes, even if processes crash after they claimed deliveries', async () => {
     const harness = await WebhookHarness.open(server.url);
     const receiver = await Receiver.start((_, count) => ({ status: count % 3 === 0 ? 500 : 204 }));
     try {

@@ -109,7 +109,7 @@ describe('a delivery', () => {
   });
 });
 
-describe('the backlog of a failing endpoint', () => {
+describe('the backlog of a failing webhook', () => {
   it('is limited, and events above the limit are missed and can be replayed', async () => {
     const id = await subscribe();
     const events = [...(await dispatched(MAX_PENDING_DEAD - 10)), ...(await dispatched(30))];
@@ -206,7 +206,7 @@ describe('the backlog of a failing endpoint', () => {
     expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 11);
   });
 
-  it('counts as missed when the endpoint is disabled, including events that wait for a refill', async () => {
+  it('counts as missed when the webhook is disabled, including events that wait for a refill', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 10);
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });
@@ -218,7 +218,7 @@ describe('the backlog of a failing endpoint', () => {
     expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', all)).toBe(all.length);
   });
 
-  it('reaches a recovered ordered endpoint completely and in order', async () => {
+  it('reaches a recovered ordered webhook completely and in order', async () => {
     let isBack = false;
     const to = await on.receiver(() => ({ status: isBack ? 204 : 500 }));
     const id = await subscribe({ url: to.url, ordered: true });

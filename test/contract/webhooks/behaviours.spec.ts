@@ -241,13 +241,13 @@ function describeAttempt({ statusCode, error }: Attempt): string {
   return error ?? String(statusCode);
 }
 
-describe('a receiver that answers', () => {
-  it.each(BEHAVIOURS)('with %s', async (_, answer, expected) => {
+describe('a receiver', () => {
+  it.each(BEHAVIOURS)('that answers with %s gets the expected attempts', async (_, answer, expected) => {
     const { port } = await listen(createServer(drained(answer)));
     await check(await delivered(`http://127.0.0.1:${port}/hook`), expected);
   });
 
-  it('with a redirect to a private address is not followed', async () => {
+  it('that redirects to a private address does not have that redirect followed', async () => {
     const elsewhere = await listen(createServer((_, response) => response.end()));
     const location = `http://127.0.0.1:${elsewhere.port}/`;
     const { port } = await listen(createServer((_, response) => response.writeHead(301, { location }).end()));
@@ -271,7 +271,7 @@ describe('a receiver that answers', () => {
     expect(requests).toBe(0);
   });
 
-  it('at an unresolvable host name gets failed attempts', async () => {
+  it('at an unresolvable host name has only failed attempts', async () => {
     const unknown = /ENOTFOUND|EAI_AGAIN/;
     await check(await delivered('https://nobody.invalid/'), {
       attempts: [unknown, unknown, unknown],
@@ -279,7 +279,7 @@ describe('a receiver that answers', () => {
     });
   });
 
-  it('at a closed port gets failed attempts', async () => {
+  it('at a closed port has only failed attempts', async () => {
     const server = createServer();
     const { port } = await listen(server);
     await new Promise((closed) => server.close(closed));

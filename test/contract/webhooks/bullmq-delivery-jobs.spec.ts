@@ -50,7 +50,7 @@ function startWorker(process: (job: Job) => Promise<void>): void {
 }
 
 describe('a wake-up hint for workers', () => {
-  it('creates one job per endpoint, which is removed when done', async () => {
+  it('creates one job per webhook, which is removed when done', async () => {
     await jobs.wake('a:b', ['whk_1', 'whk_2']);
     await jobs.wake('a', ['whk_1']);
     const done: Job[] = [];

@@ -74,7 +74,7 @@ describe('a delivery', () => {
     );
   });
 
-  it('goes to the endpoints whose filter matches, and a test event only to the endpoint that it names', async () => {
+  it('goes to the webhooks whose filter matches, and a test event only to the webhook that it names', async () => {
     const [all, sends, other, disabled] = [
       await receiver(),
       await receiver(),
@@ -159,7 +159,7 @@ describe('a failed attempt', () => {
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(999);
   });
 
-  it('with status 410 disables the endpoint, ends its pending deliveries, and emits webhook.disabled to other endpoints', async () => {
+  it('with status 410 disables the webhook, ends its pending deliveries, and emits webhook.disabled to other webhooks', async () => {
     const gone = await receiver(() => ({ status: 410 }));
     const other = await receiver();
     const { id } = await subscribe(gone);
@@ -189,7 +189,7 @@ describe('a failed attempt', () => {
     await eventually('the event is delivered', finished(disabled[0], telling.id));
   });
 
-  it('with status 410 does not disable an endpoint whose URL changed during the attempt', async () => {
+  it('with status 410 does not disable a webhook whose URL changed during the attempt', async () => {
     const old = await receiver(() => ({ status: 410, afterMs: 1_500 }));
     const moved = await receiver();
     const { id } = await subscribe(old);
@@ -293,7 +293,7 @@ describe('a worker process that ends', () => {
   });
 });
 
-describe('an endpoint', () => {
+describe('a webhook', () => {
   it('that hangs uses only its own share of concurrent attempts', async () => {
     const hanging = await receiver(() => 'hang');
     const healthy = await receiver();

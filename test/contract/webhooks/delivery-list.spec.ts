@@ -60,7 +60,7 @@ async function listed(
   }
 }
 
-describe('the list of the deliveries of all endpoints', () => {
+describe('the list of the deliveries of all webhooks', () => {
   it.each([1, 2, 7, 100])('contains each delivery once, newest first, in pages of %d', async (limit) => {
     const ids = await endpoints(3);
     const expected: string[] = [];
@@ -75,7 +75,7 @@ describe('the list of the deliveries of all endpoints', () => {
     expect(times).toEqual(times.toSorted().reverse());
   });
 
-  it('selects by status, and leaves out deliveries of removed endpoints', async () => {
+  it('can be filtered by status, and never contains deliveries of removed webhooks', async () => {
     const [good = '', bad = '', removed = ''] = await endpoints(3);
     await dispatched(3);
     await settleAll(good, 'succeeded');
@@ -90,7 +90,7 @@ describe('the list of the deliveries of all endpoints', () => {
     expect(await listed({}, 100)).toHaveLength(8);
   });
 
-  it('selects by the time at which a delivery finished, also if it was created earlier', async () => {
+  it('can be filtered by the time at which a delivery finished, even if the delivery was created earlier', async () => {
     const [endpoint = ''] = await endpoints(1);
     await dispatched(2);
     await settleAll(endpoint, 'failed');
@@ -107,7 +107,7 @@ describe('the list of the deliveries of all endpoints', () => {
   });
 });
 
-describe('a pending delivery of an ordered endpoint', () => {
+describe('a pending delivery of an ordered webhook', () => {
   it('names the delivery that must finish first, until that delivery has finished', async () => {
     const [endpoint = ''] = await endpoints(1, { ordered: true });
     const [first = '', second = ''] = (await dispatched(2)).map((event) => deliveryId(event, endpoint));
@@ -119,7 +119,7 @@ describe('a pending delivery of an ordered endpoint', () => {
   });
 });
 
-describe('the health of an endpoint', () => {
+describe('the health of a webhook', () => {
   it('shows since when it fails, when it last succeeded, and how many deliveries are pending', async () => {
     const [endpoint = '', untouched = ''] = await endpoints(2);
     const health = new RedisEndpointHealth(on.harness.redis, on.harness.prefix);

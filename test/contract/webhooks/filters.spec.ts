@@ -30,8 +30,8 @@ async function pending(id: string): Promise<number> {
   return deliveries.length;
 }
 
-describe('the filter of an endpoint', () => {
-  it('applies to each dispatched event with its latest change', async () => {
+describe('the filter of a webhook', () => {
+  it('applies to each dispatched event in the latest version of the filter', async () => {
     const id = await subscribe(['c1']);
     await on.dispatched(1);
     expect(await pending(id)).toBe(1);
@@ -46,7 +46,7 @@ describe('the filter of an endpoint', () => {
     expect(await pending(another)).toBe(1);
   });
 
-  it('applies a change by an older build after the next reconciliation', async () => {
+  it('is updated by the periodic check after an older build changed it', async () => {
     const id = await subscribe(['c1']);
     await on.dispatched(1);
     const webhooks = `${on.harness.prefix}:{${ACCOUNT}}:webhooks`;
@@ -58,7 +58,7 @@ describe('the filter of an endpoint', () => {
     expect(await pending(id)).toBe(1);
   });
 
-  it('is not read when deliveries are claimed, even if its ids look like other fields', async () => {
+  it('is not loaded when deliveries are claimed, even if its contact ids look like other JSON fields', async () => {
     const id = await subscribe(MISLEADING);
     await on.dispatched(2);
     const claimed = await on.harness.deliveries.claim(ACCOUNT, id, TERMS);
@@ -81,7 +81,7 @@ describe('the filter of an endpoint', () => {
     expect((await watch.overview(ACCOUNT)).counts).toEqual({ pending: 0, succeeded: 2, failed: 0 });
   });
 
-  it('is refused, naming field and remedy, if the account’s filters would exceed their total limit', async () => {
+  it('is refused if the account’s filters would exceed their total limit; the error names field and remedy', async () => {
     const ids: string[] = [];
     for (let n = 0; n < MAX_LARGEST; n += 1) ids.push(await subscribe(LARGEST));
     const refused = await subscribe(['one more']).catch((error: unknown) => error);

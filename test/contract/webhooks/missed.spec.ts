@@ -46,7 +46,7 @@ async function enable(endpointId: string): Promise<void> {
   );
 }
 
-describe('the list of an endpoint’s deliveries', () => {
+describe('the list of a webhook’s deliveries', () => {
   it('returns each delivery once over all pages, newest first, filtered by status', async () => {
     const [id, other] = [await subscribe(), await subscribe()];
     const first = await dispatched(3);
@@ -96,7 +96,7 @@ describe('the list of an endpoint’s deliveries', () => {
     expect(pages.flat()).toEqual(newestFirst(missed));
   });
 
-  it('omits trimmed deliveries and is empty for a removed endpoint', async () => {
+  it('omits deliveries that retention removed, and is empty for a removed webhook', async () => {
     const id = await subscribe();
     const events = await dispatched(3);
     await settleAll(id, 'failed');
@@ -145,7 +145,7 @@ describe('a manual retry of a finished delivery', () => {
     expect((await on.harness.deliveries.find(ACCOUNT, delivery))?.attempts).toHaveLength(100);
   });
 
-  it('needs an existing and enabled endpoint', async () => {
+  it('needs an existing and enabled webhook', async () => {
     const [disabled, removed] = [await subscribe(), await subscribe()];
     const [event] = await dispatched(1);
     await settleAll(disabled, 'failed');
@@ -162,8 +162,8 @@ describe('a manual retry of a finished delivery', () => {
   });
 });
 
-describe('the ranges of missed events of an endpoint', () => {
-  it('include the events from before it was created', async () => {
+describe('the ranges of missed events of a webhook', () => {
+  it('include the events from before the webhook was created', async () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, await subscribe())).toEqual([]);
     const events = await on.harness.record(2);
     const id = await subscribe();
@@ -172,7 +172,7 @@ describe('the ranges of missed events of an endpoint', () => {
     expect(await listed(id, 'pending')).toEqual(newestFirst(events));
   });
 
-  it('are one range for each time that it was disabled', async () => {
+  it('are one range for each time that the webhook was disabled', async () => {
     const id = await subscribe();
     const stretches = [];
     for (let n = 0; n < 2; n++) {
@@ -202,7 +202,7 @@ describe('the ranges of missed events of an endpoint', () => {
     expect(await replay(id, 'missed', missed)).toBe(102);
   });
 
-  it('can be replayed with the deliveries that were pending when it was disabled', async () => {
+  it('can be replayed, also the deliveries that were pending when the webhook was disabled', async () => {
     const id = await subscribe();
     await dispatched(2);
     await settleAll(id, 'failed');

@@ -48,7 +48,7 @@ describe('a delivery that an older build stored', () => {
     expect(to.received.map(({ body }) => body).sort()).toEqual(events.map(eventToJson).sort());
   });
 
-  it('keeps its position in the order, and the time since which its endpoint fails', async () => {
+  it('keeps its position in the order, and the time since which its webhook fails', async () => {
     const id = await subscribe(undefined, true);
     const [one, two, three] = await on.harness.record(3);
     const build = older();
@@ -108,7 +108,7 @@ describe('an older build that runs beside this build', () => {
     });
   });
 
-  it('that consumes a wake-up hint leaves the endpoint to the periodic check', async () => {
+  it('can consume a wake-up hint without preventing a delivery, because the periodic check finds the webhook', async () => {
     const to = await on.receiver();
     const id = await subscribe(to.url);
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
@@ -118,7 +118,7 @@ describe('an older build that runs beside this build', () => {
     await eventually('the event arrives', () => to.received.length === 1);
   });
 
-  it('creates deliveries that this build makes, in one order with its own deliveries', async () => {
+  it('creates deliveries that this build sends, in one order with the deliveries that this build creates', async () => {
     const id = await subscribe(undefined, true);
     const [one, two, three] = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, one === undefined ? [] : [one]);
@@ -133,7 +133,7 @@ describe('an older build that runs beside this build', () => {
     expect(order).toEqual([one?.id, two?.id, three?.id]);
   });
 
-  it('ends all pending deliveries of an endpoint that it disables, and they can be replayed', async () => {
+  it('ends all pending deliveries of a webhook that it disables, and they can be replayed', async () => {
     const id = await subscribe();
     const events = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);

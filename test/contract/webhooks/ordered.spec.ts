@@ -79,7 +79,7 @@ async function nextOf(id: string): Promise<number[]> {
   return (await claimed(id)).map(({ sequence }) => sequence);
 }
 
-describe('an ordered endpoint', () => {
+describe('an ordered webhook', () => {
   it('receives 1,000 events of 20 contacts in sequence per contact, each after the previous one finished', async () => {
     let seed = 42;
     const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;

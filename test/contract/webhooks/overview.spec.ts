@@ -9,7 +9,7 @@ const overview = (): Promise<DeliveriesOverview> =>
   new RedisDeliveriesOverviewReader(on.harness.redis, on.harness.prefix).overview(ACCOUNT);
 
 describe('the overview of deliveries', () => {
-  it('counts kept deliveries by status and existing endpoints, without removed ones', async () => {
+  it('counts the kept deliveries by status and the webhooks, without removed webhooks and their deliveries', async () => {
     const fine = await on.receiver();
     const broken = await on.receiver(() => ({ status: 500 }));
     const { endpoint: good } = await on.harness.endpoints.create(ACCOUNT, { url: fine.url });
@@ -37,7 +37,7 @@ describe('the overview of deliveries', () => {
     expect((await overview()).counts).toEqual({ pending: 0, succeeded: 0, failed: 0 });
   });
 
-  it('reports how many endpoints have due deliveries and how long the oldest has been due', async () => {
+  it('reports how many webhooks have due deliveries and how long the oldest has been due', async () => {
     const receiver = await on.receiver();
     await on.harness.endpoints.create(ACCOUNT, { url: receiver.url });
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(2));

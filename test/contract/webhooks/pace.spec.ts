@@ -60,7 +60,7 @@ class ByHand {
   }
 }
 
-describe('an endpoint', () => {
+describe('a webhook', () => {
   it('keeps its own limit of requests in flight over all processes', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     await subscribe(to.url, { maxConcurrency: 2 });
@@ -70,7 +70,7 @@ describe('an endpoint', () => {
     expect(to.maxConcurrent).toBe(2);
   });
 
-  it('receives all deliveries, and in no span of time are more claimed than its rate allows', async () => {
+  it('receives all deliveries, and never more in any span of time than its rate limit allows', async () => {
     const { deliveries } = on.harness;
     const claim = deliveries.claim.bind(deliveries);
     const claims: { count: number; before: number; after: number }[] = [];
@@ -136,7 +136,7 @@ describe('an endpoint', () => {
   });
 });
 
-describe('an overloaded endpoint', () => {
+describe('an overloaded webhook', () => {
   it('has its concurrency halved at most once per batch of concurrent attempts, and raised by one after a batch of successes', async () => {
     const byHand = await ByHand.of(400);
     const round = await byHand.claim();
@@ -155,7 +155,7 @@ describe('an overloaded endpoint', () => {
     expect(await paceOf(byHand.id)).toEqual({});
   });
 
-  it('gets growing pauses once a single request is too many, until a request succeeds', async () => {
+  it('gets growing pauses if it is overloaded even by a single request, until a request succeeds', async () => {
     const byHand = await ByHand.of(100, { maxConcurrency: 1 });
     const pauses: number[] = [];
     for (let n = 0; n < 8; n++) {
@@ -195,8 +195,8 @@ describe('an overloaded endpoint', () => {
   });
 });
 
-describe('an endpoint that only fails', () => {
-  it('for the configured time is disabled, and the other endpoints get an event', async () => {
+describe('a webhook that only fails', () => {
+  it('for the configured time is disabled, and the other webhooks get an event', async () => {
     const to = await receiver(() => ({ status: 500 }));
     const id = await subscribe(to.url);
     on.harness.pump([0.05, 0.05, 0.05, 0.05, 0.05, 0.05], { disableAfterMs: 100 });
@@ -218,7 +218,7 @@ describe('an endpoint that only fails', () => {
     expect(to.received.length).toBeLessThan(7);
   });
 
-  it('is measured from its first failure after a success, and afresh after being enabled', async () => {
+  it('has the start of its failures stored, until it succeeds or is disabled', async () => {
     const byHand = await ByHand.of(100);
     const failingSince = async (): Promise<number> => Number((await paceOf(byHand.id))['failingSince'] ?? 0);
     await byHand.settle(await byHand.claim(), 'failed');

@@ -58,8 +58,8 @@ async function failing(count: number): Promise<string> {
   return id;
 }
 
-describe('a success after an outage of an endpoint', () => {
-  it('makes some waiting deliveries due, a few per success', async () => {
+describe('a success after an outage of a webhook', () => {
+  it('makes a few waiting deliveries due, as does each further success', async () => {
     const id = await failing(25);
     await dispatched(1);
     let waiting = 25;
@@ -109,7 +109,7 @@ describe('a success after an outage of an endpoint', () => {
     expect(await claim(id)).toEqual([]);
   });
 
-  it('resumes the lanes of an ordered endpoint in order', async () => {
+  it('resumes the lanes of an ordered webhook in order', async () => {
     const id = await subscribe(true);
     const events = await dispatched(3);
     const [first] = await claim(id);
@@ -129,7 +129,7 @@ describe('a success after an outage of an endpoint', () => {
 });
 
 describe('a delivery that waits for its next attempt', () => {
-  it('becomes due by a manual retry, and its schedule continues', async () => {
+  it('becomes due by a manual retry, and its retry schedule continues', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     await settle(await claim(id), 'fails');
@@ -148,7 +148,7 @@ describe('a delivery that waits for its next attempt', () => {
     ['missed', 0],
     ['all', 0],
   ] as [ReplayScope, number][])(
-    'becomes due by a replay of scope %s (deliveries: %d)',
+    'becomes due only by a replay of scope "pending" (here: scope %s, %d deliveries)',
     async (scope, count) => {
       const id = await subscribe();
       const window = { since: Date.now() - 60_000, until: Date.now() + 60_000 };

@@ -44,7 +44,7 @@ async function apart(count: number): Promise<LoggedEvent[]> {
 }
 
 describe('a replay', () => {
-  it('sends each event from before the endpoint existed exactly once, over several pages', async () => {
+  it('sends each event from before the webhook existed exactly once, over several pages', async () => {
     const before = await on.harness.record(1_201);
     const id = await subscribe();
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(2));
@@ -64,7 +64,7 @@ describe('a replay', () => {
     expect(await replay(id, { until: timeOf(events[1]) })).toBe(1);
   });
 
-  it('sends only events that match both the endpoint’s filter and the requested types', async () => {
+  it('sends only events that match both the webhook’s filter and the requested types', async () => {
     const [wanted] = await on.harness.record(1);
     await on.harness.record(1, { contactId: 'c2' });
     const [read] = await on.harness.record(1, { type: 'message.read' });
@@ -97,7 +97,7 @@ describe('a replay', () => {
     expect(await pending(id)).toEqual(ids(events));
   });
 
-  it('sends the events that the log still holds', async () => {
+  it('sends only the events that the event log still contains', async () => {
     await on.harness.record(600);
     const id = await subscribe();
     // Marks the whole log as dispatched.
@@ -107,7 +107,7 @@ describe('a replay', () => {
     expect(await replay(id, { since: 1 })).toBe(7);
   });
 
-  it('is refused for a disabled endpoint and returns nothing for a missing endpoint', async () => {
+  it('is refused for a disabled webhook and returns nothing for a missing webhook', async () => {
     const id = await subscribe({ enabled: false });
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(3));
     await expect(replay(id, {})).rejects.toThrow(/disabled.*PATCH it with \{"enabled": true\}/);
@@ -116,7 +116,7 @@ describe('a replay', () => {
     expect(await replay(id, {})).toBe(3);
   });
 
-  it('of missed events includes deliveries that ended when the endpoint was disabled', async () => {
+  it('of missed events includes deliveries that ended when the webhook was disabled', async () => {
     const id = await subscribe();
     const waiting = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, waiting);

@@ -52,7 +52,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-describe('a name', () => {
+describe('a host name', () => {
   it('is resolved from the hosts file before DNS', async () => {
     expect(await resolve('listed.test')).toEqual(['10.9.8.7']);
   });
