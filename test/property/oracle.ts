@@ -447,8 +447,10 @@ export class Oracle {
     const { order, pageSize } = last;
     const listed = last.listed.filter((id) => first.listed.includes(id));
     const shuffled = order === 'random';
-    // No read of a shuffled list with several pages is guaranteed to be complete.
-    if (shuffled && listed.length > pageSize) return;
+    // No read of a shuffled list with several pages is guaranteed to be complete. A few shuffled messages may look
+    // ordered, and are then read in pages smaller than upstream's.
+    const smallest = Math.min(pageSize, ...reads.map(({ limit }) => limit));
+    if (shuffled && listed.length > smallest) return;
     const served = new Set(reads.flatMap(({ seen }) => seen.map(({ id }) => id)));
     const missed = listed.filter((id) => !served.has(id));
     const isNew = (id: string): boolean =>
