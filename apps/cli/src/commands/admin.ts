@@ -12,6 +12,7 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { CommandFault } from '../failure.js';
 import { timeOf } from '../output/duration.js';
 import { onOrOff } from '../settings/option-values.js';
+import { addDelete, addShow } from './show-and-delete.js';
 
 const SCOPES = [
   'messages:send',
@@ -50,33 +51,18 @@ export function addAdmin(program: Command, terminal: Terminal): void {
     .option('--expires-at <time>', 'when the key expires, ISO 8601')
     .description('create an API key; it is shown only once')
     .action(action(terminal, createKey));
-  keys
-    .command('revoke')
-    .argument('<id>')
-    .description('revoke an API key, at once')
-    .action(
-      action(terminal, async (context, id: string) => {
-        await context.call('DELETE', `/v1/api-keys/${encodeURIComponent(id)}`);
-        context.output.result({ revoked: id }, `Revoked ${id}.`);
-        return undefined;
-      }),
-    );
+  addDelete(keys, terminal, '/v1/api-keys', {
+    name: 'revoke',
+    description: 'revoke an API key, at once',
+    done: 'revoked',
+  });
 
   const accounts = program.command('accounts').description('create, list and change accounts (scope admin)');
   accounts
     .command('list', { isDefault: true })
     .description('list the accounts')
     .action(action(terminal, listAccounts));
-  accounts
-    .command('show')
-    .argument('<id>')
-    .description('show an account')
-    .action(
-      action(terminal, async (context, id: string) => {
-        context.output.fields((await context.call('GET', pathOf(id))) as Account);
-        return undefined;
-      }),
-    );
+  addShow(accounts, terminal, '/v1/accounts', 'show an account');
   withSettings(
     accounts
       .command('create')
@@ -110,17 +96,11 @@ export function addAdmin(program: Command, terminal: Terminal): void {
         return undefined;
       }),
     );
-  accounts
-    .command('delete')
-    .argument('<id>')
-    .description('delete an account with all its data')
-    .action(
-      action(terminal, async (context, id: string) => {
-        await context.call('DELETE', pathOf(id));
-        context.output.result({ deleted: id }, `Deleted ${id}.`);
-        return undefined;
-      }),
-    );
+  addDelete(accounts, terminal, '/v1/accounts', {
+    name: 'delete',
+    description: 'delete an account with all its data',
+    done: 'deleted',
+  });
 }
 
 function withSettings(command: Command): Command {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { Contact } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { excerpt } from '../output/printable.js';
 import { DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { addShow } from './show-and-delete.js';
 
 /** Adds `contacts` and `messages`: what the messaging service shows, read through the gateway. */
 export function addContacts(program: Command, terminal: Terminal): void {
@@ -14,17 +14,7 @@ export function addContacts(program: Command, terminal: Terminal): void {
     .description('list the contacts')
     .option('--limit <count>', 'maximum number of contacts', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)
     .action(action(terminal, listContacts));
-  contacts
-    .command('show')
-    .argument('<id>')
-    .description('show all fields of a contact')
-    .action(
-      action(terminal, async (context, id: string) => {
-        const contact = (await context.call('GET', `/v1/contacts/${encodeURIComponent(id)}`)) as Contact;
-        context.output.fields(contact);
-        return undefined;
-      }),
-    );
+  addShow(contacts, terminal, '/v1/contacts', 'show all fields of a contact');
 
   program
     .command('messages')

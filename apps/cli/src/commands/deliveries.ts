@@ -7,6 +7,7 @@ import { ExitCode } from '../exit-code.js';
 import { failureOf } from '../failure.js';
 import { ago, timeOf } from '../output/duration.js';
 import { collect, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { addShow } from './show-and-delete.js';
 
 const STATUSES = [
   'pending',
@@ -47,17 +48,7 @@ export function addDeliveries(program: Command, terminal: Terminal): void {
     .option('--webhook <id>', 'only deliveries of this webhook')
     .option('--limit <count>', 'maximum number of deliveries', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)
     .action(action(terminal, listDeliveries));
-  deliveries
-    .command('show')
-    .argument('<id>')
-    .description('show a delivery with every attempt')
-    .action(
-      action(terminal, async (context, id: string) => {
-        const delivery = (await context.call('GET', `/v1/deliveries/${encodeURIComponent(id)}`)) as Delivery;
-        context.output.fields(delivery);
-        return undefined;
-      }),
-    );
+  addShow(deliveries, terminal, '/v1/deliveries', 'show a delivery with every attempt');
 
   program
     .command('retry')

@@ -4,6 +4,7 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { excerpt } from '../output/printable.js';
 import type { Output } from '../output/output.js';
 import { collect, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { addShow } from './show-and-delete.js';
 
 interface Options {
   follow?: boolean;
@@ -35,17 +36,7 @@ export function addEvents(program: Command, terminal: Terminal): void {
       DEFAULT_LIMIT,
     )
     .action(action(terminal, listEvents));
-  events
-    .command('show')
-    .argument('<id>')
-    .description('show an event with its data')
-    .action(
-      action(terminal, async (context, id: string) => {
-        const event = (await context.call('GET', `/v1/events/${encodeURIComponent(id)}`)) as Event;
-        context.output.fields(event);
-        return undefined;
-      }),
-    );
+  addShow(events, terminal, '/v1/events', 'show an event with its data');
 }
 
 async function listEvents(context: CommandContext, options: Options): Promise<undefined> {

@@ -5,6 +5,7 @@ import { ExitCode } from '../exit-code.js';
 import { ago } from '../output/duration.js';
 import { excerpt } from '../output/printable.js';
 import { DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { addShow } from './show-and-delete.js';
 
 const STATUSES = [
   'scheduled',
@@ -38,17 +39,7 @@ export function addSends(program: Command, terminal: Terminal): void {
     .option('--phone-number <number>', 'only sends to this recipient')
     .option('--limit <count>', 'maximum number of sends', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)
     .action(action(terminal, listSends));
-  sends
-    .command('show')
-    .argument('<id>')
-    .description('show a send with its attempts')
-    .action(
-      action(terminal, async (context, id: string) => {
-        const tidings = await context.client();
-        context.output.fields(await tidings.getSend(id, { signal: context.signal }));
-        return undefined;
-      }),
-    );
+  addShow(sends, terminal, '/v1/sends', 'show a send with its attempts');
   sends
     .command('cancel')
     .argument('<id>')

@@ -13,6 +13,7 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { ago } from '../output/duration.js';
 import { CommandFault } from '../failure.js';
 import { collect, header, onOrOff, wholeNumber } from '../settings/option-values.js';
+import { addDelete, addShow } from './show-and-delete.js';
 
 interface WebhookOptions {
   types?: string[];
@@ -43,16 +44,7 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
       return undefined;
     }),
   );
-  webhooks
-    .command('show')
-    .argument('<id>')
-    .description('show a webhook')
-    .action(
-      action(terminal, async (context, id: string) => {
-        context.output.fields((await context.call('GET', pathOf(id))) as Webhook);
-        return undefined;
-      }),
-    );
+  addShow(webhooks, terminal, '/v1/webhooks', 'show a webhook');
   withSettings(
     webhooks
       .command('update')
@@ -122,17 +114,11 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
         return undefined;
       }),
     );
-  webhooks
-    .command('delete')
-    .argument('<id>')
-    .description('delete a webhook with its deliveries')
-    .action(
-      action(terminal, async (context, id: string) => {
-        await context.call('DELETE', pathOf(id));
-        context.output.result({ deleted: id }, `Deleted ${id}.`);
-        return undefined;
-      }),
-    );
+  addDelete(webhooks, terminal, '/v1/webhooks', {
+    name: 'delete',
+    description: 'delete a webhook with its deliveries',
+    done: 'deleted',
+  });
 }
 
 /** Adds the options that a webhook is created and changed with. */
