@@ -250,6 +250,12 @@ describe('tidings', () => {
     ['an unknown command', ['sendd'], 2, /unknown command.*send/s],
     ['an unknown option', ['sends', '--stat', 'x'], 2, /unknown option '--stat'/],
     ['an invalid value', ['sends', '--limit', '0'], 2, /whole number from 1/],
+    [
+      'a rate that is not a number',
+      ['accounts', 'create', 'second', '--base-url', 'http://127.0.0.1:9', '--requests-per-second', 'many'],
+      2,
+      /number above 0/,
+    ],
     ['a time that is none', ['deliveries', '--since', 'yesterday'], 2, /--since: yesterday is neither/],
     ['a request that the gateway rejects', ['send', '12', 'Hello'], 1, /phoneNumber/],
     ['something that does not exist', ['sends', 'show', 'snd_none'], 1, /not found|no send/i],
@@ -321,6 +327,13 @@ describe('tidings listen', () => {
       expect(stderr).toMatch(/Continue with --after \S+/);
       await receiver[Symbol.asyncDispose]();
     }
+  });
+
+  it('refuses a signing secret that cannot sign, before any event is forwarded', async () => {
+    const environment = { ...reaching(product), TIDINGS_WEBHOOK_SECRET: 'not-a-secret' };
+    const outcome = await runTidings(['listen', '--forward', 'http://127.0.0.1:9/'], environment);
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toContain('TIDINGS_WEBHOOK_SECRET');
   });
 
   it('shows the answer of the receiver, and waits for a receiver that is not running', async () => {

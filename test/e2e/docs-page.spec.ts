@@ -80,6 +80,9 @@ withChromium('the API documentation page in a real browser', () => {
       await errors.waitFor();
       expect(await errors.locator('summary').textContent()).toMatch(/^Errors: 400, 401/);
       expect(await operation.locator('tr.response').count()).toBe(1);
+      await errors.locator('summary').click();
+      for (const text of await errors.locator('li, tr, dd').allTextContents())
+        expect(text.trim()).not.toBe('');
       const { height = Number.NaN } = (await operation.boundingBox()) ?? {};
       expect(height).toBeLessThan(2_000);
     });

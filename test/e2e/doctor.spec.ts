@@ -153,6 +153,20 @@ describe('tidings doctor in a container', () => {
     expect(await problemsWith({})).toEqual([]);
   });
 
+  it('finds a wrong password of Redis', async () => {
+    const url = new URL(redis.url);
+    url.username = 'default';
+    url.password = 'wrong';
+    await control.config('SET', 'requirepass', 'the-password-of-a-test');
+    try {
+      expect(await problemsWith({ REDIS_URL: url.href })).toMatchObject([
+        { check: 'Redis', remedy: expect.stringContaining('password in REDIS_URL') },
+      ]);
+    } finally {
+      await control.config('SET', 'requirepass', '');
+    }
+  });
+
   it('finds another program at the port of the gateway', async () => {
     expect(await problemsWith({ PORT: new URL(upstream.url).port })).toMatchObject([
       { check: 'gateway', remedy: expect.stringContaining('a free PORT') },

@@ -3,7 +3,7 @@ import { Tidings } from '#client';
 import type { ExitCode } from './exit-code.js';
 import { Output, type TextStream } from './output/output.js';
 import { findConnection } from './settings/connection.js';
-import { ProfileStore } from './settings/profile-store.js';
+import { type Profile, ProfileStore } from './settings/profile-store.js';
 
 /** Retries of a request: fewer than the client's default, because a person waits. */
 const MAX_RETRIES = 2;
@@ -32,6 +32,8 @@ interface GlobalOptions {
 export class CommandContext {
   readonly output: Output;
   readonly profiles: ProfileStore;
+  /** The gateway, once it was looked for. */
+  private found: Promise<Profile> | undefined;
 
   constructor(
     readonly terminal: Terminal,
@@ -61,8 +63,9 @@ export class CommandContext {
   }
 
   /** Returns address and API key of the selected gateway. @throws {CommandFault} if there is no API key */
-  async connection(): Promise<{ url: string; apiKey: string }> {
-    return await findConnection(this.options, this.terminal.environment, this.profiles);
+  connection(): Promise<Profile> {
+    this.found ??= findConnection(this.options, this.terminal.environment, this.profiles);
+    return this.found;
   }
 
   /** The address given on the command line. */

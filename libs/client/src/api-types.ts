@@ -569,7 +569,7 @@ export type AccountReason = {
 export type FullReadiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. The texts name no account.
+     * One text per problem: its description and its remedy. No text contains the id of an account.
      */
     reasons: Array<string>;
     /**
@@ -854,7 +854,7 @@ export type Liveness = {
 export type Readiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. The texts name no account.
+     * One text per problem: its description and its remedy. No text contains the id of an account.
      */
     reasons: Array<string>;
     /**

@@ -103,7 +103,7 @@ describe('the budget of an account', () => {
     expect(count(left, 'send')).toBeGreaterThan(count(left, 'read') * 4);
   });
 
-  it('prefers reads to polls, except for the fifth reserved for polls', async () => {
+  it('gives tokens to reads of API callers before polls, but reserves a fifth of the tokens for polls', async () => {
     await hammer(50, { read: 1 }, 300);
     const left = await hammer(50, { read: 10, poll: 10 }, 1_500);
     expect(count(left, 'read')).toBeGreaterThan(count(left, 'poll') * 2);

@@ -11,7 +11,7 @@ import type {
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { CommandFault } from '../failure.js';
 import { timeOf } from '../output/duration.js';
-import { onOrOff } from '../settings/option-values.js';
+import { onOrOff, positiveNumber } from '../settings/option-values.js';
 import { addDelete, addShow } from './show-and-delete.js';
 
 const SCOPES = [
@@ -105,7 +105,7 @@ export function addAdmin(program: Command, terminal: Terminal): void {
 
 function withSettings(command: Command): Command {
   return command
-    .option('--requests-per-second <number>', 'maximum request rate at the messaging service', Number)
+    .option('--requests-per-second <number>', 'maximum request rate at the messaging service', positiveNumber)
     .option('--polling <on|off>', 'whether contacts are polled and events are emitted', onOrOff);
 }
 

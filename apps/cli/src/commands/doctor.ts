@@ -62,7 +62,7 @@ async function checkReachableGateway(context: CommandContext, isInstallation: bo
   );
   if (!isInstallation || isNamed) return await checkGateway(await addressOf(context));
   const apiKey = environment['API_KEY'];
-  const url = `http://127.0.0.1:${environment['PORT'] ?? '3000'}`;
+  const url = `http://127.0.0.1:${environment['PORT'] || '3000'}`;
   const found = await checkGateway({ url, apiKey });
   // In the container of a worker there is no gateway.
   const isAbsent = found[0]?.text === noGateway(url).text;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Event } from '#client';
+import { type Event, signWebhook } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { CommandFault } from '../failure.js';
 import { type Forwarded, Forwarder } from '../listen/forwarder.js';
@@ -36,7 +36,8 @@ export function addListen(program: Command, terminal: Terminal): void {
       `
 The signing secret is that of TIDINGS_WEBHOOK_SECRET, or a new one that is printed at the start.
 Events are forwarded one at a time, in order. A receiver that cannot be reached gets the event once it can;
-an answer of any status is shown, and the next event follows. After an interruption, nothing is lost or repeated.`,
+an answer of any status is shown, and the next event follows. When the connection to the gateway breaks, nothing is
+lost or repeated.`,
     )
     .action(action(terminal, listen));
 }
@@ -49,6 +50,7 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
     );
   const given = terminal.environment['TIDINGS_WEBHOOK_SECRET'] ?? '';
   const secret = given === '' ? `whsec_${randomBytes(32).toString('base64')}` : given;
+  await assertSecret(secret);
   const forwarder = new Forwarder({ url: options.forward, secret, timeoutMs: options.timeout * 1_000 });
   const stream = (await context.client()).events({
     after: options.after,
@@ -71,6 +73,15 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
   }
   if (!output.isJson && cursor !== undefined && cursor !== 'now')
     output.note(`Continue with --after ${cursor}`);
+}
+
+/** @throws {CommandFault} if nothing can be signed with the secret */
+async function assertSecret(secret: string): Promise<void> {
+  try {
+    await signWebhook('', { id: '', secret });
+  } catch {
+    throw new CommandFault('TIDINGS_WEBHOOK_SECRET is not the signing secret of a webhook, whsec_…');
+  }
 }
 
 /** Forwards an event as soon as the receiver can be reached. Returns undefined if the user pressed Ctrl-C before. */

@@ -5,6 +5,7 @@ import {
   closeRedis,
   ConfigurationError,
   GatewayEnvironment,
+  hasAppendOnlyFile,
   isRedisFull,
   openRedis,
   readEnvironment,
@@ -30,11 +31,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const STORE_TIMEOUT_MS = 10_000;
 /** Difference between the clocks of this machine and Redis that is worth a remark, in milliseconds. */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000;
-
-/** Returns true if the environment is that of an installation, as in a container of the gateway. */
-export function isInstallation(environment: NodeJS.ProcessEnv): boolean {
-  return (environment['REDIS_URL'] ?? '') !== '';
-}
 
 /**
  * Checks the installation that the environment variables describe: the variables, Redis, the encryption key, the blob
@@ -89,6 +85,7 @@ async function checkRedis(settings: GatewayEnvironment): Promise<Finding[]> {
     try {
       await withDeadline(connected(redis), CONNECT_TIMEOUT_MS, 'the connection to Redis');
     } catch {
+      if (isErrorReply(lastError)) return [refusal(lastError)];
       return [
         problem(
           'Redis',
@@ -98,9 +95,24 @@ async function checkRedis(settings: GatewayEnvironment): Promise<Finding[]> {
       ];
     }
     return [...(await checkRedisServer(redis, settings)), ...(await checkEncryptionKey(redis, settings))];
+  } catch (error) {
+    return [refusal(error instanceof Error ? error.message : String(error))];
   } finally {
     await closeRedis(redis);
   }
+}
+
+/** Returns true for an error that Redis answered with, for example `WRONGPASS invalid username-password pair`. */
+function isErrorReply(message: string): boolean {
+  return /^[A-Z]{3,} /.test(message);
+}
+
+function refusal(message: string): Finding {
+  return problem(
+    'Redis',
+    `answers with an error: ${message}`,
+    'correct the user and the password in REDIS_URL, or grant the user more commands',
+  );
 }
 
 async function connected(redis: RedisClient): Promise<void> {
@@ -125,7 +137,7 @@ async function checkRedisServer(redis: RedisClient, settings: GatewayEnvironment
       found.push(problem('Redis', text, remedy.join('; ')));
     }
   }
-  if (/^aof_enabled:0/m.test(await redis.info('persistence')))
+  if (!(await hasAppendOnlyFile(redis)))
     found.push(
       problem(
         'Redis',

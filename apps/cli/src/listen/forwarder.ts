@@ -56,6 +56,7 @@ async function firstBytes(response: Response): Promise<string> {
   if (reader === undefined) return '';
   let bytes = new Uint8Array();
   try {
+    // The status is the outcome, also if the rest of the reply does not come.
     while (bytes.length < MAX_REPLY_BYTES) {
       const { done, value: chunk } = (await reader.read()) as { done: boolean; value?: Uint8Array };
       if (done || chunk === undefined) break;
@@ -64,6 +65,8 @@ async function firstBytes(response: Response): Promise<string> {
       joined.set(chunk, bytes.length);
       bytes = joined;
     }
+  } catch {
+    // What came is shown.
   } finally {
     // The rest of a long reply is not wanted; a connection that cannot be closed is closed already.
     await reader.cancel().catch(() => undefined);

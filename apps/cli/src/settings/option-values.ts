@@ -10,6 +10,14 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
+/** Parses an option whose value is a number above 0, for example a rate. */
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0)
+    throw new InvalidArgumentError('It must be a number above 0.');
+  return value;
+}
+
 /** Parses an option whose value is a JSON object, for example of metadata. */
 export function jsonObject(text: string): Record<string, unknown> {
   try {

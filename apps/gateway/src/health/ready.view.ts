@@ -20,7 +20,8 @@ export class ReadyView implements Readiness {
   @ApiProperty({ enum: ['ok', 'degraded', 'unavailable'] }) status!: Readiness['status'];
   @ApiProperty({
     type: [String],
-    description: 'One text per problem: its description and its remedy. The texts name no account.',
+    description:
+      'One text per problem: its description and its remedy. No text contains the id of an account.',
     example: [
       'no worker has sent a heartbeat in the last 15 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { AccountDirectory } from '#accounts';
 import {
   accountKeys,
+  hasAppendOnlyFile,
   liveMembers,
   okOrDegradedReadiness,
   type GatewayEnvironment,
@@ -139,8 +140,7 @@ export class RedisReadiness {
 
   /** Reports a Redis without an append-only file: a restart of Redis would lose accepted sends. */
   private async persistenceReasons(): Promise<Reason[]> {
-    const persistence = await this.redis.info('persistence');
-    if (!/^aof_enabled:0/m.test(persistence)) return [];
+    if (await hasAppendOnlyFile(this.redis)) return [];
     const description =
       'Redis has no append-only file (appendonly no), so a restart of Redis loses accepted sends';
     return [{ code: 'redis_not_persistent', count: 1, description }];

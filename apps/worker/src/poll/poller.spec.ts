@@ -149,7 +149,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
     await eventually('all contacts are read', () => contacts.started.length === 40);
   });
 
-  it('passes to each read its request token and what is stored about the contact, such as the number of failures', async () => {
+  it('gives each read a request token and the stored data about the contact, such as the number of failed reads', async () => {
     start();
     await settle();
     expect(contacts.reads.get('c_0')).toMatchObject({

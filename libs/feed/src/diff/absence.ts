@@ -91,7 +91,7 @@ export function suspectEvent(
  * Decides which of the known messages that a read of all pages did not return count as missing or deleted.
  * Has no side effects.
  */
-export function decideAbsences(input: AbsenceInput): AbsenceResult {
+export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
   const tooMany = suggestsOutage(missing.length, present.length) && !input.areDeletionsConfirmed;

@@ -13,9 +13,9 @@ import {
   type FormChange,
   changeOfMessage,
   isChangeEmitted,
-  fingerprintToStore,
+  chooseFingerprintToStore,
   NO_MESSAGE_CHANGE,
-  fingerprintToStoreWithoutEvent,
+  chooseFingerprintWithoutEvent,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
@@ -141,7 +141,7 @@ function arrival(
     // new message, or never.
     deliveredEmitted: delivered,
     readEmitted: read,
-    fingerprint: fingerprintToStore(message, seen, volatile),
+    fingerprint: chooseFingerprintToStore(message, seen, volatile),
     revision: input.revisionFloor ?? 0,
     deleted: false,
   };
@@ -170,8 +170,8 @@ function alteration(
   if (form === NO_MESSAGE_CHANGE && !hasOtherState(message, before)) return undefined;
   const isFormEmitted = isChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
-    ? fingerprintToStore(message, seen, volatile)
-    : fingerprintToStoreWithoutEvent(message, seen, form, volatile);
+    ? chooseFingerprintToStore(message, seen, volatile)
+    : chooseFingerprintWithoutEvent(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,

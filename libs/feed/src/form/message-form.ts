@@ -67,7 +67,7 @@ export function isChangeEmitted({ differing, differs }: FormChange, { quiet }: Q
  * Returns the fingerprint that is stored for a new message, or for a message whose change emits an event.
  * @param seen fingerprint of the message as just read
  */
-export function fingerprintToStore(
+export function chooseFingerprintToStore(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   { ignored }: QuietFields = NO_WITHHELD_OR_MUTED_FIELDS,
@@ -82,7 +82,7 @@ export function fingerprintToStore(
  * includes fields that are no longer muted.
  * @param seen fingerprint of the message as just read
  */
-export function fingerprintToStoreWithoutEvent(
+export function chooseFingerprintWithoutEvent(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   change: FormChange,
@@ -92,7 +92,7 @@ export function fingerprintToStoreWithoutEvent(
   // A later read may emit this change. Until then, the stored fingerprint must be kept.
   if (differs && (differing & ~fields.ignored) !== 0) return undefined;
   if (!differs && (leftOut & ~fields.ignored) === 0) return undefined;
-  return fingerprintToStore(message, seen, fields);
+  return chooseFingerprintToStore(message, seen, fields);
 }
 
 function withoutSignedFlag({ high, low, fields }: SeenFingerprint): Fingerprint {

@@ -3,7 +3,7 @@ import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import {
   type AbsenceResult,
-  decideAbsences,
+  classifyMissingMessages,
   deletionEvent,
   isAccountSuspect,
   suspectEvent,
@@ -335,7 +335,7 @@ export class PollCommitter {
     const empty = seen.size === 0;
     const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
     const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
-    return decideAbsences({
+    return classifyMissingMessages({
       contactId,
       known,
       seen,

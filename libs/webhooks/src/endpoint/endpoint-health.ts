@@ -1,4 +1,4 @@
-/** How deliveries to an endpoint go. */
+/** Whether recent deliveries to an endpoint succeeded or failed. */
 export interface EndpointHealth {
   /**
    * When the first attempt failed after the last success, by Redis' clock, as an ISO 8601 time. Null if the last attempt
@@ -11,7 +11,7 @@ export interface EndpointHealth {
   pending: number;
 }
 
-/** Reads how deliveries go. */
+/** Reads whether recent deliveries to endpoints succeeded or failed. */
 export interface EndpointHealthReader {
   /** Returns the health of each endpoint, in the order of the ids. */
   read(account: string, endpointIds: readonly string[]): Promise<EndpointHealth[]>;
