@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -12,6 +12,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { build } from 'esbuild';
 import { type Event, signWebhook } from '#client';
+import { findProgram } from '../support/find-program.js';
 import { eventually } from '../support/eventually.js';
 import { ROOT } from '../support/process.js';
 import { Product } from '../support/product.js';
@@ -47,15 +48,6 @@ async function bundled(file: string): Promise<string> {
     logLevel: 'silent',
   });
   return outfile;
-}
-
-function isInstalled(program: string): boolean {
-  try {
-    execFileSync('sh', ['-c', `command -v ${program}`], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function freePort(): Promise<number> {
@@ -111,7 +103,7 @@ const EXAMPLES: Example[] = [
 
 describe('the auto-responder', () => {
   for (const { name, needs, command, isWebhook } of EXAMPLES) {
-    const missing = needs.filter((program) => !isInstalled(program));
+    const missing = needs.filter((program) => findProgram(program) === undefined);
     if (missing.length > 0)
       process.stderr.write(`SKIPPED: ${name} is not tested without ${missing.join(', ')}\n`);
     (missing.length > 0 ? it.skip : it)(`in ${name} answers each message once`, async () => {

@@ -1,20 +1,19 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { type BrowserContext, chromium } from 'playwright-core';
+import { findProgram } from './find-program.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
 
 /** Path of an installed Chromium, or undefined. */
 export function findBrowser(): string | undefined {
-  const folders = [
-    ...(process.env.PATH ?? '').split(delimiter),
-    '/Applications/Google Chrome.app/Contents/MacOS',
-  ];
-  return folders
-    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
-    .find((path) => existsSync(path));
+  const folders = ['/Applications/Google Chrome.app/Contents/MacOS'];
+  for (const name of NAMES) {
+    const path = findProgram(name, folders);
+    if (path !== undefined) return path;
+  }
+  return undefined;
 }
 
 /** Runs the body in a new headless browser that makes no network requests of its own. */
