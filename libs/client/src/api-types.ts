@@ -174,34 +174,34 @@ export type NewWebhook = {
     /**
      * Event types to deliver. By default, all event types are delivered.
      */
-    eventTypes?: Array<string>;
+    eventTypes?: Array<string> | null;
     /**
      * Contacts whose events are delivered. By default, the events of all contacts are delivered.
      */
-    contactIds?: Array<string>;
-    description?: string;
+    contactIds?: Array<string> | null;
+    description?: string | null;
     /**
      * HTTP headers to add to every request to the webhook. These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, and connection headers such as `keep-alive`.
      */
     headers?: {
         [key: string]: string;
-    };
+    } | null;
     /**
      * Maximum number of simultaneous requests to the webhook, over all workers. The default is `WEBHOOK_MAX_CONCURRENCY`.
      */
-    maxConcurrency?: number;
+    maxConcurrency?: number | null;
     /**
      * Maximum number of requests per second to the webhook, over all workers. By default, there is no limit.
      */
-    rateLimitPerSecond?: number;
+    rateLimitPerSecond?: number | null;
     /**
      * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact after the previous delivery has succeeded or finally failed. Default: `false`.
      */
-    ordered?: boolean;
+    ordered?: boolean | null;
     /**
      * True if events are delivered to the webhook. Default: `true`.
      */
-    enabled?: boolean;
+    enabled?: boolean | null;
 };
 
 export type CreatedWebhook = {
@@ -324,7 +324,7 @@ export type SecretRotation = {
     /**
      * Time for which the previous signing secrets stay valid, in seconds. With 0, the previous signing secrets become invalid immediately. Default: `86400`.
      */
-    overlapSeconds?: number;
+    overlapSeconds?: number | null;
 };
 
 export type RotatedSecret = {
@@ -416,15 +416,15 @@ export type NewReplay = {
     /**
      * Replays events before this time. By default, events up to now are replayed.
      */
-    until?: string;
+    until?: string | null;
     /**
      * Event types to replay. By default, all event types of the webhook are replayed.
      */
-    eventTypes?: Array<string>;
+    eventTypes?: Array<string> | null;
     /**
      * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery waits for a retry, which is made now. `all`: all events except those with a pending delivery. Default: `failed`.
      */
-    only?: 'failed' | 'missed' | 'pending' | 'all';
+    only?: 'failed' | 'missed' | 'pending' | 'all' | null;
 };
 
 export type StartedReplay = {
@@ -447,11 +447,11 @@ export type NewAccount = {
     /**
      * Maximum number of requests per second to the messaging service, over all processes. The default is the value of `UPSTREAM_REQUESTS_PER_SECOND` at the gateway.
      */
-    requestsPerSecond?: number;
+    requestsPerSecond?: number | null;
     /**
      * True if Tidings polls the contacts and messages of the account and emits events. Default: `true`.
      */
-    polling?: boolean;
+    polling?: boolean | null;
 };
 
 export type Account = {
@@ -481,19 +481,19 @@ export type AccountChanges = {
     /**
      * Base address of the messaging service, including `/v1`.
      */
-    baseUrl?: string;
+    baseUrl?: string | null;
     /**
      * API key of the account at the messaging service. The key is stored encrypted and never shown.
      */
-    apiKey?: string;
+    apiKey?: string | null;
     /**
      * Maximum number of requests per second to the messaging service, over all processes.
      */
-    requestsPerSecond?: number;
+    requestsPerSecond?: number | null;
     /**
      * True if Tidings polls the contacts and messages of the account and emits events.
      */
-    polling?: boolean;
+    polling?: boolean | null;
 };
 
 export type NewApiKey = {
@@ -503,7 +503,7 @@ export type NewApiKey = {
     /**
      * Time when the API key expires. By default, the API key does not expire.
      */
-    expiresAt?: string;
+    expiresAt?: string | null;
 };
 
 export type CreatedApiKey = {
@@ -890,33 +890,33 @@ export type NewSend = {
     /**
      * Type of the message: text, audio, or any other type of the messaging service. Default: `text`.
      */
-    type?: string;
+    type?: string | null;
     /**
      * Text of the message. The text is required unless the request has a file or a fileUrl.
      */
-    message?: string;
+    message?: string | null;
     /**
      * URL of a file to send.
      */
-    fileUrl?: string;
+    fileUrl?: string | null;
     /**
      * Your own id for the send. `GET /v1/sends?reference=` finds sends by this id.
      */
-    reference?: string;
+    reference?: string | null;
     /**
      * Your own data, stored with the send: an object of at most 2 KB of JSON. A form must contain `metadata` as JSON text.
      */
     metadata?: {
         [key: string]: unknown;
-    };
+    } | null;
     /**
      * Earliest time to send the message.
      */
-    sendAt?: string;
+    sendAt?: string | null;
     /**
      * Latest time to send the message. A send that is not relayed by that time expires.
      */
-    expiresAt?: string;
+    expiresAt?: string | null;
     [key: string]: unknown;
 };
 

@@ -84,5 +84,5 @@ export { type LuaArguments, type LuaKeys, LuaScript } from './redis/redis-lua-sc
 export { type RedisArgument, EvalshaScript } from './redis/redis-script.js';
 export { redisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
-export { buildVersion, productRoot, productVersion } from './process/version.js';
+export { buildVersion, productVersion } from './process/version.js';
 export { missingRoles, hasRole, type WorkerRole } from './environment/worker-roles.js';

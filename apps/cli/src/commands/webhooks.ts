@@ -133,7 +133,7 @@ function withSettings(command: Command): Command {
     .option('--ordered <on|off>', 'deliver the events of each contact in order', onOrOff);
 }
 
-function settingsOf(options: WebhookOptions): Omit<NewWebhook, 'url'> {
+function settingsOf(options: WebhookOptions): Omit<WebhookChanges & NewWebhook, 'url'> {
   const { types, contacts, description, header: headers, maxConcurrency, rateLimit, ordered } = options;
   return {
     ...(types === undefined ? {} : { eventTypes: types }),

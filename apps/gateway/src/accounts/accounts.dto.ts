@@ -39,14 +39,17 @@ const BaseUrl = (): PropertyDecorator =>
     },
   );
 
+const VISIBLE_ASCII = /^[!-~]+$/;
+
 /** Decorator: an API key of upstream, which is sent in an HTTP header. */
 const UpstreamKey = (): PropertyDecorator =>
   rule(
     'upstreamKey',
     `must be 1 to ${MAX_KEY_LENGTH} visible ASCII characters`,
-    (value) => typeof value === 'string' && value.length <= MAX_KEY_LENGTH && /^[\x21-\x7e]+$/.test(value),
+    (value) => typeof value === 'string' && value.length <= MAX_KEY_LENGTH && VISIBLE_ASCII.test(value),
     {
       type: 'string',
+      pattern: VISIBLE_ASCII.source,
       minLength: 1,
       maxLength: MAX_KEY_LENGTH,
       example: 'the-key-of-this-account',

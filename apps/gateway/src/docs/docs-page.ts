@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { productRoot } from '#platform';
 
 /** A file of the page: where it is served below `/docs`, and where it comes from. */
 interface PageFile {
@@ -60,7 +59,8 @@ function swaggerFolder(): string {
   return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 }
 
-/** Returns the folder of the page, which the build does not copy. */
+/** Returns the folder of the page, whose distance differs between the build and the sources. */
 function pageFolder(): string {
-  return join(productRoot(), 'apps/gateway/public/docs');
+  const isBuilt = import.meta.dirname.includes(join('dist', 'apps'));
+  return join(import.meta.dirname, isBuilt ? '../../../../..' : '../../../..', 'apps/gateway/public/docs');
 }

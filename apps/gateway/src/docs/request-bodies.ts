@@ -21,15 +21,18 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   NewApiKey: { account: 'default', scopes: ['messages:send'], name: 'Order service' },
 };
 
+/** Bodies in which null is a value of its own. In any other JSON body, null counts as an omitted field. */
+const NULL_IS_A_VALUE: ReadonlySet<string> = new Set(['WebhookChanges']);
+
 /**
  * Completes the request bodies of the document: adds an example of each, documents that unknown fields are rejected
- * (except those of sends), and moves default values into the descriptions. Generators of clients take a field with a
- * default for one that callers must give.
+ * (except those of sends) and that optional fields may be null, and moves default values into the descriptions.
+ * Generators of clients take a field with a default for one that callers must give.
  */
 export function describeRequestBodies(document: OpenAPIObject): void {
   for (const { operation } of operationsOf(document)) {
     if (operation.requestBody === undefined || '$ref' in operation.requestBody) continue;
-    for (const media of Object.values(operation.requestBody.content)) {
+    for (const [type, media] of Object.entries(operation.requestBody.content)) {
       const { schema } = media;
       const name = schema !== undefined && '$ref' in schema ? (schema.$ref.split('/').at(-1) ?? '') : '';
       const body = document.components?.schemas?.[name];
@@ -38,7 +41,20 @@ export function describeRequestBodies(document: OpenAPIObject): void {
       body.additionalProperties ??= false;
       for (const field of Object.values(body.properties ?? {}))
         if (!('$ref' in field)) describeDefault(field);
+      if (type === 'application/json' && !NULL_IS_A_VALUE.has(name)) allowNull(body);
     }
+  }
+}
+
+/** Documents that each optional field may be null. */
+function allowNull({ properties = {}, required = [] }: Schema): void {
+  for (const [name, field] of Object.entries(properties)) {
+    if ('$ref' in field || required.includes(name)) continue;
+    const nullable: object = {
+      type: [field.type ?? 'string', 'null'].flat(),
+      ...(field.enum === undefined ? {} : { enum: [...(field.enum as unknown[]), null] }),
+    };
+    Object.assign(field, nullable);
   }
 }
 

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { ApiCheck, type ApiDocument } from '../../../../test/support/openapi.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -66,6 +67,46 @@ describe('The OpenAPI document', () => {
         'object',
         undefined,
       ]);
+    }
+  });
+
+  it('documents exactly the optional fields of JSON bodies that may be null', async () => {
+    const checked: string[] = [];
+    for (const { path, method, operation } of check.operations()) {
+      const content = operation.requestBody?.content['application/json'];
+      if (content === undefined) continue;
+      const { properties = {}, required = [] } = check.resolved(content.schema);
+      const faultsWith = async (field: string, value: null | undefined): Promise<unknown> => {
+        const body = { ...(content.example as object), [field]: value };
+        const request = { ...json(body), method: method.toUpperCase() };
+        const reply = await gateway.fetch(path.replace('{id}', 'unknown'), request);
+        const { errors = [] } = (await reply.json()) as { errors?: { field: string }[] };
+        return errors.filter((fault) => fault.field === field);
+      };
+      for (const [field, schema] of Object.entries(properties)) {
+        const faults = [await faultsWith(field, null), await faultsWith(field, undefined)];
+        const isAccepted = isDeepStrictEqual(faults[0], faults[1]) && !required.includes(field);
+        const isDocumented = [schema.type].flat().includes('null');
+        expect([path, field, isAccepted]).toEqual([path, field, isDocumented]);
+        checked.push(field);
+      }
+    }
+    expect(checked.length).toBeGreaterThan(30);
+  });
+
+  it('documents exactly the methods that the Allow header of each URL lists', async () => {
+    for (const path of new Set(check.operations().map((one) => one.path))) {
+      const methods = check
+        .operations()
+        .filter((one) => one.path === path)
+        .map(({ method }) => method.toUpperCase());
+      // HEAD is implied by GET.
+      const allowed = methods.includes('GET') ? [...methods, 'HEAD'] : methods;
+      for (const method of ['OPTIONS', 'PUT']) {
+        const reply = await gateway.fetch(path.replace('{id}', 'unknown'), { method });
+        const listed = reply.headers.get('allow')?.split(', ');
+        expect([path, reply.status, listed]).toEqual([path, 405, allowed.toSorted()]);
+      }
     }
   });
 

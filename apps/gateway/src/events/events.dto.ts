@@ -1,7 +1,7 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type EventFilter, EVENT_TYPES, type EventType, isEventTypePattern, parseCursor } from '#events';
-import { Optional, rule, TextOf, WholeNumberText } from '../input/rules.js';
+import { CursorOf, Optional, rule, TextOf, WholeNumberText } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
 
 const MAX_TYPES = 50;
@@ -60,8 +60,7 @@ export class StreamQuery extends FilterQuery {
 
 /** Decorator: `now`, or a cursor of the event log. */
 function CursorText(): PropertyDecorator {
-  return rule(
-    'cursor',
+  return CursorOf(
     'must be now, or a cursor from an earlier response',
     (value) => typeof value === 'string' && (value === 'now' || parseCursor(value) !== undefined),
   );

@@ -1,22 +1,26 @@
 import type { FastifyInstance } from 'fastify';
 
-/** All registered routes. The table tells an unknown path (404) from an unsupported method (405). */
+/**
+ * All registered routes. The table tells an unknown path (404) from an unsupported method (405). A path that is
+ * registered literally has the methods of this route only, although it also matches a route with a parameter.
+ */
 export class RouteTable {
-  private readonly routes: { pattern: RegExp; method: string }[] = [];
+  private readonly routes: { url: string; pattern: RegExp; method: string }[] = [];
 
   /** Records every route that the server registers after this call. */
   watch(server: FastifyInstance): void {
     server.addHook('onRoute', ({ url, method }) => {
       // The route for CORS preflights matches every path.
       if (url === '*') return;
-      for (const one of [method].flat()) this.routes.push({ pattern: patternOf(url), method: one });
+      for (const one of [method].flat()) this.routes.push({ url, pattern: patternOf(url), method: one });
     });
   }
 
   /** Returns the methods of a path in alphabetical order. The list is empty for an unknown path. */
   methodsOf(path: string): string[] {
-    const found = this.routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-    return [...new Set(found)].sort();
+    const literal = this.routes.filter(({ url }) => url === path);
+    const found = literal.length > 0 ? literal : this.routes.filter(({ pattern }) => pattern.test(path));
+    return [...new Set(found.map(({ method }) => method))].sort();
   }
 }
 

@@ -140,8 +140,18 @@ export function ListOf(items: string, max: number, holds: (item: string) => bool
       value.length >= 1 &&
       value.length <= max &&
       value.every((item) => typeof item === 'string' && !UNSTORABLE.test(item) && holds(item)),
-    { type: [String], minItems: 1, maxItems: max },
+    { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: max },
   );
+}
+
+/**
+ * Decorator: a cursor of an earlier response.
+ * @param message text of the fault after the field's name
+ * @param holds true for a valid cursor
+ */
+export function CursorOf(message: string, holds: (value: unknown) => boolean): PropertyDecorator {
+  // Cursors are opaque to callers, so the document gives only their letters.
+  return rule('cursor', message, holds, { type: 'string', pattern: '^[A-Za-z0-9_-]+$' });
 }
 
 /** Decorator: a boolean. */

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { type Send, SEND_STATUSES, type SendFilter, type SendStatus } from '#relay';
 import { decodePosition, encodePosition } from '../input/position.js';
-import { OneOf, Optional, PhoneNumber, rule, TextOf, WholeNumberText } from '../input/rules.js';
+import { CursorOf, OneOf, Optional, PhoneNumber, TextOf, WholeNumberText } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
 export class SendsQuery {
@@ -28,11 +28,7 @@ export class SendsQuery {
 
   @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
-  @rule(
-    'cursor',
-    'must be the value of next from a previous page',
-    (value) => positionIn(value) !== undefined,
-  )
+  @CursorOf('must be the value of next from a previous page', (value) => positionIn(value) !== undefined)
   cursor?: string;
 }
 

@@ -4,6 +4,7 @@ import { OneOf, rule } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
 const MAX_IDS = 100;
+const MAX_ID_LENGTH = 100;
 
 const OUTCOME =
   '`sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or ' +
@@ -26,8 +27,13 @@ export class ResolveManyDto extends ResolveDto {
       Array.isArray(value) &&
       value.length >= 1 &&
       value.length <= MAX_IDS &&
-      value.every((id) => typeof id === 'string' && id.length >= 1 && id.length <= 100),
-    { type: [String], minItems: 1, maxItems: MAX_IDS },
+      value.every((id) => typeof id === 'string' && id.length >= 1 && id.length <= MAX_ID_LENGTH),
+    {
+      type: 'array',
+      items: { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH },
+      minItems: 1,
+      maxItems: MAX_IDS,
+    },
   )
   ids!: string[];
 }

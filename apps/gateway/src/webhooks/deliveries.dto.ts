@@ -11,12 +11,12 @@ import type {
 } from '#webhooks';
 import { decodePosition, encodePosition } from '../input/position.js';
 import {
+  CursorOf,
   Instant,
   ListOf,
   OneOf,
   Optional,
   parseInstant,
-  rule,
   TextOf,
   WholeNumberText,
 } from '../input/rules.js';
@@ -42,8 +42,7 @@ export class DeliveriesQuery {
 
   @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
-  @rule(
-    'cursor',
+  @CursorOf(
     'must be the value of next from a previous page',
     (value) => decodePosition(LIST_NAME, value) !== undefined,
   )

@@ -10,13 +10,13 @@ const RUNNING = /^(libs|apps\/(gateway|worker))\//;
 
 /** Returns the product's version from package.json. */
 export function productVersion(): string {
-  const manifest = readFileSync(join(productRoot(), 'package.json'), 'utf8');
+  const manifest = readFileSync(join(root(), 'package.json'), 'utf8');
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
 /** Returns the product's version, followed by a digest of its sources if it runs from a build. */
 export function buildVersion(): string {
-  const stamp = join(productRoot(), 'dist/.build.json');
+  const stamp = join(root(), 'dist/.build.json');
   if (!existsSync(stamp)) return productVersion();
   const built = Object.entries(sourcesIn(readFileSync(stamp, 'utf8')))
     .filter(([file]) => RUNNING.test(file))
@@ -41,7 +41,7 @@ function sourcesIn(stamp: string): Record<string, string> {
  * Returns the folder of package.json. The function searches upwards, because compiled files lie deeper than
  * sources.
  */
-export function productRoot(): string {
+function root(): string {
   for (
     let directory = import.meta.dirname;
     directory !== dirname(directory);
