@@ -7,6 +7,7 @@ const REDIS = ['ioredis', 'bullmq', '@nestjs/bullmq'];
 const HTTP = ['axios', 'undici', 'form-data', 'fastify', '@fastify/*'];
 const S3 = ['@aws-sdk/*', '@smithy/*'];
 const NEST = ['@nestjs/*', 'rxjs'];
+const PROMETHEUS = ['prom-client'];
 
 const APPS = ['gateway', 'worker', 'simulator', 'launcher', 'cli'];
 const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs'];
@@ -31,6 +32,8 @@ const mayImport = (target, libs) => [
 // apps -> {relay, feed, webhooks} -> {events, upstream, accounts, blobs} -> platform; libs of one rank never meet.
 const DIRECTION = [
   ...CAPABILITIES.flatMap((lib) => mayImport(`libs/${lib}`, [lib, ...FOUNDATIONS, 'platform'])),
+  // The other libs do not measure themselves: metrics observes them.
+  ...mayImport('libs/metrics', ['metrics', ...CAPABILITIES, ...FOUNDATIONS, 'platform']),
   ...FOUNDATIONS.flatMap((lib) => mayImport(`libs/${lib}`, [lib, 'platform'])),
   ...mayImport('libs/platform', ['platform']),
   ...mayImport('libs/client', ['client']),
@@ -116,9 +119,16 @@ export default defineConfig(
       '**/bullmq-*.ts',
       '**/http-*.ts',
       '**/s3-*.ts',
+      '**/prom-*.ts',
       '**/*.service.ts',
       '**/*.spec.ts',
     ],
+    rules: {
+      'no-restricted-imports': ['error', { patterns: [...REDIS, ...HTTP, ...S3, ...NEST, ...PROMETHEUS] }],
+    },
+  },
+  {
+    files: ['libs/**/prom-*.ts'],
     rules: { 'no-restricted-imports': ['error', { patterns: [...REDIS, ...HTTP, ...S3, ...NEST] }] },
   },
   {

@@ -244,7 +244,7 @@ export class FeedWorker {
   }
 
   /** Passes the read data to the oracle if the commit succeeded. */
-  private async commit(commit: () => Promise<boolean>, contactId: string | undefined): Promise<boolean> {
+  private async commit<T>(commit: () => Promise<T>, contactId: string | undefined): Promise<T> {
     this.commitState = 'asked';
     try {
       return await commit();

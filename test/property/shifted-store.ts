@@ -11,7 +11,7 @@ export interface StoreWatch {
    * the read.
    */
   beganList(): () => void;
-  committing(commit: () => Promise<boolean>, contactId?: string): Promise<boolean>;
+  committing<T>(commit: () => Promise<T>, contactId?: string): Promise<T>;
 }
 
 /** Returns a store whose clock the test controls. */

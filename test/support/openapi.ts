@@ -136,7 +136,7 @@ export class ApiCheck {
     }
     if (!Object.hasOwn(response.content, type))
       throw new Error(`${where} with the undocumented content type "${type}"`);
-    this.expectValid(where, [...place, 'content', type, 'schema'], body);
+    this.expectValid(where, [...place, 'content', type, 'schema'], body, type);
   }
 
   /** Returns a documented response, and its place in the document. */
@@ -166,8 +166,13 @@ export class ApiCheck {
     return validate(value) ? undefined : this.ajv.errorsText(validate.errors);
   }
 
-  private expectValid(where: string, place: readonly string[], body: string): void {
-    const fault = this.validationError(place, JSON.parse(body));
+  private expectValid(
+    where: string,
+    place: readonly string[],
+    body: string,
+    type = 'application/json',
+  ): void {
+    const fault = this.validationError(place, type.endsWith('json') ? JSON.parse(body) : body);
     if (fault !== undefined)
       throw new Error(`${where} with an invalid body: ${fault}: ${body.slice(0, 1000)}`);
   }

@@ -7,6 +7,7 @@ import { ContactsModule } from './contacts/contacts.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthModule } from './health/health.module.js';
 import { MessagesModule } from './messages/messages.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import { SendsModule } from './sends/sends.module.js';
 import { StatusModule } from './status/status.module.js';
@@ -42,6 +43,7 @@ export class GatewayModule {
         ApiKeysModule,
         StatusModule,
         HealthModule,
+        MetricsModule,
       ],
       providers: [
         { provide: APP_FILTER, useClass: ProblemFilter },

@@ -7,6 +7,7 @@ import {
   createApiKeyRegistry,
   createApiKeys,
 } from '#accounts';
+import { measureRedis, PromMetrics, UpstreamMetrics } from '#metrics';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
@@ -16,6 +17,7 @@ import {
   logOncePerError,
   createAgendas,
   openRedis,
+  productVersion,
   type RedisClient,
   type RedisClock,
 } from '#platform';
@@ -62,6 +64,7 @@ import {
   FEED,
   INSTANCE,
   LOGGER,
+  METRICS,
   RATE_LIMIT,
   REDIS,
   REQUEST_BUDGET,
@@ -91,8 +94,13 @@ export interface OpenedResources {
 export function bindings(opened: OpenedResources): Provider[] {
   const { environment, logger, redis, clock, shutdown } = opened;
   const prefix = environment.REDIS_KEY_PREFIX;
+  const metrics = new PromMetrics('gateway', productVersion());
+  const upstreamMetrics = new UpstreamMetrics(metrics);
+  const budget = upstreamMetrics.observeBudget(new RedisRequestBudget(redis, prefix));
+  measureRedis(redis, metrics);
   return [
     value(ENVIRONMENT, environment),
+    value(METRICS, metrics),
     value(LOGGER, logger),
     value(INSTANCE, opened.instance),
     value(REDIS, redis),
@@ -110,9 +118,9 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(EVENT_TAIL, tailOf(opened)),
     value(EVENT_WAITS, WAIT_SETTINGS),
-    value(REQUEST_BUDGET, new RedisRequestBudget(redis, prefix)),
-    value<BudgetWatch>(BUDGET_WATCH, new RedisRequestBudget(redis, prefix)),
-    value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
+    value(REQUEST_BUDGET, budget),
+    value<BudgetWatch>(BUDGET_WATCH, budget),
+    value(UPSTREAM, upstreamMetrics.observe(new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS))),
     value(UPSTREAM_HEALTH, healthOf(opened)),
     readsBinding(logger),
     {

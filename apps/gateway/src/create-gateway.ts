@@ -7,7 +7,8 @@ import type { OpenedResources } from './bindings.js';
 import { useAuthentication } from './auth/authentication.js';
 import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
-import { API_KEYS, RATE_LIMIT } from './tokens.js';
+import { measureRequests } from './metrics/http-metrics.js';
+import { API_KEYS, METRICS, RATE_LIMIT } from './tokens.js';
 
 /** Creates the gateway application. The caller starts it with `listen`. */
 export async function createGateway(
@@ -28,6 +29,7 @@ export async function createGateway(
     }),
     options,
   );
+  measureRequests(app.getHttpAdapter().getInstance(), app.get(METRICS));
   useAuthentication(app.getHttpAdapter().getInstance(), app.get(API_KEYS), app.get(RATE_LIMIT));
   serveDocs(app);
   return app;

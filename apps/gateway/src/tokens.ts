@@ -28,6 +28,8 @@ export const EVENT_TAIL = Symbol('EventTail');
 /** Limits and intervals of long polls and event streams. */
 export const EVENT_WAITS = Symbol('WaitSettings');
 export const FEED = Symbol('FeedStore');
+/** The metrics of this process. */
+export const METRICS = Symbol('PromMetrics');
 export const RATE_LIMIT = Symbol('RateLimit');
 export const REPLAYS = Symbol('Replays');
 export const REQUEST_BUDGET = Symbol('RequestBudget');

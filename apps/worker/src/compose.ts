@@ -54,24 +54,22 @@ export interface WorkerCore extends OpenedResources {
 
 /** Builds the objects that more than one role uses. Opens no connection and starts nothing. */
 export function composeCore(opened: OpenedResources): WorkerCore {
-  const { environment, logger, redis, clock, blobs } = opened;
+  const { environment, logger, redis, clock, blobs, metrics } = opened;
   const prefix = environment.REDIS_KEY_PREFIX;
   const agendas = createAgendas(redis, prefix, logger);
   const { poll, relay, schedule } = agendas;
   const accounts = createAccounts(environment, redis, logger);
   const health = new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
-  const budget = new RedisRequestBudget(redis, prefix);
+  const budget = metrics.upstream.observeBudget(new RedisRequestBudget(redis, prefix));
   const upstream = new BudgetedUpstream(
-    new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS),
+    metrics.upstream.observe(new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
     (id) => accountNamed(accounts, id),
     budget,
     health,
     logger,
   );
-  const sends = new HintingRelayStore(redis, prefix, clock, blobs, logger, {
-    relay: relay.hints,
-    schedule: schedule.hints,
-  });
+  const hints = { relay: relay.hints, schedule: schedule.hints };
+  const sends = metrics.relay.observeStore(new HintingRelayStore(redis, prefix, clock, blobs, logger, hints));
   const feed = composeFeed(opened, { accounts, upstream, sends, agendas });
   const watch = new AccountWatch(accounts, logger);
   return { ...opened, agendas, accounts, watch, sends, health, budget, upstream, ...feed };
@@ -79,12 +77,12 @@ export function composeCore(opened: OpenedResources): WorkerCore {
 
 /** Builds the reads of contacts and messages, which the polls and the look-ups of sends share. */
 function composeFeed(
-  { environment, logger, redis }: OpenedResources,
+  { environment, logger, redis, metrics }: OpenedResources,
   { accounts, upstream, sends, agendas }: Pick<WorkerCore, 'accounts' | 'upstream' | 'sends' | 'agendas'>,
 ): Pick<WorkerCore, 'events' | 'feed' | 'contactList' | 'contacts' | 'lookup'> {
   const prefix = environment.REDIS_KEY_PREFIX;
   const events = new RedisEventLog(redis, prefix);
-  const feed = new HintingFeedStore(redis, prefix, agendas.poll.hints);
+  const feed = metrics.feed.observeStore(new HintingFeedStore(redis, prefix, agendas.poll.hints));
   const source = new AccountFeedSource(upstream);
   const volatileFields = new RedisVolatileFields(redis, prefix);
   // The default account comes from the environment and has no date of its own: use the start of its

@@ -1,5 +1,6 @@
 import type { Instance, Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
 import type { BlobStore, BlobStoreWatch } from '#blobs';
+import type { WorkerMetrics } from './metrics/worker-metrics.js';
 
 /** The connections and clients that the process opens before Nest builds its modules. */
 export interface OpenedResources {
@@ -10,4 +11,5 @@ export interface OpenedResources {
   clock: RedisClock;
   blobs: BlobStore;
   blobWatch: BlobStoreWatch;
+  metrics: WorkerMetrics;
 }

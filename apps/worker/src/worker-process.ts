@@ -28,6 +28,7 @@ import {
   WorkerEnvironment,
 } from '#platform';
 import { type BlobPeers, BlobStoreSharingCheck, BlobStoreWatch, openBlobStore } from '#blobs';
+import { WorkerMetrics } from './metrics/worker-metrics.js';
 import { WorkerModule } from './worker.module.js';
 
 /** Starts a worker with the configuration from the environment. */
@@ -49,8 +50,9 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
       : undefined;
     const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
     await blobWatch.start();
+    const metrics = new WorkerMetrics(redis, clock);
     const app = await NestFactory.create<NestFastifyApplication>(
-      WorkerModule.register({ environment, logger, instance, redis, clock, blobs, blobWatch }),
+      WorkerModule.register({ environment, logger, instance, redis, clock, blobs, blobWatch, metrics }),
       new FastifyAdapter({ forceCloseConnections: true }),
       options,
     );

@@ -4,6 +4,7 @@ import { CoreModule } from './core.module.js';
 import { DispatchModule } from './dispatch/dispatch.module.js';
 import { HealthModule } from './health/health.module.js';
 import type { OpenedResources } from './opened.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { PollModule } from './poll/poll.module.js';
 import { RelayModule } from './relay/relay.module.js';
 import { RemovalModule } from './removal/removal.module.js';
@@ -19,6 +20,7 @@ export class WorkerModule {
       imports: [
         CoreModule.register(composeCore(opened)),
         HealthModule,
+        MetricsModule,
         RemovalModule,
         ...opened.environment.WORKER_ROLES.map((role) => ROLES[role]),
       ],

@@ -290,6 +290,16 @@ export interface PollCommit {
   report: PollReport;
 }
 
+/** A poll that was committed. */
+export interface CommittedPoll {
+  /**
+   * Detection delays of the new messages whose events this commit emitted, in milliseconds: the time from a
+   * message's timestamp to the commit, corrected for the difference between the clocks. Messages whose delay is
+   * unknown are left out.
+   */
+  delaysMs: readonly number[];
+}
+
 /**
  * Stores snapshots of contacts and messages, the times of their next polls, and measurements of polls. Each
  * snapshot is stored in one atomic step together with its events.
@@ -334,10 +344,10 @@ export interface FeedStore {
 
   /**
    * Stores the result of a poll of a contact.
-   * @returns false if another poll of the contact was committed, or Redis restarted or failed over, since the
-   * poll started
+   * @returns undefined, and nothing is stored, if another poll of the contact was committed, or Redis restarted
+   * or failed over, since the poll started
    */
-  commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean>;
+  commitPoll(account: string, contactId: string, commit: PollCommit): Promise<CommittedPoll | undefined>;
 
   /**
    * Requests that a contact is polled within `ms` milliseconds. If the contact is due earlier, its due time

@@ -174,6 +174,8 @@ describe('the OpenAPI document', () => {
 function typedCalls(calls: readonly PlannedCall[]): string {
   const lines = calls.map(({ name, method, path, id, body }) => {
     const options = [
+      // Not every reply is JSON.
+      "parseAs: 'text'",
       ...(path.includes('{id}') ? [`params: { path: { id: ${JSON.stringify(id)} } }`] : []),
       ...(body === null ? [] : [`body: ${JSON.stringify(body)}`]),
     ];

@@ -45,6 +45,7 @@ describe('The OpenAPI document', () => {
       'delete /v1/webhooks/{id}',
       'get /health/live',
       'get /health/ready',
+      'get /metrics',
       'get /v1/accounts',
       'get /v1/accounts/{id}',
       'get /v1/api-keys',

@@ -47,8 +47,8 @@ export function ApiProblems(...codes: readonly ProblemCode[]): MethodDecorator {
 }
 
 /** Documents the errors of an operation that needs no API key. */
-export function ApiPublicProblems(): MethodDecorator {
-  return responsesOf(COMMON_CODES);
+export function ApiPublicProblems(...codes: readonly ProblemCode[]): MethodDecorator {
+  return responsesOf([...codes, ...COMMON_CODES]);
 }
 
 function responsesOf(codes: readonly ProblemCode[]): MethodDecorator {

@@ -1,27 +1,15 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { AccountDirectory, Principal } from '#accounts';
+import type { Principal } from '#accounts';
 import type { EventLog } from '#events';
-import type { FeedStore, VolatileFieldStore } from '#feed';
-import type { SendList } from '#relay';
-import type { UpstreamHealth } from '#upstream';
-import type { DeliveriesOverviewReader } from '#webhooks';
+import type { VolatileFieldStore } from '#feed';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { maySee } from '../auth/operator.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { type FullReadiness, RedisReadiness } from '../health/redis-readiness.js';
-import {
-  ACCOUNTS,
-  BUDGET_WATCH,
-  DELIVERIES_WATCH,
-  EVENT_LOG,
-  FEED,
-  SEND_LIST,
-  UPSTREAM_HEALTH,
-  VOLATILE_FIELDS,
-} from '../tokens.js';
-import type { BudgetWatch } from './budget-watch.js';
+import { EVENT_LOG, VOLATILE_FIELDS } from '../tokens.js';
+import { AccountStates } from './account-state.js';
 import { pollerOf } from './poller-status.js';
 import { StatusView } from './status.view.js';
 import { timeOf } from './time-of.js';
@@ -33,14 +21,9 @@ const MAX_ACCOUNTS = 100;
 @Controller('v1')
 export class StatusController {
   constructor(
-    @Inject(ACCOUNTS) private readonly accounts: AccountDirectory,
-    @Inject(EVENT_LOG) private readonly log: EventLog,
-    @Inject(FEED) private readonly feed: Pick<FeedStore, 'overview'>,
-    @Inject(SEND_LIST) private readonly sends: SendList,
-    @Inject(UPSTREAM_HEALTH) private readonly health: UpstreamHealth,
+    @Inject(AccountStates) private readonly states: AccountStates,
+    @Inject(EVENT_LOG) private readonly log: Pick<EventLog, 'installedAt'>,
     @Inject(VOLATILE_FIELDS) private readonly volatile: Pick<VolatileFieldStore, 'volatileFields'>,
-    @Inject(BUDGET_WATCH) private readonly budget: BudgetWatch,
-    @Inject(DELIVERIES_WATCH) private readonly deliveries: DeliveriesOverviewReader,
     @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
   ) {}
 
@@ -56,17 +39,12 @@ export class StatusController {
   @ApiProblems()
   async get(@Caller() caller: Principal): Promise<StatusView> {
     const { account } = caller;
-    const known = await this.accounts.find(account);
-    const [usage, volatile, installedAt, feed, sends, outage, deliveries, dispatchLagMs] = await Promise.all([
-      this.budget.usage(account, known?.requestsPerSecond ?? 1),
-      this.volatile.volatileFields(account),
-      this.log.installedAt(account),
-      this.feed.overview(account),
-      this.sends.overview(account),
-      this.health.outage(account),
-      this.deliveries.overview(account),
-      this.log.dispatchLagMs(account),
-    ]);
+    const [{ settings, budget, feed, sends, outage, deliveries, dispatchLagMs }, volatile, installedAt] =
+      await Promise.all([
+        this.states.read(account),
+        this.volatile.volatileFields(account),
+        this.log.installedAt(account),
+      ]);
     return {
       account,
       installedAt: timeOf(installedAt?.getTime()),
@@ -77,7 +55,7 @@ export class StatusController {
         reason: outage?.reason ?? null,
       },
       sends,
-      poller: pollerOf(feed, known, usage, volatile),
+      poller: pollerOf(feed, settings, budget, volatile),
       deliveries: {
         ...deliveries,
         failing: deliveries.failing.map(({ endpointId, since }) => ({ webhookId: endpointId, since })),

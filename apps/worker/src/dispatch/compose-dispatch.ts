@@ -45,7 +45,7 @@ export function composeDispatch(
   deliveryQueue: Queue<QueuePayloads['deliveries']>,
   ticks: Queue,
 ): DispatchRole {
-  const { environment, logger, redis, clock, events } = core;
+  const { environment, logger, redis, clock, events, metrics } = core;
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.dispatch;
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
@@ -55,7 +55,7 @@ export function composeDispatch(
     hints,
   );
   const deliveries = new DeliveryRunner(
-    store,
+    metrics.deliveries.observeStore(store),
     endpoints,
     new BacklogRefill(endpoints, store, events),
     attempterOf(environment, clock),
@@ -69,7 +69,7 @@ export function composeDispatch(
   );
   const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
   const tail = new RedisEventTail(open, prefix, redis);
-  const dispatcher = new Dispatcher(endpoints, store, jobs, logger);
+  const dispatcher = metrics.deliveries.observeDispatcher(new Dispatcher(endpoints, store, jobs, logger));
   const retention = retentionOf(environment);
   const rounds = dispatchRounds({
     ...{ pump: deliveries, log: events, retention },

@@ -20,10 +20,11 @@ export interface PollRole {
 export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']>, ticks: Queue): PollRole {
   const { environment, logger, redis, accounts, upstream, health, budget, feed, contactList, contacts } =
     core;
+  const { metrics } = core;
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.poll;
   const poller = new Poller({
-    queue: new RedisPollQueue(redis, prefix),
+    queue: metrics.feed.observeQueue(new RedisPollQueue(redis, prefix)),
     agenda: new PollHints(hints),
     ...{ contacts, accounts, upstream, budget, logger },
   });

@@ -55,21 +55,18 @@ export function createAccountRegistry(
 }
 
 /**
- * Returns an object that authenticates callers by the API key of the environment variable `API_KEY` and by
- * the API keys in Redis, which all gateways share.
+ * Returns an object that authenticates callers by the API key of the environment variable `API_KEY`, which only
+ * gateways have, and by the API keys in Redis, which all processes share.
  */
 export function createApiKeys(
-  environment: CommonEnvironment & { API_KEY: string },
+  { API_KEY: key, REDIS_KEY_PREFIX }: CommonEnvironment & { API_KEY?: string },
   redis: RedisClient,
 ): ApiKeys {
-  const fixed = {
-    id: ENVIRONMENT_KEY_ID,
-    key: environment.API_KEY,
-    account: DEFAULT_ACCOUNT,
-    scopes: SCOPES,
-  };
-  const store = new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX);
-  return new StoredApiKeys(new FixedApiKeys([fixed]), store);
+  const fixed = { id: ENVIRONMENT_KEY_ID, account: DEFAULT_ACCOUNT, scopes: SCOPES };
+  return new StoredApiKeys(
+    new FixedApiKeys(key === undefined ? [] : [{ ...fixed, key }]),
+    new RedisApiKeyStore(redis, REDIS_KEY_PREFIX),
+  );
 }
 
 /** Returns the registry through which API keys are created, listed and revoked. */

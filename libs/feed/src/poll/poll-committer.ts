@@ -150,7 +150,7 @@ export class PollCommitter {
       next.size === 0 &&
       events.length === 0 &&
       isSameMemory(memory, state.memory);
-    const done = await this.store.commitPoll(account, contactId, {
+    const committed = await this.store.commitPoll(account, contactId, {
       version: state.version,
       redisRun: state.redisRun,
       expediteRequests: state.expediteRequests,
@@ -176,8 +176,9 @@ export class PollCommitter {
         ...(unreadable.added > 0 && reading.skipped > 0 ? { skipped: unreadable.added } : {}),
       },
     });
-    if (done && reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
-    return done;
+    if (committed === undefined) return false;
+    if (reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
+    return true;
   }
 
   private async logVolatility(

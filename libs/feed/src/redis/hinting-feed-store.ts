@@ -1,5 +1,5 @@
 import { type AgendaHints, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
-import type { ContactUpdate, ListCommit, PollCommit } from '../feed-store.js';
+import type { CommittedPoll, ContactUpdate, ListCommit, PollCommit } from '../feed-store.js';
 import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
@@ -29,12 +29,17 @@ export class HintingFeedStore extends RedisFeedStore {
     }
   }
 
-  override async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
-    const done = await super.commitPoll(account, contactId, commit);
+  override async commitPoll(
+    account: string,
+    contactId: string,
+    commit: PollCommit,
+  ): Promise<CommittedPoll | undefined> {
+    const committed = await super.commitPoll(account, contactId, commit);
+    if (committed === undefined) return undefined;
     const { dueInMs, deep } = commit;
-    if (done && dueInMs !== undefined) this.announceDue(account, dueInMs);
-    if (done && typeof deep === 'object') this.announceDue(account, deep.inMs);
-    return done;
+    if (dueInMs !== undefined) this.announceDue(account, dueInMs);
+    if (typeof deep === 'object') this.announceDue(account, deep.inMs);
+    return committed;
   }
 
   override async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {

@@ -6,6 +6,7 @@ import { packContactText, unpackContactText } from '../snapshot/contact-text-cod
 import type {
   ContactState,
   ContactUpdate,
+  CommittedPoll,
   FeedStore,
   KnownContacts,
   ListCommit,
@@ -324,13 +325,17 @@ export class RedisFeedStore implements FeedStore {
     return known;
   }
 
-  async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
+  async commitPoll(
+    account: string,
+    contactId: string,
+    commit: PollCommit,
+  ): Promise<CommittedPoll | undefined> {
     const keys = this.keys(account);
     const { version, redisRun, expediteRequests, deletesSnapshots, suspectAt, messagesShownAt, unreadable } =
       commit;
     const { known, events, memory, extension, bucket, dueInMs, baseline, deep, numbers, suspicion, report } =
       commit;
-    const done = await commitPoll.run(
+    const reply = await commitPoll.run(
       this.redis,
       {
         contact: keys('c', contactId),
@@ -372,7 +377,7 @@ export class RedisFeedStore implements FeedStore {
         ],
       },
     );
-    return done === 1;
+    return Array.isArray(reply) ? { delaysMs: reply.map(Number) } : undefined;
   }
 
   async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Network } from './network.js';
+import { type Network, parseNetworks } from './network.js';
 import type { RedisAddress } from './redis-address.js';
 import { WORKER_ROLES, type WorkerRole } from './worker-roles.js';
 import type { BlobLocation } from './blob-location.js';
@@ -95,6 +95,16 @@ export class CommonEnvironment {
   @Description('Address for all services of AWS. `AWS_ENDPOINT_URL_S3` takes precedence.')
   @HttpAddress('https://s3.example.com')
   AWS_ENDPOINT_URL = '';
+  @Description(
+    'Networks that may read `/metrics`. A request that a proxy forwards does not count as from its network.',
+  )
+  @Networks('10.0.0.0/8,fd00::/8')
+  METRICS_ALLOW_NETWORKS: Network[] = parseNetworks('127.0.0.0/8,::1/128');
+  @Description(
+    'Token that may read `/metrics` from everywhere, as `Authorization: Bearer <token>`. An API key with the scope `admin` may do so too.',
+  )
+  @Text('a-long-random-token', 16)
+  METRICS_TOKEN = '';
   @Description('Lowest level that is logged.')
   @OneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
   LOG_LEVEL = 'info';

@@ -7,19 +7,29 @@ import type { RedisClient } from './redis-connection.js';
  */
 const FULL_PART = 0.8;
 
+/** Memory of one Redis server, in bytes. */
+export interface RedisMemory {
+  used: number;
+  /** The limit `maxmemory`; 0 without a limit. */
+  max: number;
+}
+
 /**
  * Resolves to true if Redis is at or near its `maxmemory`. Redis may then reject commands that need more
  * memory.
  */
 export async function isRedisFull(client: RedisClient): Promise<boolean> {
-  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
-  const infos = await Promise.all(nodes.map((node) => node.info('memory')));
-  return infos.some((info) => isFull(info));
+  return (await redisMemory(client)).some(({ used, max }) => max > 0 && used >= FULL_PART * max);
 }
 
-/** Returns true if this reply to `INFO memory` shows that the Redis server is full or nearly full. */
-function isFull(memory: string): boolean {
-  const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0);
-  const limit = figure('maxmemory');
-  return limit > 0 && figure('used_memory') >= FULL_PART * limit;
+/** Resolves to the memory of each master of Redis. */
+export async function redisMemory(client: RedisClient): Promise<RedisMemory[]> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+  const infos = await Promise.all(nodes.map((node) => node.info('memory')));
+  return infos.map((info) => ({ used: figure(info, 'used_memory'), max: figure(info, 'maxmemory') }));
+}
+
+/** Returns a number of a reply to `INFO memory`. */
+function figure(info: string, name: string): number {
+  return Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
 }

@@ -35,7 +35,8 @@
 -- @arg longest_page       Length of a page that is longer than the account's longest, or ''.
 -- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; phone
 --                         numbers; the report (`pollReportArguments`); events to append (`eventArguments`).
--- @reply                  1, or 0 if the contact changed since it was read.
+-- @reply                  Detection delays of the new messages as texts in ms, or 0 if the contact changed since it was
+--                         read.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/due-at.lua"
 --- @include "includes/texts.lua"
@@ -87,5 +88,6 @@ if due_in ~= '' then
   -- the version stays the same.
   if memory ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
 end
-append_events(record_report(facts, slot, at + count + 1))
-return 1
+local first_event, delays = record_report(facts, slot, at + count + 1)
+append_events(first_event)
+return delays

@@ -50,6 +50,7 @@ local function delay_bucket(delay)
   return math.min(math.ceil(math.log(delay / FIRST_BUCKET_MS) / math.log(BUCKET_WIDTH_RATIO)), LAST_BUCKET)
 end
 
+-- Returns the delay in ms, or nothing if it is unknown or longer than a day.
 local function record_delay(slot, now, difference, stamp, shown)
   local delay, estimated = nil, false
   if stamp and difference then delay = now + difference - stamp end
@@ -62,9 +63,11 @@ local function record_delay(slot, now, difference, stamp, shown)
     if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
   end
   redis.call('PEXPIRE', slot, DELAY_PERIOD_TTL_MS)
+  if delay <= LATE_MS then return math.max(delay, 0) end
 end
 
--- Records the report (`pollReportArguments`) that starts at this argument. Returns the index after the report.
+-- Records the report (`pollReportArguments`) that starts at this argument. Returns the index after the report, and the
+-- detection delays as texts in ms.
 local function record_report(facts, slot, first)
   local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
   local known = redis.call('HMGET', facts, 'low', 'high', 'at', 'min', 'max')
@@ -73,10 +76,11 @@ local function record_report(facts, slot, first)
   end
   if ARGV[first + 4] ~= '0' then redis.call('HINCRBY', facts, 'skipped', ARGV[first + 4]) end
   local difference = clock_difference(facts, known, date, from, now)
-  local at = first + 6
+  local at, delays = first + 6, {}
   for _ = 1, tonumber(ARGV[first + 5]) do
-    record_delay(slot, now, difference, tonumber(ARGV[at]), tonumber(ARGV[at + 1]))
+    local delay = record_delay(slot, now, difference, tonumber(ARGV[at]), tonumber(ARGV[at + 1]))
+    if delay then delays[#delays + 1] = string.format('%.1f', delay) end
     at = at + 2
   end
-  return at
+  return at, delays
 end

@@ -1,0 +1,42 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { BoundedLabel, type PromMetrics } from '#metrics';
+
+/** Route whose requests last as long as the caller wants. Their durations would hide all others. */
+const STREAM = '/v1/events/stream';
+/** Maximum number of methods that get time series of their own. Callers may send any method. */
+const MAX_METHODS = 7;
+
+/** Counts and times the requests of an HTTP server by route. */
+export function measureRequests(server: FastifyInstance, metrics: PromMetrics): void {
+  const labels = ['method', 'route', 'status'] as const;
+  const requests = metrics.counter(
+    'tidings_http_requests_total',
+    'HTTP requests by method, route (`unmatched` for an unknown URL) and status (`aborted` if the caller left).',
+    labels,
+  );
+  const seconds = metrics.histogram(
+    'tidings_http_request_duration_seconds',
+    'Duration of the HTTP requests, without event streams.',
+    ['method', 'route'],
+  );
+  const methods = new BoundedLabel(MAX_METHODS);
+  const count = (request: FastifyRequest, status: string): void => {
+    requests.labels(methods.valueOf(request.method), routeOf(request), status).inc();
+  };
+  server.addHook('onResponse', async (request, reply) => {
+    count(request, String(reply.statusCode));
+    const route = routeOf(request);
+    if (route !== STREAM)
+      seconds.labels(methods.valueOf(request.method), route).observe(reply.elapsedTime / 1_000);
+    await Promise.resolve();
+  });
+  server.addHook('onRequestAbort', async (request) => {
+    count(request, 'aborted');
+    await Promise.resolve();
+  });
+}
+
+/** Returns the pattern of the route, for example `/v1/sends/:id`, so that the number of values is bounded. */
+function routeOf(request: FastifyRequest): string {
+  return request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched');
+}

@@ -1,0 +1,50 @@
+import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiSecurity, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiKeys } from '#accounts';
+import { METRICS_REFUSED, MetricsAccess, type PromMetrics } from '#metrics';
+import type { GatewayEnvironment } from '#platform';
+import { Public } from '../auth/require-scope.js';
+import { ApiPublicProblems } from '../problems/api-problems.js';
+import { Problem } from '../problems/problem.js';
+import { API_KEYS, ENVIRONMENT, METRICS } from '../tokens.js';
+import { StateMetrics } from './state-metrics.js';
+
+/** Serves the metrics of this gateway and of the installation. */
+@ApiTags('Health')
+@ApiSecurity({})
+@Controller('metrics')
+export class MetricsController {
+  private readonly access: MetricsAccess;
+
+  constructor(
+    @Inject(METRICS) private readonly metrics: PromMetrics,
+    @Inject(StateMetrics) private readonly state: StateMetrics,
+    @Inject(ENVIRONMENT) environment: GatewayEnvironment,
+    @Inject(API_KEYS) keys: ApiKeys,
+  ) {
+    this.access = new MetricsAccess(environment, keys);
+  }
+
+  @Get()
+  @Public()
+  @ApiOperation({
+    operationId: 'getMetrics',
+    summary: 'Get metrics in the text format of Prometheus',
+    description:
+      'Shows the requests of this gateway and the state of the installation: sends, polls, events, deliveries, workers and Redis. For requests from the networks of `METRICS_ALLOW_NETWORKS`, with `METRICS_TOKEN` as a bearer token, or with an API key with the scope `admin`.',
+  })
+  @ApiOkResponse({
+    description: 'The metrics.',
+    content: { 'text/plain': { schema: { type: 'string' } } },
+  })
+  @ApiPublicProblems('unauthenticated')
+  async get(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { headers, socket } = request;
+    if (!(await this.access.mayRead({ address: socket.remoteAddress, headers })))
+      throw new Problem('unauthenticated', METRICS_REFUSED);
+    await this.state.refresh();
+    const { contentType, text } = await this.metrics.expose();
+    await reply.header('cache-control', 'no-store').type(contentType).send(text);
+  }
+}

@@ -1,0 +1,218 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { AccountDirectory } from '#accounts';
+import type { Gauge, PromMetrics } from '#metrics';
+import {
+  type GatewayEnvironment,
+  hasAppendOnlyFile,
+  hasRole,
+  instancesKey,
+  liveMembers,
+  type Logger,
+  REASON_CODES,
+  type RedisClient,
+  type RedisClock,
+  redisMemory,
+  withDeadline,
+  WORKER_ROLES,
+} from '#platform';
+import { RedisReadiness } from '../health/redis-readiness.js';
+import { type AccountState, AccountStates } from '../status/account-state.js';
+import { ACCOUNTS, CLOCK, ENVIRONMENT, LOGGER, METRICS, REDIS } from '../tokens.js';
+
+/** Maximum number of accounts with time series of their own: the first by id. */
+const MAX_ACCOUNTS = 100;
+/** Age up to which the values are used again, in milliseconds. Several scrapers cost no more than one. */
+const CACHE_MS = 2_000;
+/** Time limit of one reading, in milliseconds. Scrapers wait 10 s. */
+const READ_TIMEOUT_MS = 5_000;
+
+/**
+ * Metrics of the state of the installation, read from Redis when they are asked for. Every gateway shows the same
+ * values. While Redis cannot be read, `tidings_redis_up` is 0 and the others are missing.
+ */
+@Injectable()
+export class StateMetrics {
+  private readonly installation: InstallationGauges;
+  private readonly perAccount: AccountGauges;
+  private last: { at: number; done: Promise<void> } | undefined;
+
+  constructor(
+    @Inject(METRICS) metrics: PromMetrics,
+    @Inject(REDIS) private readonly redis: RedisClient,
+    @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
+    @Inject(ACCOUNTS) private readonly accounts: Pick<AccountDirectory, 'list'>,
+    @Inject(CLOCK) private readonly clock: Pick<RedisClock, 'now'>,
+    @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
+    @Inject(AccountStates) private readonly states: AccountStates,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.installation = installationGauges(metrics);
+    this.perAccount = accountGauges(metrics);
+  }
+
+  /** Brings the values up to date. Calls at the same time share one reading. */
+  refresh(): Promise<void> {
+    const now = performance.now();
+    if (this.last === undefined || now - this.last.at > CACHE_MS) this.last = { at: now, done: this.read() };
+    return this.last.done;
+  }
+
+  private async read(): Promise<void> {
+    const { status, details } = await this.readiness.check();
+    const { redisUp, degraded } = this.installation;
+    const reasons = new Set(details.map(({ code }) => code));
+    for (const code of REASON_CODES) degraded.labels(code).set(reasons.has(code) ? 1 : 0);
+    let isUp = status !== 'unavailable';
+    try {
+      if (isUp) await withDeadline(this.readState(), READ_TIMEOUT_MS, 'reading the state for the metrics');
+    } catch (error) {
+      isUp = false;
+      this.logger.warn({ err: error }, 'could not read the state for the metrics from Redis');
+    }
+    redisUp.set(isUp ? 1 : 0);
+    if (!isUp) this.forget();
+  }
+
+  private async readState(): Promise<void> {
+    const { memoryUsed, memoryMax, persistent, workers, accounts: count } = this.installation;
+    const workersKey = instancesKey(this.environment.REDIS_KEY_PREFIX, 'workers');
+    const [all, memory, isPersistent, running] = await Promise.all([
+      this.accounts.list(),
+      redisMemory(this.redis),
+      hasAppendOnlyFile(this.redis),
+      liveMembers(this.redis, workersKey),
+    ]);
+    const shown = all
+      .map(({ id }) => id)
+      .sort()
+      .slice(0, MAX_ACCOUNTS);
+    const states = await Promise.all(shown.map((account) => this.states.read(account)));
+    // Nothing is awaited from here on, so that no scrape sees half of the values.
+    this.forget();
+    memoryUsed.set(sum(memory.map(({ used }) => used)));
+    memoryMax.set(sum(memory.map(({ max }) => max)));
+    persistent.set(isPersistent ? 1 : 0);
+    count.set(all.length);
+    for (const role of WORKER_ROLES)
+      workers.labels(role).set(running.filter((worker) => hasRole(worker, role)).length);
+    for (const [i, account] of shown.entries()) {
+      const state = states[i];
+      if (state !== undefined) this.show(account, state);
+    }
+  }
+
+  private show(
+    account: string,
+    { sends, feed, deliveries, outage, dispatchLagMs, budget, settings }: AccountState,
+  ): void {
+    const gauges = this.perAccount;
+    gauges.upstreamUp.labels(account).set(outage === undefined ? 1 : 0);
+    for (const [status, count] of Object.entries(sends.counts))
+      gauges.sends.labels(account, status).set(count);
+    gauges.oldestQueued.labels(account).set(sends.oldestQueuedMs / 1_000);
+    gauges.lanesDue.labels(account).set(sends.lanes.due);
+    const isPolled = settings?.polling === true;
+    gauges.contacts.labels(account).set(isPolled ? feed.contacts : 0);
+    gauges.contactsDue.labels(account).set(isPolled ? feed.due : 0);
+    gauges.pollLag.labels(account).set(isPolled ? feed.lagMs / 1_000 : 0);
+    gauges.listReadable.labels(account).set(feed.listFault === undefined ? 1 : 0);
+    gauges.suspect.labels(account).set(feed.suspectSince === undefined ? 0 : 1);
+    gauges.budgetAllowed.labels(account).set(budget.allowed);
+    gauges.budgetUsed.labels(account).set(budget.used);
+    gauges.dispatchLag.labels(account).set(dispatchLagMs / 1_000);
+    for (const [status, count] of Object.entries(deliveries.counts))
+      gauges.deliveries.labels(account, status).set(count);
+    gauges.oldestDue.labels(account).set(deliveries.oldestDueMs / 1_000);
+    const { count, disabled } = deliveries.endpoints;
+    gauges.webhooks.labels(account, 'enabled').set(count - disabled);
+    gauges.webhooks.labels(account, 'disabled').set(disabled);
+    for (const { endpointId, since } of deliveries.failing)
+      gauges.failing
+        .labels(account, endpointId)
+        .set(Math.max(this.clock.now() - Date.parse(since), 0) / 1_000);
+  }
+
+  /** Removes the values of accounts, webhooks and workers that may no longer exist. */
+  private forget(): void {
+    const { memoryUsed, memoryMax, persistent, workers, accounts } = this.installation;
+    for (const gauge of [memoryUsed, memoryMax, persistent, accounts]) gauge.remove();
+    workers.reset();
+    for (const gauge of Object.values(this.perAccount) as { reset(): void }[]) gauge.reset();
+  }
+}
+
+interface InstallationGauges {
+  redisUp: Gauge;
+  degraded: Gauge<'reason'>;
+  workers: Gauge<'role'>;
+  accounts: Gauge;
+  memoryUsed: Gauge;
+  memoryMax: Gauge;
+  persistent: Gauge;
+}
+
+function installationGauges(metrics: PromMetrics): InstallationGauges {
+  return {
+    redisUp: metrics.gauge('tidings_redis_up', '1 if Redis can be written, else 0.'),
+    degraded: metrics.gauge(
+      'tidings_degraded',
+      '1 if the installation is degraded for this reason, else 0. `/health/ready` names the remedy.',
+      ['reason'],
+    ),
+    workers: metrics.gauge('tidings_workers', 'Running workers with each role.', ['role']),
+    accounts: metrics.gauge(
+      'tidings_accounts',
+      `Accounts. The first ${MAX_ACCOUNTS} by id have metrics of their own.`,
+    ),
+    memoryUsed: metrics.gauge('tidings_redis_memory_used_bytes', 'Memory that Redis uses.'),
+    memoryMax: metrics.gauge('tidings_redis_memory_max_bytes', 'The maxmemory of Redis; 0 without a limit.'),
+    persistent: metrics.gauge('tidings_redis_persistent', '1 if Redis writes an append-only file, else 0.'),
+  };
+}
+
+type AccountGauges = ReturnType<typeof accountGauges>;
+
+function accountGauges(metrics: PromMetrics) {
+  const gauge = (name: string, help: string): Gauge<'account'> => metrics.gauge(name, help, ['account']);
+  return {
+    upstreamUp: gauge('tidings_upstream_up', '1 unless the messaging service of the account is unavailable.'),
+    sends: metrics.gauge('tidings_sends', 'Stored sends by status.', ['account', 'status']),
+    oldestQueued: gauge('tidings_oldest_queued_send_seconds', 'Age of the oldest queued or relaying send.'),
+    lanesDue: gauge('tidings_lanes_due', 'Recipients with relay work that is due.'),
+    contacts: gauge('tidings_contacts', 'Contacts that are polled.'),
+    contactsDue: gauge('tidings_contacts_due', 'Contacts that are due to be polled.'),
+    pollLag: gauge('tidings_poll_lag_seconds', 'How long the most overdue contact has been due.'),
+    listReadable: gauge('tidings_contact_list_readable', '1 unless the contact list cannot be read.'),
+    suspect: gauge(
+      'tidings_account_suspect',
+      '1 if the messaging service shows far fewer contacts or messages than before, so that no deletions are emitted.',
+    ),
+    budgetAllowed: gauge(
+      'tidings_budget_allowed_per_second',
+      'Requests per second that the budget allows now.',
+    ),
+    budgetUsed: gauge('tidings_budget_used_per_second', 'Requests per second made recently.'),
+    dispatchLag: gauge(
+      'tidings_dispatch_lag_seconds',
+      'Age of the oldest event for which no deliveries were created yet.',
+    ),
+    deliveries: metrics.gauge('tidings_deliveries', 'Stored deliveries by status.', ['account', 'status']),
+    oldestDue: gauge(
+      'tidings_oldest_due_delivery_seconds',
+      'How long the most overdue delivery has been due.',
+    ),
+    webhooks: metrics.gauge('tidings_webhooks', 'Webhooks that are enabled and disabled.', [
+      'account',
+      'state',
+    ]),
+    failing: metrics.gauge(
+      'tidings_webhook_failing_seconds',
+      'Time since the first failure after the last success of a webhook, for the 20 that have failed longest.',
+      ['account', 'webhook'],
+    ),
+  };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

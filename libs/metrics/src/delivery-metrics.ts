@@ -1,0 +1,74 @@
+import type { Clock } from '#platform';
+import type { DeliveryStore, Dispatcher } from '#webhooks';
+import { BoundedLabel } from './bounded-label.js';
+import { observedCalls } from './observed-calls.js';
+import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
+
+/** Maximum number of webhooks that get time series of their own. The others are summed. */
+const MAX_WEBHOOKS = 100;
+/** Number of characters at the start of an event's JSON that contain its timestamp. */
+const HEAD_OF_EVENT = 300;
+
+/** Metrics of events and of their deliveries to webhooks. */
+export class DeliveryMetrics {
+  private readonly events: Counter<'type'>;
+  private readonly attempts: Counter<'webhook' | 'outcome'>;
+  private readonly durations: Histogram;
+  private readonly delays: Histogram;
+  private readonly webhooks = new BoundedLabel(MAX_WEBHOOKS);
+
+  constructor(
+    metrics: PromMetrics,
+    private readonly clock: Clock,
+  ) {
+    this.events = metrics.counter(
+      'tidings_events_dispatched_total',
+      'Events for which deliveries to the subscribed webhooks were created, by type.',
+      ['type'],
+    );
+    this.attempts = metrics.counter(
+      'tidings_delivery_attempts_total',
+      `Delivery attempts by webhook (of at most ${MAX_WEBHOOKS} webhooks, the rest as \`other\`) and outcome.`,
+      ['webhook', 'outcome'],
+    );
+    this.durations = metrics.histogram(
+      'tidings_delivery_attempt_duration_seconds',
+      'Duration of the delivery attempts.',
+    );
+    this.delays = metrics.histogram(
+      'tidings_delivery_delay_seconds',
+      'Time from an event to its receipt by a webhook, for deliveries that succeeded.',
+      [],
+      DELAY_BUCKETS,
+    );
+  }
+
+  /** Returns the dispatcher, whose events are counted. */
+  observeDispatcher(dispatcher: Pick<Dispatcher, 'dispatch'>): Pick<Dispatcher, 'dispatch'> {
+    return observedCalls(dispatcher, {
+      dispatch: ({ parameters: [, events], outcome }) => {
+        if ('result' in outcome) for (const { type } of events) this.events.labels(type).inc();
+      },
+    });
+  }
+
+  /** Returns the store, whose recorded attempts are counted. */
+  observeStore<T extends DeliveryStore>(store: T): T {
+    return observedCalls<DeliveryStore>(store, {
+      settle: ({ parameters: [, { endpointId, body }, { durationMs }, { status }], outcome }) => {
+        if (!('result' in outcome) || !outcome.result.isRecorded) return;
+        const result = status === 'pending' ? 'retry' : status;
+        this.attempts.labels(this.webhooks.valueOf(endpointId), result).inc();
+        this.durations.observe(durationMs / 1_000);
+        const at = status === 'succeeded' ? timeOfEvent(body) : undefined;
+        if (at !== undefined) this.delays.observe(Math.max(this.clock.now() - at, 0) / 1_000);
+      },
+    }) as T;
+  }
+}
+
+/** Returns the time of an event in JSON, in milliseconds since 1970. Parsing the whole event would cost more. */
+function timeOfEvent(body: string): number | undefined {
+  const [, timestamp] = /"timestamp":"([^"]{20,40})"/.exec(body.slice(0, HEAD_OF_EVENT)) ?? [];
+  return timestamp === undefined ? undefined : Date.parse(timestamp);
+}

@@ -1,0 +1,21 @@
+/**
+ * Metrics in the format of Prometheus. Only the apps import this lib: the other libs do not measure themselves, they
+ * are observed.
+ *
+ * | | |
+ * |---|---|
+ * | `prom-metrics.ts`           | the metrics of one process, by prom-client |
+ * | `*-metrics.ts`              | what is measured of upstream, the feed, the relay, deliveries and Redis |
+ * | `observed-calls.ts`         | reports calls of an object without changing the object |
+ * | `redis-command-observer.ts` | reports the commands of a connection to Redis |
+ * | `bounded-label.ts`          | keeps the number of values of a label bounded |
+ * | `metrics-access.ts`         | who may read the metrics |
+ */
+export { BoundedLabel } from './bounded-label.js';
+export { DeliveryMetrics } from './delivery-metrics.js';
+export { FeedMetrics } from './feed-metrics.js';
+export { METRICS_REFUSED, MetricsAccess } from './metrics-access.js';
+export { type Counter, type Gauge, type Histogram, PromMetrics } from './prom-metrics.js';
+export { measureRedis } from './redis-metrics.js';
+export { RelayMetrics } from './relay-metrics.js';
+export { UpstreamMetrics } from './upstream-metrics.js';

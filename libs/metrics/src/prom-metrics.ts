@@ -1,0 +1,50 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+export type { Counter, Gauge, Histogram };
+
+/** Upper bounds of the buckets of a delay that may last from milliseconds to a day, in seconds. */
+export const DELAY_BUCKETS = [
+  0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3_600, 14_400, 86_400,
+];
+/** Upper bounds of the buckets of a request's duration, in seconds. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** The metrics of one process: those of Node.js, `tidings_build_info`, and those that the process adds. */
+export class PromMetrics {
+  private readonly registry = new Registry();
+
+  /**
+   * @param process `gateway` or `worker`
+   * @param version version of the product
+   */
+  constructor(process: string, version: string) {
+    collectDefaultMetrics({ register: this.registry });
+    const names = ['process', 'version'] as const;
+    this.gauge('tidings_build_info', 'Always 1. The labels name the process and its version.', names)
+      .labels(process, version)
+      .set(1);
+  }
+
+  counter<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  gauge<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  /** @param buckets upper bounds of the buckets; the default suits the duration of a request in seconds */
+  histogram<L extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly L[] = [],
+    buckets: readonly number[] = DURATION_BUCKETS,
+  ): Histogram<L> {
+    return new Histogram({ name, help, labelNames, buckets: [...buckets], registers: [this.registry] });
+  }
+
+  /** Returns all metrics in the text format of Prometheus, and the content type of that format. */
+  async expose(): Promise<{ contentType: string; text: string }> {
+    return { contentType: this.registry.contentType, text: await this.registry.metrics() };
+  }
+}

@@ -1,0 +1,45 @@
+import type { RelayStore } from '#relay';
+import { observedCalls } from './observed-calls.js';
+import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
+
+/** The transitions that record the outcome of a POST. */
+const ATTEMPTS: ReadonlySet<string> = new Set(['accepted', 'refused', 'not_taken', 'ambiguous']);
+
+/** Metrics of sends: their POSTs, and how long they stay in each status. */
+export class RelayMetrics {
+  private readonly attempts: Counter<'outcome'>;
+  private readonly statuses: Counter<'status'>;
+  private readonly seconds: Histogram<'status'>;
+
+  constructor(metrics: PromMetrics) {
+    this.attempts = metrics.counter(
+      'tidings_relay_attempts_total',
+      'Attempts to hand a send to the messaging service. `ambiguous`: the service may have taken the send.',
+      ['outcome'],
+    );
+    this.statuses = metrics.counter('tidings_send_statuses_total', 'Sends that reached each status.', [
+      'status',
+    ]);
+    this.seconds = metrics.histogram(
+      'tidings_send_status_seconds',
+      'Time that sends spent in each status before the next one.',
+      ['status'],
+      DELAY_BUCKETS,
+    );
+  }
+
+  /** Returns the store, whose transitions are counted. */
+  observeStore<T extends RelayStore>(store: T): T {
+    return observedCalls<RelayStore>(store, {
+      apply: ({ parameters: [, before, { transition }], outcome }) => {
+        if (!('result' in outcome) || outcome.result === undefined) return;
+        if (ATTEMPTS.has(transition)) this.attempts.labels(transition).inc();
+        const { status, updatedAt } = outcome.result.state;
+        if (status === before.state.status) return;
+        this.statuses.labels(status).inc();
+        const spentMs = updatedAt - before.state.updatedAt;
+        this.seconds.labels(before.state.status).observe(Math.max(spentMs, 0) / 1_000);
+      },
+    }) as T;
+  }
+}

@@ -1,0 +1,106 @@
+import {
+  type AdaptiveBudget,
+  type Upstream,
+  UpstreamConnectionLostError,
+  UpstreamReplyError,
+  UpstreamRequestTooLateError,
+  UpstreamStatusError,
+  UpstreamTimeoutError,
+  UpstreamUnreachableError,
+} from '#upstream';
+import { BoundedLabel } from './bounded-label.js';
+import { type CallObservers, type ObservedCall, observedCalls } from './observed-calls.js';
+import type { Counter, Histogram, PromMetrics } from './prom-metrics.js';
+
+/** Maximum number of HTTP statuses that get a time series of their own. */
+const MAX_STATUSES = 20;
+
+/** Metrics of the requests to upstream and of the waits for the request budget. */
+export class UpstreamMetrics {
+  private readonly requests: Counter<'operation' | 'outcome'>;
+  private readonly durations: Histogram<'operation'>;
+  private readonly tokens: Counter<'class'>;
+  private readonly waits: Histogram<'class'>;
+  private readonly refusals: Counter<'class'>;
+  private readonly statuses = new BoundedLabel(MAX_STATUSES);
+
+  constructor(metrics: PromMetrics) {
+    this.requests = metrics.counter(
+      'tidings_upstream_requests_total',
+      'Requests to the messaging service. The outcome is `ok`, `http_` with a status, or the kind of error.',
+      ['operation', 'outcome'],
+    );
+    this.durations = metrics.histogram(
+      'tidings_upstream_request_duration_seconds',
+      'Duration of the requests to the messaging service, without the wait for the request budget.',
+      ['operation'],
+    );
+    this.tokens = metrics.counter(
+      'tidings_budget_tokens_total',
+      'Requests that the request budget allowed, by class.',
+      ['class'],
+    );
+    this.waits = metrics.histogram(
+      'tidings_budget_wait_seconds',
+      'Waits of sends and of reads of callers for the request budget.',
+      ['class'],
+    );
+    this.refusals = metrics.counter(
+      'tidings_budget_refusals_total',
+      'Sends and reads of callers that waited in vain for the request budget.',
+      ['class'],
+    );
+  }
+
+  /** Returns the upstream, whose requests are counted. */
+  observe(upstream: Upstream): Upstream {
+    const observer =
+      (operation: string) =>
+      (call: ObservedCall<unknown>): void => {
+        this.count(operation, call);
+      };
+    const observers: CallObservers<Upstream> = {
+      send: observer('send'),
+      listContacts: observer('list_contacts'),
+      listMessages: observer('list_messages'),
+      readContactsText: observer('read_contacts'),
+      readMessagesText: observer('read_messages'),
+    };
+    return observedCalls(upstream, observers);
+  }
+
+  /** Returns the budget, whose tokens and waits are counted. */
+  observeBudget<T extends AdaptiveBudget>(budget: T): T {
+    const observers: CallObservers<AdaptiveBudget> = {
+      acquire: ({ parameters: [, , kind], outcome, seconds }) => {
+        this.waits.labels(kind).observe(seconds);
+        if ('result' in outcome) this.countToken(kind);
+        else this.refusals.labels(kind).inc();
+      },
+      tryAcquire: ({ parameters: [, , kind], outcome }) => {
+        if ('result' in outcome && outcome.result.waitMs === 0) this.countToken(kind);
+      },
+    };
+    return observedCalls(budget, observers as CallObservers<T>);
+  }
+
+  /** Counts a token that was taken outside the budget's own methods, for example together with a contact. */
+  countToken(kind: string): void {
+    this.tokens.labels(kind).inc();
+  }
+
+  private count(operation: string, { outcome, seconds }: ObservedCall<unknown>): void {
+    this.requests.labels(operation, 'result' in outcome ? 'ok' : this.kindOf(outcome.error)).inc();
+    this.durations.labels(operation).observe(seconds);
+  }
+
+  private kindOf(error: unknown): string {
+    if (error instanceof UpstreamStatusError) return this.statuses.valueOf(`http_${error.status}`);
+    if (error instanceof UpstreamTimeoutError) return 'timeout';
+    if (error instanceof UpstreamUnreachableError) return 'unreachable';
+    if (error instanceof UpstreamConnectionLostError) return 'connection_lost';
+    if (error instanceof UpstreamReplyError) return 'unreadable_reply';
+    if (error instanceof UpstreamRequestTooLateError) return 'not_sent';
+    return 'error';
+  }
+}
