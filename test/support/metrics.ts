@@ -44,3 +44,12 @@ function sampleIn(line: string): Sample {
     value: value === '+Inf' ? Infinity : Number(value),
   };
 }
+
+/** Returns a Markdown table of the product's metrics in a scrape, without those of Node.js. */
+export function metricTable(text: string): string {
+  const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]));
+  const rows = [...text.matchAll(/^# HELP (tidings_\S+) (.+)$/gm)]
+    .sort(([, a = ''], [, b = '']) => (a < b ? -1 : 1))
+    .map(([, name = '', help = '']) => `| \`${name}\` | ${types.get(name) ?? ''} | ${help} |`);
+  return ['| metric | type | meaning |', '| --- | --- | --- |', ...rows, ''].join('\n');
+}

@@ -105,8 +105,9 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     return apiCheckOf(await document.text());
   }
 
-  async startWorker(): Promise<void> {
-    this.worker = await startProcess('worker', { ...this.environment(), WORKER_PORT: '0' });
+  /** @param changes environment variables of this process only */
+  async startWorker(changes: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.worker = await startProcess('worker', { ...this.environment(), WORKER_PORT: '0', ...changes });
     this.logs.push({ name: 'the worker', output: this.worker.output });
   }
 

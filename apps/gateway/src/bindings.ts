@@ -7,7 +7,7 @@ import {
   createApiKeyRegistry,
   createApiKeys,
 } from '#accounts';
-import { measureRedis, PromMetrics, UpstreamMetrics } from '#metrics';
+import { measureClock, measureRedis, PromMetrics, UpstreamMetrics } from '#metrics';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
@@ -98,6 +98,7 @@ export function bindings(opened: OpenedResources): Provider[] {
   const upstreamMetrics = new UpstreamMetrics(metrics);
   const budget = upstreamMetrics.observeBudget(new RedisRequestBudget(redis, prefix));
   measureRedis(redis, metrics);
+  measureClock(clock, metrics);
   return [
     value(ENVIRONMENT, environment),
     value(METRICS, metrics),

@@ -5,13 +5,14 @@
  * | | |
  * |---|---|
  * | `prom-metrics.ts`           | the metrics of one process, by prom-client |
- * | `*-metrics.ts`              | what is measured of upstream, the feed, the relay, deliveries and Redis |
+ * | `*-metrics.ts`              | what is measured of upstream, the feed, the relay, deliveries, Redis and the clock |
  * | `observed-calls.ts`         | reports calls of an object without changing the object |
  * | `redis-command-observer.ts` | reports the commands of a connection to Redis |
  * | `bounded-label.ts`          | keeps the number of values of a label bounded |
  * | `metrics-access.ts`         | who may read the metrics |
  */
 export { BoundedLabel } from './bounded-label.js';
+export { measureClock } from './clock-metrics.js';
 export { DeliveryMetrics } from './delivery-metrics.js';
 export { FeedMetrics } from './feed-metrics.js';
 export { METRICS_REFUSED, MetricsAccess } from './metrics-access.js';

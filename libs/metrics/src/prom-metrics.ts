@@ -9,6 +9,13 @@ export const DELAY_BUCKETS = [
 /** Upper bounds of the buckets of a request's duration, in seconds. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+/** Metrics of the library that are named like counters and are none. Their values by type have other names. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
 /** The metrics of one process: those of Node.js, `tidings_build_info`, and those that the process adds. */
 export class PromMetrics {
   private readonly registry = new Registry();
@@ -19,6 +26,7 @@ export class PromMetrics {
    */
   constructor(process: string, version: string) {
     collectDefaultMetrics({ register: this.registry });
+    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     const names = ['process', 'version'] as const;
     this.gauge('tidings_build_info', 'Always 1. The labels name the process and its version.', names)
       .labels(process, version)
@@ -31,6 +39,16 @@ export class PromMetrics {
 
   gauge<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> {
     return new Gauge({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  /** Adds a gauge whose value is read whenever the metrics are read. */
+  readGauge(name: string, help: string, read: () => number): void {
+    const gauge: Gauge = new Gauge({
+      ...{ name, help, registers: [this.registry] },
+      collect: () => {
+        gauge.set(read());
+      },
+    });
   }
 
   /** @param buckets upper bounds of the buckets; the default suits the duration of a request in seconds */

@@ -23,7 +23,7 @@ export class ReadyView implements Readiness {
     description:
       'One text per problem: its description and its remedy. No text contains the id of an account.',
     example: [
-      'no worker has sent a heartbeat in the last 15 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
+      'no worker has sent a heartbeat in the last 9 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],
   })
   reasons!: string[];

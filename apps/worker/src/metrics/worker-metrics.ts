@@ -1,12 +1,13 @@
 import {
   DeliveryMetrics,
   FeedMetrics,
+  measureClock,
   measureRedis,
   PromMetrics,
   RelayMetrics,
   UpstreamMetrics,
 } from '#metrics';
-import { type Clock, productVersion, type RedisClient } from '#platform';
+import { productVersion, type RedisClient, type RedisClock } from '#platform';
 
 /** What a worker measures. The objects that it observes are built in `compose.ts` and the files of the roles. */
 export class WorkerMetrics {
@@ -16,8 +17,9 @@ export class WorkerMetrics {
   readonly relay = new RelayMetrics(this.all);
   readonly deliveries: DeliveryMetrics;
 
-  constructor(redis: RedisClient, clock: Clock) {
+  constructor(redis: RedisClient, clock: RedisClock) {
     this.deliveries = new DeliveryMetrics(this.all, clock);
+    measureClock(clock, this.all);
     measureRedis(redis, this.all);
   }
 }

@@ -43,12 +43,17 @@ export class RedisClock implements Clock {
     return Math.floor(redis + elapsed);
   }
 
+  /** By how much this machine's clock was ahead of Redis' clock at the last measurement, in milliseconds. */
+  get differenceMs(): number {
+    return this.moment.wall - this.moment.redis;
+  }
+
   /**
    * Says by how much this machine's clock differs from Redis' clock; undefined if the difference is
    * tolerable.
    */
   get fault(): string | undefined {
-    const aheadMs = this.moment.wall - this.moment.redis;
+    const aheadMs = this.differenceMs;
     if (Math.abs(aheadMs) <= MAX_SKEW_MS) return undefined;
     const direction = aheadMs > 0 ? 'ahead of' : 'behind';
     const seconds = Math.round(Math.abs(aheadMs) / 1_000);

@@ -3,7 +3,8 @@ import type { RedisClient } from './redis-connection.js';
 import { LuaScript } from './redis-lua-script.js';
 import { redisTime } from './redis-time.js';
 
-const BEAT_EVERY_MS = 5_000;
+/** A process that stopped is missing within 10 s, so three heartbeats must fit into less. */
+const BEAT_EVERY_MS = 3_000;
 /** A process counts as running while its last heartbeat is at most this old, in milliseconds. */
 export const HEARTBEAT_TTL_MS = 3 * BEAT_EVERY_MS;
 /** Age at which a heartbeat is removed from Redis, in milliseconds. */
