@@ -117,13 +117,13 @@ export const MUTANTS: readonly Mutant[] = [
         ],
       },
     );
-    return done === 1;`,
+    return Array.isArray(reply) ? { delaysMs: reply.map(Number) } : undefined;`,
         to: `          ...eventArguments(account, []),
         ],
       },
     );
-    if (done === 1) await new RedisEventLog(this.redis, this.prefix).append(account, events);
-    return done === 1;`,
+    if (Array.isArray(reply)) await new RedisEventLog(this.redis, this.prefix).append(account, events);
+    return Array.isArray(reply) ? { delaysMs: reply.map(Number) } : undefined;`,
       },
     ],
   },
@@ -137,8 +137,8 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: `${FEED}redis/redis-feed-store.ts`,
-        from: 'const done = await commitPoll.run(',
-        to: 'await new RedisEventLog(this.redis, this.prefix).append(account, events);\n    const done = await commitPoll.run(',
+        from: 'const reply = await commitPoll.run(',
+        to: 'await new RedisEventLog(this.redis, this.prefix).append(account, events);\n    const reply = await commitPoll.run(',
       },
     ],
   },

@@ -85,8 +85,8 @@ describe('an ordered webhook', () => {
     const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
     const { to, exchanges, maxConcurrent } = await receiver(() => (random() < 0.3 ? 500 : 204));
     const id = await subscribe(to.url);
-    // Some deliveries fail all three attempts.
-    for (let i = 0; i < 3; i++) on.harness.pump([0.005, 0.005]);
+    // Some deliveries fail all three attempts. No attempt times out: the receiver would still be busy with it.
+    for (let i = 0; i < 3; i++) on.harness.pump([0.005, 0.005], { timeoutMs: 60_000 });
     const events = await recorded(1_000, 20);
     for (let at = 0; at < events.length; at += 100) {
       await on.harness.dispatcher.dispatch(ACCOUNT, events.slice(at, at + 100));
