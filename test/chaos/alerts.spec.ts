@@ -239,6 +239,18 @@ async function secretOfWebhook(): Promise<string> {
     expect(FAULTS.map(({ alert }) => alert).sort()).toEqual(alerts.sort());
   });
 
+  it('answers every query of the dashboard', async () => {
+    const file = join(ROOT, 'monitoring/grafana/dashboards/tidings.json');
+    const { panels } = JSON.parse(await readFile(file, 'utf8')) as {
+      panels: { title: string; targets: { expr: string }[] }[];
+    };
+    const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    expect(queries.length).toBeGreaterThan(20);
+    await product.simulate('messages', { phoneNumber: NUMBER, text: 'For the delays' });
+    for (const query of queries)
+      await wait(`an answer to ${query}`, async () => (await prometheus.seriesOf(query)) > 0);
+  });
+
   it.each(FAULTS)('$alert fires during its fault and clears afterwards', async ({ alert, cause, cure }) => {
     const isFiring = async (): Promise<boolean> =>
       (await prometheus.firing()).some(({ labels }) => labels['alertname'] === alert);
@@ -248,7 +260,7 @@ async function secretOfWebhook(): Promise<string> {
       await wait(`${alert} fires`, isFiring);
       const [found] = (await prometheus.firing()).filter(({ labels }) => labels['alertname'] === alert);
       expect(found?.annotations['summary']).toMatch(/^[^{}]+$/);
-      expect(found?.annotations['runbook']).toBe(`docs/alerts.md#${alert.toLowerCase()}`);
+      expect(found?.annotations['runbook']).toBe(`docs/operations.md#${alert.toLowerCase()}`);
     } finally {
       await cure();
     }
