@@ -1,8 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -12,6 +10,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { build } from 'esbuild';
 import { type Event, signWebhook } from '#client';
+import { freePort } from '#embedded-redis';
 import { findProgram } from '../support/find-program.js';
 import { eventually } from '../support/eventually.js';
 import { ROOT } from '../support/process.js';
@@ -48,14 +47,6 @@ async function bundled(file: string): Promise<string> {
     logLevel: 'silent',
   });
   return outfile;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 interface Example {
