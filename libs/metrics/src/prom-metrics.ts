@@ -16,17 +16,27 @@ const MISNAMED = [
   'nodejs_active_resources_total',
 ];
 
+/** The metrics of Node.js. They exist once per process, because each collection of them keeps timers running. */
+let nodeMetrics: Registry | undefined;
+
+function metricsOfNode(): Registry {
+  if (nodeMetrics !== undefined) return nodeMetrics;
+  nodeMetrics = new Registry();
+  collectDefaultMetrics({ register: nodeMetrics });
+  for (const name of MISNAMED) nodeMetrics.removeSingleMetric(name);
+  return nodeMetrics;
+}
+
 /** The metrics of one process: those of Node.js, `tidings_build_info`, and those that the process adds. */
 export class PromMetrics {
   private readonly registry = new Registry();
+  private readonly ofNode = metricsOfNode();
 
   /**
    * @param process `gateway` or `worker`
    * @param version version of the product
    */
   constructor(process: string, version: string) {
-    collectDefaultMetrics({ register: this.registry });
-    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     const names = ['process', 'version'] as const;
     this.gauge('tidings_build_info', 'Always 1. The labels name the process and its version.', names)
       .labels(process, version)
@@ -63,6 +73,7 @@ export class PromMetrics {
 
   /** Returns all metrics in the text format of Prometheus, and the content type of that format. */
   async expose(): Promise<{ contentType: string; text: string }> {
-    return { contentType: this.registry.contentType, text: await this.registry.metrics() };
+    const texts = await Promise.all([this.registry, this.ofNode].map((registry) => registry.metrics()));
+    return { contentType: this.registry.contentType, text: texts.join('') };
   }
 }
