@@ -30,6 +30,7 @@ function useInstallationOfCheckout() {
     /** @type {unknown} */
     const secrets = JSON.parse(readFileSync(join(root, '.data/secrets.json'), 'utf8'));
     if (typeof secrets !== 'object' || secrets === null || !('apiKey' in secrets)) return;
+    process.env['TIDINGS_CHECKOUT_DATA'] = join(root, '.data');
     process.env['TIDINGS_CHECKOUT_KEY'] = String(secrets.apiKey);
     process.env['TIDINGS_CHECKOUT_URL'] = `http://127.0.0.1:${process.env['PORT'] || '3000'}`;
   } catch {

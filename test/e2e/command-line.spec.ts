@@ -283,6 +283,39 @@ describe('tidings', () => {
     expect(JSON.parse(nowhere.stderr)).toMatchObject({ code: 'unreachable' });
   });
 
+  it('writes a support bundle without secrets and without the text of a message, and overwrites no file', async () => {
+    await run('send', NUMBER, 'A text that stays private');
+    const file = join(folder, 'bundle.json');
+    const environment = {
+      ...product.environment(),
+      ...reaching(product),
+      WORKER_PORT: String(product.worker.port),
+      API_KEY: product.apiKey,
+    };
+    expect(await runTidings(['doctor', '--bundle', file], environment)).toMatchObject({ code: 0 });
+    const text = await readFile(file, 'utf8');
+    expect(product.canaries.leaksInLog('the bundle', text)).toEqual([]);
+    expect(text).not.toContain('stays private');
+    expect(text).not.toContain(NUMBER);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const bundle = JSON.parse(text) as Record<string, { status: number; body: unknown }>;
+    expect(bundle).toMatchObject({
+      configuration: {
+        ENCRYPTION_KEY: '(set)',
+        UPSTREAM_API_KEY: '(set)',
+        WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+      },
+      readiness: { status: 200, body: { status: 'ok' } },
+      status: { status: 200, body: { account: 'default' } },
+    });
+    for (const metrics of [bundle['gatewayMetrics'], bundle['workerMetrics']])
+      expect(JSON.stringify(metrics?.body)).toContain('tidings_build_info');
+
+    const again = await runTidings(['doctor', '--bundle', file], environment);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot write') });
+    expect(await readFile(file, 'utf8')).toBe(text);
+  });
+
   it.each(['bash', 'zsh', 'fish'])('completes commands in %s', async (shell) => {
     expect((await run('completion', shell)).stdout).toContain('tidings');
     expect((await run('complete', '--', 'web')).stdout).toContain('webhooks');

@@ -112,6 +112,15 @@ describe('the metrics', () => {
     expect(await asked({ 'x-api-key': key })).toBe(200);
   });
 
+  it('contain no secret, no text and no phone number', async () => {
+    for (const process of ['gateway', 'worker'] as const) {
+      const text = await textOf(process);
+      expect(product.canaries.leaksInLog(`the metrics of the ${process}`, text)).toEqual([]);
+      expect(text).not.toContain('Counted once');
+      expect(text).not.toContain(RECIPIENT);
+    }
+  });
+
   it('are all listed in docs/metrics.md (to update: npm run docs:metrics)', async () => {
     const ofGateway = metricTable(await textOf('gateway'));
     const ofWorker = metricTable(await textOf('worker'));

@@ -27,7 +27,11 @@ export { type BlobLocation } from './environment/blob-location.js';
 export { ConfigurationError } from './environment/configuration-error.js';
 export { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
-export { unknownVariables, warnAboutUnknownVariables } from './environment/unknown-variables.js';
+export {
+  KNOWN_VARIABLES,
+  unknownVariables,
+  warnAboutUnknownVariables,
+} from './environment/unknown-variables.js';
 export { mapOfHashReply } from './redis/hash-reply.js';
 export { type IdPrefix, newId } from './ids.js';
 export {

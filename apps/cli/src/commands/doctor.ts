@@ -19,6 +19,10 @@ export function addDoctor(program: Command, terminal: Terminal): void {
   program
     .command('doctor')
     .description('find out what is wrong, and what to do about it')
+    .option(
+      '--bundle <file>',
+      'also write a new file with everything that helps to find the cause, without secrets',
+    )
     .addHelpText(
       'after',
       `
@@ -32,7 +36,7 @@ Exit code 0 if there is no problem; warnings are no problem.`,
     .action(action(terminal, doctor));
 }
 
-async function doctor(context: CommandContext): Promise<ExitCode> {
+async function doctor(context: CommandContext, { bundle }: { bundle?: string }): Promise<ExitCode> {
   const { environment } = context.terminal;
   const findings: Finding[] = [];
   const isInstallation = (environment['REDIS_URL'] ?? '') !== '';
@@ -43,6 +47,7 @@ async function doctor(context: CommandContext): Promise<ExitCode> {
   }
   findings.push(...(await checkReachableGateway(context, isInstallation)));
   for (const finding of findings) show(context, finding);
+  if (bundle !== undefined) await writeBundle(context, bundle, isInstallation, findings);
   const problems = findings.filter(({ state }) => state === 'problem').length;
   if (!context.output.isJson)
     context.output.line(
@@ -55,15 +60,47 @@ async function doctor(context: CommandContext): Promise<ExitCode> {
   return problems === 0 ? ExitCode.success : ExitCode.failure;
 }
 
-async function checkReachableGateway(context: CommandContext, isInstallation: boolean): Promise<Finding[]> {
+async function writeBundle(
+  context: CommandContext,
+  file: string,
+  isInstallation: boolean,
+  findings: readonly Finding[],
+): Promise<void> {
+  // Loaded only here, because it takes longer to load than most commands to run.
+  const { writeSupportBundle } = await import('../doctor/support-bundle.js');
+  const gateway = await gatewayToCheck(context, isInstallation);
   const { environment } = context.terminal;
-  const isNamed = [context.givenUrl, context.givenProfile, environment['TIDINGS_URL']].some(
-    (each) => (each ?? '') !== '',
-  );
-  if (!isInstallation || isNamed) return await checkGateway(await addressOf(context));
-  const apiKey = environment['API_KEY'];
-  const url = `http://127.0.0.1:${environment['PORT'] || '3000'}`;
-  const found = await checkGateway({ url, apiKey });
+  try {
+    await writeSupportBundle(file, { environment, findings, gateway });
+  } catch (error) {
+    throw new CommandFault(
+      `cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`,
+      ExitCode.failure,
+    );
+  }
+  context.output.note(`Wrote ${file}. It contains no secret and no text of a message.`);
+}
+
+/** True for an installation whose gateway the command line does not name. */
+function isOwnGateway(
+  { givenUrl, givenProfile, terminal }: CommandContext,
+  isInstallation: boolean,
+): boolean {
+  const named = [givenUrl, givenProfile, terminal.environment['TIDINGS_URL']];
+  return isInstallation && named.every((each) => (each ?? '') === '');
+}
+
+async function gatewayToCheck(context: CommandContext, isInstallation: boolean): Promise<GatewayAddress> {
+  if (!isOwnGateway(context, isInstallation)) return addressOf(context);
+  const { environment } = context.terminal;
+  return { url: `http://127.0.0.1:${environment['PORT'] || '3000'}`, apiKey: environment['API_KEY'] };
+}
+
+async function checkReachableGateway(context: CommandContext, isInstallation: boolean): Promise<Finding[]> {
+  const gateway = await gatewayToCheck(context, isInstallation);
+  const found = await checkGateway(gateway);
+  if (!isOwnGateway(context, isInstallation)) return found;
+  const { url } = gateway;
   // In the container of a worker there is no gateway.
   const isAbsent = found[0]?.text === noGateway(url).text;
   return isAbsent

@@ -30,8 +30,8 @@ const FOREIGN = /^AWS_/;
  */
 const SERVICE_LINK = /_SERVICE_(HOST|PORT)(_|$)|_PORT(_\d+_(TCP|UDP|SCTP).*)?$/;
 
-/** Valid names of gateway and worker together, because these processes often share one environment. */
-const KNOWN: ReadonlySet<string> = new Set(
+/** Names of all variables of gateway and worker together, because these processes often share one environment. */
+export const KNOWN_VARIABLES: ReadonlySet<string> = new Set(
   [GatewayEnvironment, WorkerEnvironment].flatMap((shape) =>
     getMetadataStorage()
       .getTargetValidationMetadatas(shape, '', true, false)
@@ -43,13 +43,13 @@ const KNOWN: ReadonlySet<string> = new Set(
  * First words that several valid names share, such as `WEBHOOK`. An unknown name that begins with such a word
  * is probably misspelled.
  */
-const FAMILIES = familiesOf([...KNOWN].filter((name) => !FOREIGN.test(name)));
+const FAMILIES = familiesOf([...KNOWN_VARIABLES].filter((name) => !FOREIGN.test(name)));
 
 /** Returns the variables whose names are unknown but resemble the name of a variable of Tidings. */
 export function unknownVariables(source: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
   const found: UnknownVariable[] = [];
   for (const [name, text] of Object.entries(source)) {
-    if (text === undefined || text === '' || KNOWN.has(name) || !resemblesOwnName(name)) continue;
+    if (text === undefined || text === '' || KNOWN_VARIABLES.has(name) || !resemblesOwnName(name)) continue;
     const { nearest, distance } = nearestTo(name);
     const isNear = distance <= Math.min(MAX_WRONG, name.length * MAX_WRONG_PART);
     if (isNear || FAMILIES.has(firstWordOf(name))) found.push({ name, nearest });
@@ -91,7 +91,7 @@ function familiesOf(names: readonly string[]): ReadonlySet<string> {
 
 function nearestTo(name: string): { nearest: string; distance: number } {
   let best = { nearest: '', distance: Infinity };
-  for (const nearest of KNOWN) {
+  for (const nearest of KNOWN_VARIABLES) {
     const distance = editDistance(name, nearest);
     if (distance < best.distance) best = { nearest, distance };
   }
