@@ -62,6 +62,8 @@ export class FeedWorker {
   private listing: ListAttempt | undefined;
   /** State of the current commit. */
   private commitState: 'none' | 'asked' | 'done' = 'none';
+  /** Tells the reply to an accepted commit from others: the commit of a poll returns a list, that of the list 1. */
+  private isAcceptance: (reply: unknown) => boolean = () => false;
   private readonly contacts: ContactPoll;
   private readonly list: ContactListPoll;
   private readonly log: RedisEventLog;
@@ -69,7 +71,7 @@ export class FeedWorker {
   constructor(private readonly context: HistoryContext) {
     const { prefix, undated } = context;
     const redis = mortalRedis(context.redis, this.gate, (reply) => {
-      if (this.commitState === 'asked' && reply === 1) this.commitState = 'done';
+      if (this.commitState === 'asked' && this.isAcceptance(reply)) this.commitState = 'done';
     });
     const mortalLog = new RedisEventLog(redis, prefix);
     this.log = new RedisEventLog(context.redis, prefix);
@@ -245,6 +247,7 @@ export class FeedWorker {
 
   /** Passes the read data to the oracle if the commit succeeded. */
   private async commit<T>(commit: () => Promise<T>, contactId: string | undefined): Promise<T> {
+    this.isAcceptance = contactId === undefined ? (reply) => reply === 1 : Array.isArray;
     this.commitState = 'asked';
     try {
       return await commit();
