@@ -23,7 +23,7 @@ export class DeliveryMetrics {
   ) {
     this.events = metrics.counter(
       'tidings_events_dispatched_total',
-      'Events for which deliveries to the subscribed webhooks were created, by type.',
+      'Events that were dispatched to the webhooks that subscribe to them, if any, by type.',
       ['type'],
     );
     this.attempts = metrics.counter(

@@ -11,7 +11,6 @@
  * | `bounded-label.ts`          | keeps the number of values of a label bounded |
  * | `metrics-access.ts`         | who may read the metrics |
  */
-export { BoundedLabel } from './bounded-label.js';
 export { measureClock } from './clock-metrics.js';
 export { DeliveryMetrics } from './delivery-metrics.js';
 export { FeedMetrics } from './feed-metrics.js';

@@ -34,6 +34,12 @@ describe('the metrics may be read', () => {
     expect(await allowed).toBe(isAllowed);
   });
 
+  it('with a token that contains spaces', async () => {
+    const headers = { authorization: 'Bearer a token with spaces' };
+    const spaced = access({ token: 'a token with spaces' });
+    expect(await spaced.mayRead({ address: '203.0.113.9', headers })).toBe(true);
+  });
+
   it('by nobody with an empty token if no token is set', async () => {
     const headers = { authorization: 'Bearer x' };
     expect(await access({ networks: '' }).mayRead({ address: '127.0.0.1', headers })).toBe(false);

@@ -37,7 +37,7 @@ export class MetricsAccess {
   private hasToken(authorization: string | string[] | undefined): boolean {
     const { METRICS_TOKEN: token } = this.settings;
     if (token === '' || typeof authorization !== 'string') return false;
-    const [, given] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
+    const [, given] = /^Bearer +(.*\S) *$/i.exec(authorization) ?? [];
     return given !== undefined && timingSafeEqual(digest(given), digest(token));
   }
 

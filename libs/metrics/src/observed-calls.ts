@@ -3,14 +3,14 @@ type AsyncMethod<T> = {
   [Name in keyof T]: T[Name] extends (...parameters: never[]) => Promise<unknown> ? Name : never;
 }[keyof T];
 
-type Parameters_<Method> = Method extends (...parameters: infer P) => unknown ? P : never;
-type Result<Method> = Method extends (...parameters: never[]) => Promise<infer R> ? R : never;
+type ParametersOf<Method> = Method extends (...parameters: infer P) => unknown ? P : never;
+type ResultOf<Method> = Method extends (...parameters: never[]) => Promise<infer R> ? R : never;
 
 /** A call that has ended. */
 export interface ObservedCall<Method> {
-  parameters: Parameters_<Method>;
+  parameters: ParametersOf<Method>;
   /** The result, or the error with which the call failed. */
-  outcome: { result: Result<Method> } | { error: unknown };
+  outcome: { result: ResultOf<Method> } | { error: unknown };
   /** Duration of the call, in seconds. */
   seconds: number;
 }

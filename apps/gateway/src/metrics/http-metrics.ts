@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { BoundedLabel, type PromMetrics } from '#metrics';
+import type { PromMetrics } from '#metrics';
 
 /** Route whose requests last as long as the caller wants. Their durations would hide all others. */
 const STREAM = '/v1/events/stream';
-/** Maximum number of methods that get time series of their own. Callers may send any method. */
-const MAX_METHODS = 7;
+/** The methods with time series of their own. Callers may send any other. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Counts and times the requests of an HTTP server by route. */
 export function measureRequests(server: FastifyInstance, metrics: PromMetrics): void {
@@ -19,21 +19,23 @@ export function measureRequests(server: FastifyInstance, metrics: PromMetrics): 
     'Duration of the HTTP requests, without event streams.',
     ['method', 'route'],
   );
-  const methods = new BoundedLabel(MAX_METHODS);
   const count = (request: FastifyRequest, status: string): void => {
-    requests.labels(methods.valueOf(request.method), routeOf(request), status).inc();
+    requests.labels(methodOf(request), routeOf(request), status).inc();
   };
   server.addHook('onResponse', async (request, reply) => {
     count(request, String(reply.statusCode));
     const route = routeOf(request);
-    if (route !== STREAM)
-      seconds.labels(methods.valueOf(request.method), route).observe(reply.elapsedTime / 1_000);
+    if (route !== STREAM) seconds.labels(methodOf(request), route).observe(reply.elapsedTime / 1_000);
     await Promise.resolve();
   });
   server.addHook('onRequestAbort', async (request) => {
     count(request, 'aborted');
     await Promise.resolve();
   });
+}
+
+function methodOf({ method }: FastifyRequest): string {
+  return METHODS.has(method) ? method : 'other';
 }
 
 /** Returns the pattern of the route, for example `/v1/sends/:id`, so that the number of values is bounded. */

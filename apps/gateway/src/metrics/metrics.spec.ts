@@ -55,7 +55,7 @@ describe('GET /metrics', () => {
       (before.value('tidings_http_requests_total', labels) || 0);
     expect(added({ method: 'GET', route: '/v1/sends/:id', status: '404' })).toBe(2);
     expect(added({ method: 'GET', route: 'unmatched', status: '404' })).toBe(1);
-    expect(added({ method: 'PROPFIND', route: 'unmatched', status: '404' })).toBe(1);
+    expect(added({ method: 'other', route: 'unmatched', status: '404' })).toBe(1);
   });
 
   it('shows the state of the installation: workers, reasons, accounts and Redis', async () => {

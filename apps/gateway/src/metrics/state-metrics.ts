@@ -3,7 +3,6 @@ import type { AccountDirectory } from '#accounts';
 import type { Gauge, PromMetrics } from '#metrics';
 import {
   type GatewayEnvironment,
-  hasAppendOnlyFile,
   hasRole,
   instancesKey,
   liveMembers,
@@ -70,16 +69,16 @@ export class StateMetrics {
       this.logger.warn({ err: error }, 'could not read the state for the metrics from Redis');
     }
     redisUp.set(isUp ? 1 : 0);
-    if (!isUp) this.forget();
+    if (isUp) this.installation.persistent.set(reasons.has('redis_not_persistent') ? 0 : 1);
+    else this.forget();
   }
 
   private async readState(): Promise<void> {
-    const { memoryUsed, memoryMax, persistent, workers, accounts: count } = this.installation;
+    const { memoryUsed, memoryMax, workers, accounts: count } = this.installation;
     const workersKey = instancesKey(this.environment.REDIS_KEY_PREFIX, 'workers');
-    const [all, memory, isPersistent, running] = await Promise.all([
+    const [all, memory, running] = await Promise.all([
       this.accounts.list(),
       redisMemory(this.redis),
-      hasAppendOnlyFile(this.redis),
       liveMembers(this.redis, workersKey),
     ]);
     const shown = all
@@ -91,7 +90,6 @@ export class StateMetrics {
     this.forget();
     memoryUsed.set(sum(memory.map(({ used }) => used)));
     memoryMax.set(sum(memory.map(({ max }) => max)));
-    persistent.set(isPersistent ? 1 : 0);
     count.set(all.length);
     for (const role of WORKER_ROLES)
       workers.labels(role).set(running.filter((worker) => hasRole(worker, role)).length);
