@@ -1216,7 +1216,7 @@ export type MessageReadEvent = {
 };
 
 /**
- * A field of a message changed, or a deleted message returned. `changes` names the fields.
+ * A field of a message changed, or a deleted message returned. `changes` lists the names of the fields that changed.
  */
 export type MessageUpdatedEvent = {
     /**
@@ -1224,7 +1224,7 @@ export type MessageUpdatedEvent = {
      */
     id: string;
     /**
-     * A field of a message changed, or a deleted message returned. `changes` names the fields.
+     * A field of a message changed, or a deleted message returned. `changes` lists the names of the fields that changed.
      */
     type: 'message.updated';
     /**
@@ -1306,7 +1306,7 @@ export type ContactCreatedEvent = {
 };
 
 /**
- * A field of a contact changed. `changes` names the fields.
+ * A field of a contact changed. `changes` lists the names of the fields that changed.
  */
 export type ContactUpdatedEvent = {
     /**
@@ -1314,7 +1314,7 @@ export type ContactUpdatedEvent = {
      */
     id: string;
     /**
-     * A field of a contact changed. `changes` names the fields.
+     * A field of a contact changed. `changes` lists the names of the fields that changed.
      */
     type: 'contact.updated';
     /**

@@ -122,7 +122,10 @@ export class EventStream implements AsyncIterable<Event> {
   }
 }
 
-/** A cursor, and the event before it; no event where the stream only reports its position. */
+/**
+ * One entry of the stream: an event and the cursor after it. `data` is undefined if the entry carries a cursor
+ * only, with which the gateway reports the position of the stream.
+ */
 interface StreamEntry {
   id: string;
   data: Event | undefined;

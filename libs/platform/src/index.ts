@@ -38,7 +38,7 @@ export {
   type Instance,
   parseInstance,
   instancesKey,
-  instanceMember,
+  formatInstance,
   mixedVersionsSince,
   namesOfVersionedInstances,
   newInstance,

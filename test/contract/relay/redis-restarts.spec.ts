@@ -30,7 +30,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is bound to its message by a poll that runs before its lane, if Redis lost the record of its POST', async () => {
+  it('is bound to its message if Redis lost the record of its POST and a poll finds the message before the send is retried', async () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');

@@ -236,7 +236,7 @@ describe('a hostile address', () => {
     await reach();
   });
 
-  it('is refused at connection time if its name was public or unknown when the webhook was created', async () => {
+  it('is refused when a delivery connects, even if its host name was public or did not resolve when the webhook was created', async () => {
     const resolve = resolver();
     const urls = Object.keys(CHANGING).map((name) => `https://${name}:${listener.port}/hook`);
     const check = new DestinationCheck(strict, resolve);

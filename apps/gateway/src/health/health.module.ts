@@ -4,7 +4,7 @@ import {
   type Instance,
   instancesKey,
   type Logger,
-  instanceMember,
+  formatInstance,
   type RedisClient,
   RedisHeartbeat,
 } from '#platform';
@@ -29,7 +29,7 @@ const HEARTBEAT = Symbol('heartbeat');
         logger: Logger,
       ) => {
         const key = instancesKey(environment.REDIS_KEY_PREFIX, 'gateways');
-        return new RedisHeartbeat(redis, key, instanceMember(instance), logger);
+        return new RedisHeartbeat(redis, key, formatInstance(instance), logger);
       },
     },
   ],

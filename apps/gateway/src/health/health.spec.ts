@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { parseInstance, instanceMember, newInstance } from '#platform';
+import { parseInstance, formatInstance, newInstance } from '#platform';
 import type { BlobStore } from '#blobs';
 import { RedisUpstreamHealth } from '#relay';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -84,7 +84,7 @@ describe('The health of the gateway', () => {
     const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000;
     const note = async (name: string, version: string, since: number): Promise<void> => {
       await gateway.app.get<BlobStore>(BLOB_STORE).mark(name);
-      const worker = instanceMember({ name, version, since }, ['relay', 'poll', 'dispatch']);
+      const worker = formatInstance({ name, version, since }, ['relay', 'poll', 'dispatch']);
       await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, worker);
     };
     await note('worker-1', 'test', minutesAgo(600));
@@ -184,7 +184,7 @@ describe('The health of the gateway', () => {
   it('is degraded while relay workers use another blob store than the gateway', async () => {
     const worker = newInstance('test', Date.now());
     const note = (roles: ('relay' | 'poll' | 'dispatch')[], { name } = worker): Promise<unknown> =>
-      gateway.redis.zadd('tidings:workers', Date.now() + 60_000, instanceMember({ ...worker, name }, roles));
+      gateway.redis.zadd('tidings:workers', Date.now() + 60_000, formatInstance({ ...worker, name }, roles));
     await note(['poll', 'dispatch'], { ...worker, name: 'needs-no-files' });
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'earlier-build roles=relay');
     await untilReady('ok');

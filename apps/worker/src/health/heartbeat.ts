@@ -2,7 +2,7 @@ import {
   type Instance,
   instancesKey,
   type Logger,
-  instanceMember,
+  formatInstance,
   type RedisClient,
   RedisHeartbeat,
   type WorkerRole,
@@ -22,7 +22,7 @@ export class Heartbeat extends RedisHeartbeat {
     roles: readonly WorkerRole[],
     logger: Logger,
   ) {
-    super(redis, instancesKey(prefix, 'workers'), instanceMember(instance, roles), logger);
+    super(redis, instancesKey(prefix, 'workers'), formatInstance(instance, roles), logger);
     this.installationKey = `${prefix}:installation`;
   }
 

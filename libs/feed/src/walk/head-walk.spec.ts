@@ -224,7 +224,7 @@ describe('a read of the newest messages', () => {
     expect(pages.reads.length).toBeLessThanOrEqual(4);
   });
 
-  it('ends if all pages are full of new messages, and reports that a read of all is needed', async () => {
+  it('stops after a bounded number of pages if every page holds only new messages, and then asks for a complete read', async () => {
     let n = 1_000;
     const pages = contact('newestFirst', 1, 0);
     pages.page = () => ({ items: Array.from({ length: 20 }, () => message((n += 1), 1e6 - n)), skipped: 0 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseInstance, instanceMember, mixedVersionsSince, newInstance } from './instance.js';
+import { parseInstance, formatInstance, mixedVersionsSince, newInstance } from './instance.js';
 import { missingRoles } from '../environment/worker-roles.js';
 
 describe('the heartbeat entry of a process in Redis', () => {
   it('is parsed to the written values, and lists worker roles in the format of earlier builds', () => {
     const instance = newInstance('1.2.0+abc', 17);
     expect(instance.name).toMatch(/^[\w.-]+$/);
-    expect(parseInstance(instanceMember(instance))).toEqual(instance);
-    const worker = instanceMember(instance, ['relay', 'poll']);
+    expect(parseInstance(formatInstance(instance))).toEqual(instance);
+    const worker = formatInstance(instance, ['relay', 'poll']);
     expect(parseInstance(worker)).toEqual(instance);
     expect(missingRoles([worker])).toEqual(['dispatch']);
     expect(worker.split(' roles=')[1]).toBe('relay,poll');

@@ -26,7 +26,7 @@ export function newInstance(version: string, since: number): Instance {
 
 /**
  * Returns the Redis key of the heartbeat set: the sorted set of running gateways or workers. Its members come
- * from {@link instanceMember}. Its scores are the times of the last heartbeats, in milliseconds since 1970 by
+ * from {@link formatInstance}. Its scores are the times of the last heartbeats, in milliseconds since 1970 by
  * Redis' clock.
  */
 export function instancesKey(prefix: string, kind: 'gateways' | 'workers'): string {
@@ -34,10 +34,10 @@ export function instancesKey(prefix: string, kind: 'gateways' | 'workers'): stri
 }
 
 /**
- * Returns a process's member of the heartbeat set. The roles come last, because earlier builds take
+ * Formats a running process as a member of the heartbeat set; {@link parseInstance} reads it. The roles come last, because earlier builds take
  * everything after `roles=` as roles.
  */
-export function instanceMember(
+export function formatInstance(
   { name, version = '', since }: Instance,
   roles?: readonly WorkerRole[],
 ): string {

@@ -24,7 +24,7 @@ export type RedisBehaviour = 'failFast' | 'patient';
  * Maximum duration of a `failFast` command, in milliseconds. The API promises an answer within two seconds. A
  * busy process needs the rest of that time to reject many callers at once.
  */
-export const REDIS_COMMAND_TIMEOUT_MS = 1_250;
+export const REDIS_COMMAND_TIMEOUT_MS = 1_000;
 
 /**
  * If a server that must reply sends nothing for this time, in milliseconds, the connection is closed. After a

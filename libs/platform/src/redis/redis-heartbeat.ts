@@ -27,7 +27,7 @@ export class RedisHeartbeat {
 
   /**
    * @param key Redis key of the sorted set
-   * @param member identity of this process; see `instanceMember`
+   * @param member identity of this process; see `formatInstance`
    */
   constructor(
     protected readonly redis: RedisClient,

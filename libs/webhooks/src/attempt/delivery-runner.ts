@@ -59,9 +59,9 @@ export class DeliveryRunner {
   private readonly slots: AttemptSlots;
   private readonly leaseMs: number;
   private readonly recordWithinMs: number;
-  /** The loops in progress, by account and endpoint id. */
+  /** The claim loops that are running now. The key is the account and the endpoint id. */
   private readonly runs = new Map<string, WorkRun>();
-  /** The attempts in progress, by the controller that can abort each attempt. */
+  /** The delivery attempts that are running now. The key is the controller that can abort the attempt. */
   private readonly attempts = new Map<AbortController, Promise<void>>();
   private draining = false;
 
