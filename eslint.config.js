@@ -8,6 +8,7 @@ const HTTP = ['axios', 'undici', 'form-data', 'fastify', '@fastify/*'];
 const S3 = ['@aws-sdk/*', '@smithy/*'];
 const NEST = ['@nestjs/*', 'rxjs'];
 const PROMETHEUS = ['prom-client'];
+const OPENTELEMETRY = ['@opentelemetry/*'];
 
 const APPS = ['gateway', 'worker', 'simulator', 'launcher', 'cli'];
 const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs'];
@@ -32,8 +33,10 @@ const mayImport = (target, libs) => [
 // apps -> {relay, feed, webhooks} -> {events, upstream, accounts, blobs} -> platform; libs of one rank never meet.
 const DIRECTION = [
   ...CAPABILITIES.flatMap((lib) => mayImport(`libs/${lib}`, [lib, ...FOUNDATIONS, 'platform'])),
-  // The other libs do not measure themselves: metrics observes them.
-  ...mayImport('libs/metrics', ['metrics', ...CAPABILITIES, ...FOUNDATIONS, 'platform']),
+  // The other libs neither measure nor trace themselves: these two observe them.
+  ...['metrics', 'tracing'].flatMap((lib) =>
+    mayImport(`libs/${lib}`, [lib, ...CAPABILITIES, ...FOUNDATIONS, 'platform']),
+  ),
   ...FOUNDATIONS.flatMap((lib) => mayImport(`libs/${lib}`, [lib, 'platform'])),
   ...mayImport('libs/platform', ['platform']),
   ...mayImport('libs/client', ['client']),
@@ -120,9 +123,19 @@ export default defineConfig(
       '**/http-*.ts',
       '**/s3-*.ts',
       '**/prom-*.ts',
+      '**/otel-*.ts',
       '**/*.service.ts',
       '**/*.spec.ts',
     ],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: [...REDIS, ...HTTP, ...S3, ...NEST, ...PROMETHEUS, ...OPENTELEMETRY] },
+      ],
+    },
+  },
+  {
+    files: ['libs/**/otel-*.ts'],
     rules: {
       'no-restricted-imports': ['error', { patterns: [...REDIS, ...HTTP, ...S3, ...NEST, ...PROMETHEUS] }],
     },

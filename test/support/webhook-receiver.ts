@@ -19,8 +19,8 @@ export class WebhookReceiver implements AsyncDisposable {
   readonly events: ReceivedEvent[] = [];
   /** Requests with an invalid signature or an undocumented body. */
   readonly invalidRequests: string[] = [];
-  /** Headers of the last event. */
-  headers: IncomingHttpHeaders = {};
+  /** Headers of the requests, in the order of `events`. */
+  readonly requestHeaders: IncomingHttpHeaders[] = [];
   /** Signing secret; set after the webhook is created. */
   secret: string | undefined;
 
@@ -75,7 +75,7 @@ export class WebhookReceiver implements AsyncDisposable {
     ) as ReceivedEvent;
     if (request.headers['webhook-id'] !== event.id) throw new Error('webhook-id is not the event id');
     this.api?.expectDelivery(event.type, body);
-    this.headers = request.headers;
+    this.requestHeaders.push(request.headers);
     this.events.push(event);
   }
 }

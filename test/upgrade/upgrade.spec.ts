@@ -211,12 +211,15 @@ describe('of the webhooks that an old build stored', () => {
 
   it('a webhook keeps its filter and headers', async () => {
     await subscriberOf('filtered').receivesMessageOf('Ann');
-    const { events, headers } = subscriberOf('filtered').receiver;
+    const { events, requestHeaders } = subscriberOf('filtered').receiver;
     const { Ann } = upgraded.snapshot.names.contacts;
     expect(events.filter(({ type, contactId }) => !type.startsWith('message.') || contactId !== Ann)).toEqual(
       [],
     );
-    expect(headers).toMatchObject({ authorization: 'Bearer of the subscriber', 'x-team': 'north' });
+    expect(requestHeaders.at(-1)).toMatchObject({
+      authorization: 'Bearer of the subscriber',
+      'x-team': 'north',
+    });
   });
 
   it('a disabled webhook gets the events that it missed by a replay after it is enabled', async () => {

@@ -41,6 +41,7 @@ import {
   type UpstreamHealth,
   hashOfUpstreamAddress,
 } from '#upstream';
+import type { Tracing } from '#tracing';
 import { systemResolver } from '#webhooks';
 import { RedisRateLimit } from './auth/rate-limit.js';
 import type { ReadableUpstream } from './contacts/upstream-reads.js';
@@ -87,6 +88,8 @@ export interface OpenedResources {
   clock: RedisClock;
   blobs: BlobStore;
   blobWatch: BlobStoreWatch;
+  /** Undefined if traces are off. */
+  tracing?: Tracing | undefined;
   shutdown: AbortSignal;
 }
 

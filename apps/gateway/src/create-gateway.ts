@@ -12,7 +12,7 @@ import { API_KEYS, METRICS, RATE_LIMIT } from './tokens.js';
 
 /** Creates the gateway application. The caller starts it with `listen`. */
 export async function createGateway(
-  { environment, logger }: OpenedResources,
+  { environment, logger, tracing }: OpenedResources,
   bound: readonly Provider[],
 ): Promise<NestFastifyApplication> {
   const options: NestApplicationOptions = {
@@ -26,6 +26,7 @@ export async function createGateway(
       uploadMaxBytes: environment.UPLOAD_MAX_BYTES,
       upstreamTimeoutMs: environment.UPSTREAM_TIMEOUT_MS,
       origins: environment.CORS_ORIGINS,
+      tracing,
     }),
     options,
   );

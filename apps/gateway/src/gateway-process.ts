@@ -23,6 +23,7 @@ import {
   warnAboutUnknownVariables,
 } from '#platform';
 import { type BlobPeers, BlobStoreSharingCheck, BlobStoreWatch, openBlobStore } from '#blobs';
+import { openTracing } from '#tracing';
 import { bindings } from './bindings.js';
 import { createGateway } from './create-gateway.js';
 
@@ -47,6 +48,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     const sharing = new BlobStoreSharingCheck(blobs, relayWorkers(redis, environment, instance), logger);
     const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
     await blobWatch.start();
+    const tracing = await openTracing('tidings-gateway', instance, environment, logger);
     const opened = {
       environment,
       logger,
@@ -55,6 +57,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
       clock,
       blobs,
       blobWatch,
+      tracing,
       shutdown: stopping.signal,
     };
     const app = await createGateway(opened, bindings(opened));
@@ -67,6 +70,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
         clock.stop();
         await closeServer(app);
         await blobWatch.stop();
+        await tracing?.close();
         await closeRedis(redis);
       },
     };

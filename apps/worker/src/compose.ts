@@ -54,7 +54,7 @@ export interface WorkerCore extends OpenedResources {
 
 /** Builds the objects that more than one role uses. Opens no connection and starts nothing. */
 export function composeCore(opened: OpenedResources): WorkerCore {
-  const { environment, logger, redis, clock, blobs, metrics } = opened;
+  const { environment, logger, redis, clock, blobs, metrics, traces } = opened;
   const prefix = environment.REDIS_KEY_PREFIX;
   const agendas = createAgendas(redis, prefix, logger);
   const { poll, relay, schedule } = agendas;
@@ -69,7 +69,8 @@ export function composeCore(opened: OpenedResources): WorkerCore {
     logger,
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
-  const sends = metrics.relay.observeStore(new HintingRelayStore(redis, prefix, clock, blobs, logger, hints));
+  const store = metrics.relay.observeStore(new HintingRelayStore(redis, prefix, clock, blobs, logger, hints));
+  const sends = traces?.relay.observeStore(store) ?? store;
   const feed = composeFeed(opened, { accounts, upstream, sends, agendas });
   const watch = new AccountWatch(accounts, logger);
   return { ...opened, agendas, accounts, watch, sends, health, budget, upstream, ...feed };
@@ -77,23 +78,26 @@ export function composeCore(opened: OpenedResources): WorkerCore {
 
 /** Builds the reads of contacts and messages, which the polls and the look-ups of sends share. */
 function composeFeed(
-  { environment, logger, redis, metrics }: OpenedResources,
+  { environment, logger, redis, metrics, traces }: OpenedResources,
   { accounts, upstream, sends, agendas }: Pick<WorkerCore, 'accounts' | 'upstream' | 'sends' | 'agendas'>,
 ): Pick<WorkerCore, 'events' | 'feed' | 'contactList' | 'contacts' | 'lookup'> {
   const prefix = environment.REDIS_KEY_PREFIX;
   const events = new RedisEventLog(redis, prefix);
-  const feed = metrics.feed.observeStore(new HintingFeedStore(redis, prefix, agendas.poll.hints));
-  const source = new AccountFeedSource(upstream);
+  const store = metrics.feed.observeStore(new HintingFeedStore(redis, prefix, agendas.poll.hints));
+  const feed = traces?.feed.interceptStore(store) ?? store;
+  const budgeted = new AccountFeedSource(upstream);
+  const source = traces?.feed.interceptSource(budgeted) ?? budgeted;
   const volatileFields = new RedisVolatileFields(redis, prefix);
   // The default account comes from the environment and has no date of its own: use the start of its
   // event log. An upstream outage at the first start is logged there before the first poll.
   const addedAt = async (account: string): Promise<number | undefined> =>
     (await accounts.find(account))?.addedAt ?? (await events.installedAt(account))?.getTime();
-  const contactList = new ContactListPoll(feed, source, MIN_ABSENCE_MS, addedAt, {
+  const listPoll = new ContactListPoll(feed, source, MIN_ABSENCE_MS, addedAt, {
     store: volatileFields,
     logger,
   });
-  const contacts = new ContactPoll(
+  const contactList = traces?.feed.interceptContactList(listPoll) ?? listPoll;
+  const contactPoll = new ContactPoll(
     feed,
     source,
     new MessageBinder(sends, logger),
@@ -110,6 +114,7 @@ function composeFeed(
     logger,
     volatileFields,
   );
+  const contacts = traces?.feed.interceptContacts(contactPoll) ?? contactPoll;
   return { events, feed, contactList, contacts, lookup: new RecipientLookup(feed, contactList, contacts) };
 }
 

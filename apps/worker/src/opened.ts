@@ -1,6 +1,7 @@
 import type { Instance, Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
 import type { BlobStore, BlobStoreWatch } from '#blobs';
 import type { WorkerMetrics } from './metrics/worker-metrics.js';
+import type { WorkerTraces } from './tracing/worker-traces.js';
 
 /** The connections and clients that the process opens before Nest builds its modules. */
 export interface OpenedResources {
@@ -12,4 +13,6 @@ export interface OpenedResources {
   blobs: BlobStore;
   blobWatch: BlobStoreWatch;
   metrics: WorkerMetrics;
+  /** Undefined if traces are off. */
+  traces: WorkerTraces | undefined;
 }

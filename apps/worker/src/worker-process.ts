@@ -28,7 +28,9 @@ import {
   WorkerEnvironment,
 } from '#platform';
 import { type BlobPeers, BlobStoreSharingCheck, BlobStoreWatch, openBlobStore } from '#blobs';
+import { openTracing } from '#tracing';
 import { WorkerMetrics } from './metrics/worker-metrics.js';
+import { WorkerTraces } from './tracing/worker-traces.js';
 import { WorkerModule } from './worker.module.js';
 
 /** Starts a worker with the configuration from the environment. */
@@ -51,8 +53,12 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
     await blobWatch.start();
     const metrics = new WorkerMetrics(redis, clock);
+    const tracing = await openTracing('tidings-worker', instance, environment, logger);
     const app = await NestFactory.create<NestFastifyApplication>(
-      WorkerModule.register({ environment, logger, instance, redis, clock, blobs, blobWatch, metrics }),
+      WorkerModule.register({
+        ...{ environment, logger, instance, redis, clock, blobs, blobWatch, metrics },
+        traces: WorkerTraces.of(tracing),
+      }),
       new FastifyAdapter({ forceCloseConnections: true }),
       options,
     );
@@ -67,6 +73,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
         clock.stop();
         await closeWithinLimit(app, redis, logger);
         await blobWatch.stop();
+        await tracing?.close();
         await closeRedis(redis);
       },
     };

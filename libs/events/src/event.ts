@@ -1,3 +1,4 @@
+import type { TraceContext } from '#platform';
 import type { EventType } from './event-type.js';
 
 /** An event that is not yet recorded. */
@@ -17,6 +18,8 @@ export interface NewEvent {
   revision: string | number;
   /** Value of the event's `data` field, to be serialized as JSON. */
   data: Readonly<Record<string, unknown>>;
+  /** The trace that the event belongs to, if any. It is stored with the event, but is not part of the event's JSON. */
+  trace?: TraceContext;
 }
 
 /** A recorded event. */
@@ -43,6 +46,8 @@ export interface Event {
 export interface LoggedEvent extends Event {
   /** Id of the Redis stream entry. Later events have greater positions. */
   position: string;
+  /** The trace that the event belongs to, if any. */
+  trace?: TraceContext;
 }
 
 /** Returns the JSON text of an event, as webhooks receive it. Every call returns the same bytes. */

@@ -43,12 +43,13 @@ export function eventArguments(account: string, events: readonly NewEvent[]): (s
   return [
     account,
     epoch,
-    ...events.flatMap(({ type, contactId = '', subject, revision, data }) => [
+    ...events.flatMap(({ type, contactId = '', subject, revision, data, trace = '' }) => [
       type,
       contactId,
       subject,
       revision,
       JSON.stringify(data),
+      trace,
     ]),
   ];
 }

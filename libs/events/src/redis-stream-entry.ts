@@ -13,6 +13,7 @@ export function readStreamEntry(account: string, [position, fields]: StreamEntry
   if (fields === null) return undefined;
   const value = mapOfHashReply(fields);
   const contactId = value.get('c');
+  const trace = value.get('tr');
   return {
     position,
     id: value.get('i') ?? '',
@@ -22,5 +23,6 @@ export function readStreamEntry(account: string, [position, fields]: StreamEntry
     ...(contactId === undefined || contactId === '' ? {} : { contactId }),
     sequence: Number(value.get('s')),
     data: value.get('d') ?? '{}',
+    ...(trace === undefined ? {} : { trace }),
   };
 }

@@ -19,7 +19,7 @@ export { ContactPoll } from './poll/contact-poll.js';
 export { type PollReport } from './delay/poll-report.js';
 export { MIN_ABSENCE_MS, type FeedSettings } from './poll/feed-settings.js';
 export { type DetectionDelay, type FeedOverview, type ListFault } from './schedule/feed-overview.js';
-export { type FeedStore } from './feed-store.js';
+export { type FeedStore, type PollCommit } from './feed-store.js';
 export { HintingFeedStore } from './redis/hinting-feed-store.js';
 export { POLL_TASK_NAMES, PollHints } from './poll/poll-hints.js';
 export { type BudgetForecast, forecastPolling } from './schedule/poll-outlook.js';

@@ -1,3 +1,4 @@
+import type { TraceContext } from '#platform';
 import type { ContactList, ContactReader, MessagePage, UpstreamMessage } from '#upstream';
 import type { PollKind } from './poll/poll-queue.js';
 
@@ -72,6 +73,8 @@ export interface BoundSend {
   sendId: string;
   /** True if another message was already bound to the same send. */
   duplicate?: true;
+  /** The trace of the send, which the events of the message continue. */
+  trace?: TraceContext;
 }
 
 /** Records and finds out which message belongs to which send. */

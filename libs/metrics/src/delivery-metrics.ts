@@ -1,7 +1,6 @@
-import type { Clock } from '#platform';
+import { type Clock, observedCalls } from '#platform';
 import type { DeliveryStore, Dispatcher } from '#webhooks';
 import { BoundedLabel } from './bounded-label.js';
-import { observedCalls } from './observed-calls.js';
 import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
 
 /** Maximum number of webhooks that get time series of their own. The others are summed. */

@@ -1,5 +1,5 @@
+import { observedCalls } from '#platform';
 import type { FeedStore, PollQueue } from '#feed';
-import { observedCalls } from './observed-calls.js';
 import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
 import type { UpstreamMetrics } from './upstream-metrics.js';
 

@@ -6,7 +6,6 @@
  * |---|---|
  * | `prom-metrics.ts`           | the metrics of one process, by prom-client |
  * | `*-metrics.ts`              | what is measured of upstream, the feed, the relay, deliveries, Redis and the clock |
- * | `observed-calls.ts`         | reports calls of an object without changing the object |
  * | `redis-command-observer.ts` | reports the commands of a connection to Redis |
  * | `bounded-label.ts`          | keeps the number of values of a label bounded |
  * | `metrics-access.ts`         | who may read the metrics |

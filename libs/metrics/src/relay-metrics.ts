@@ -1,5 +1,5 @@
+import { observedCalls } from '#platform';
 import type { RelayStore } from '#relay';
-import { observedCalls } from './observed-calls.js';
 import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
 
 /** The transitions that record the outcome of a POST. */

@@ -1,3 +1,4 @@
+import { type CallObservers, type ObservedCall, observedCalls } from '#platform';
 import {
   type AdaptiveBudget,
   type Upstream,
@@ -9,7 +10,6 @@ import {
   UpstreamUnreachableError,
 } from '#upstream';
 import { BoundedLabel } from './bounded-label.js';
-import { type CallObservers, type ObservedCall, observedCalls } from './observed-calls.js';
 import type { Counter, Histogram, PromMetrics } from './prom-metrics.js';
 
 /** Maximum number of HTTP statuses that get a time series of their own. */

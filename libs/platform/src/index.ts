@@ -3,6 +3,7 @@
  *
  * | | |
  * |---|---|
+ * | `calls/`       | interceptors and observers of the calls of an object |
  * | `environment/` | environment variables, read and checked once |
  * | `log/`         | the logger, and the parts of an error that may be logged |
  * | `process/`     | start and stop of a process, its readiness, version and instance |
@@ -21,9 +22,12 @@ export {
 } from './queue/agenda.js';
 export { AgendaHints } from './queue/agenda-hints.js';
 export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
+export { type CallInterceptors, interceptedCalls } from './calls/intercepted-calls.js';
+export { type CallObservers, type ObservedCall, observedCalls } from './calls/observed-calls.js';
 export { type Clock, clockOfThisMachine } from './time/clock.js';
 export { DeadlineError, pause, withDeadline } from './time/deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';
+export { SAMPLERS, type SamplerName } from './environment/samplers.js';
 export { ConfigurationError } from './environment/configuration-error.js';
 export { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
@@ -88,5 +92,6 @@ export { type LuaArguments, type LuaKeys, LuaScript } from './redis/redis-lua-sc
 export { type RedisArgument, EvalshaScript } from './redis/redis-script.js';
 export { redisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
+export { isTraceContext, type TraceContext, traceFieldOf } from './trace-context.js';
 export { buildVersion, productVersion } from './process/version.js';
 export { missingRoles, hasRole, WORKER_ROLES, type WorkerRole } from './environment/worker-roles.js';

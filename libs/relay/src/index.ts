@@ -33,7 +33,8 @@ export {
 export { RelayRounds } from './lane/relay-rounds.js';
 export { type RelaySettings, SCHEDULE_CHECK_INTERVAL_MS } from './send/relay-settings.js';
 export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send/send-list.js';
-export { type RelayStore } from './send/relay-store.js';
+export { type RelayStore, type StateChange } from './send/relay-store.js';
+export { type SendState } from './send/send-record.js';
 export {
   type NewSend,
   type Send,
@@ -51,6 +52,7 @@ export {
   RESOLVE_OUTCOMES,
   type ResolveOutcome,
   type SendIntake,
+  type SendOrigin,
   SendNotCancellableError,
   SendNotResolvableError,
 } from './send/send-intake.js';

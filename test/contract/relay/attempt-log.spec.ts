@@ -40,7 +40,9 @@ async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<
     post,
   };
   const intake = new StoredSendIntake(harness.sends, harness.idempotencyKeys, JOBS, ANY_SERVICE);
-  await intake.accept(ACCOUNT, { phoneNumber: NUMBER, type: 'text', message: TEXT }, undefined, 'req-7');
+  await intake.accept(ACCOUNT, { phoneNumber: NUMBER, type: 'text', message: TEXT }, undefined, {
+    requestId: 'req-7',
+  });
   const runner = new LaneRunner(
     harness.sends,
     sender,

@@ -109,6 +109,7 @@ describe('The webhooks section of the OpenAPI document', () => {
         'webhook-id',
         'webhook-timestamp',
         'webhook-signature',
+        'traceparent',
       ]);
       const [, schema] = /#\/components\/schemas\/(\w+)/.exec(JSON.stringify(post.requestBody)) ?? [];
       expect(components.schemas[String(schema)]).toMatchObject({ properties: { type: { enum: [type] } } });

@@ -3,6 +3,8 @@ import { EVENT_TYPES, type EventType } from '#events';
 import { eventSchemaName } from './event-docs.js';
 
 type Webhooks = NonNullable<OpenAPIObject['webhooks']>;
+type ParameterObject = Extract<NonNullable<Operation['parameters']>[number], { name: string }>;
+type Operation = NonNullable<Webhooks[string]['post']>;
 
 const HEADERS: Readonly<Record<string, string>> = {
   'webhook-id': 'Id of the event, the same for every attempt. Subscribers use this id to ignore duplicates.',
@@ -12,9 +14,23 @@ const HEADERS: Readonly<Record<string, string>> = {
     'signature per valid signing secret, separated by spaces.',
 };
 
+const OPTIONAL_HEADERS: Readonly<Record<string, string>> = {
+  traceparent: 'Position of the attempt in a trace (W3C Trace Context). Present if Tidings exports traces.',
+};
+
 /** Returns the webhooks section of the OpenAPI document, with one entry per event type. */
 export function describeWebhooks(): Webhooks {
   return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: deliveryOf(type) }]));
+}
+
+function headers(described: Readonly<Record<string, string>>, required: boolean): ParameterObject[] {
+  return Object.entries(described).map(([name, description]) => ({
+    name,
+    in: 'header',
+    required,
+    description,
+    schema: { type: 'string' },
+  }));
 }
 
 function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
@@ -24,13 +40,7 @@ function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
     tags: ['Webhooks'],
     // A delivery has a signature instead of an API key.
     security: [],
-    parameters: Object.entries(HEADERS).map(([name, description]) => ({
-      name,
-      in: 'header',
-      required: true,
-      description,
-      schema: { type: 'string' },
-    })),
+    parameters: [...headers(HEADERS, true), ...headers(OPTIONAL_HEADERS, false)],
     requestBody: {
       required: true,
       content: {

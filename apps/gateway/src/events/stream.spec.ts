@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiKeys, FixedApiKeys, SCOPES } from '#accounts';
 import { RedisEventLog } from '#events';
+import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { revisionIn, type SimpleType, someEvent } from '../fixtures/events.js';
@@ -215,7 +216,9 @@ describe('An expired cursor', () => {
   it('ends the stream of a slow client, which gets 410 when it reconnects', async () => {
     await using own = await startTestRedis();
     await using other = await startTestGateway({ redisUrl: own.url });
-    const slow = new RedisEventLog(other.redis, 'tidings');
+    // As in a worker, which appends the events, a slow Redis delays a command but does not fail it.
+    const writer = openRedis(parseRedisAddress(own.url), 'patient', () => undefined);
+    const slow = new RedisEventLog(writer, 'tidings');
     const client = await open('', {}, other);
     const start = await opened(client);
     client.response.pause();
@@ -224,7 +227,7 @@ describe('An expired cursor', () => {
       await slow.append('default', [someEvent('message.sent', i, 'c1', big)]);
     }
     // The log may be trimmed only up to the last dispatched event.
-    await other.redis.hset('tidings:{default}:events:counters', 'dispatched', '18446744073709551615-0');
+    await writer.hset('tidings:{default}:events:counters', 'dispatched', '18446744073709551615-0');
     while ((await slow.trim('default', { maxAgeMs: 0, maxCount: 1 })) > 0);
     client.response.resume();
     expect(await client.ended).toBe(true);
@@ -236,5 +239,6 @@ describe('An expired cursor', () => {
       headers: { 'last-event-id': String(client.lastId()) },
     });
     expect(again.status).toBe(410);
+    await closeRedis(writer);
   });
 });

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Logger } from '#platform';
+import { type Logger, traceFieldOf } from '#platform';
 import { GATEWAY_HEADER } from '#upstream';
 import { callerOf } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { pathOf } from '../problems/problem.filter.js';
+import { traceOf } from '../tracing/request-traces.js';
 import type { RouteTable } from './route-table.js';
 import { isForm } from './slow-callers.js';
 
@@ -67,6 +68,7 @@ function logRequest(
   logger.info(
     {
       requestId: request.id,
+      ...traceFieldOf(traceOf(request)),
       method: request.method,
       route: request.routeOptions.url ?? null,
       ...(account === undefined ? {} : { account }),

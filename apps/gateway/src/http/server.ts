@@ -1,6 +1,7 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#platform';
+import type { Tracing } from '#tracing';
 import { Problem } from '../problems/problem.js';
 import { PROBLEM_TYPE } from '../problems/problem-catalog.js';
 import { pathOf } from '../problems/problem.filter.js';
@@ -12,6 +13,7 @@ import { requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { useServerHooks } from './server-hooks.js';
 import { useSlowCallers } from './slow-callers.js';
+import { traceRequests } from '../tracing/request-traces.js';
 import { useUnusualRequests } from './unusual-requests.js';
 
 /** Settings of the HTTP server that come from the environment. */
@@ -21,6 +23,8 @@ export interface ServerSettings {
   upstreamTimeoutMs: number;
   /** Web origins whose scripts may call the API. */
   origins: readonly string[];
+  /** Absent if requests are not traced. */
+  tracing?: Tracing | undefined;
 }
 
 /** Time that a read needs in addition to its upstream request, in milliseconds: mainly the wait for the request budget. */
@@ -32,7 +36,7 @@ const MAX_TIMER_MS = 2_147_483_647;
 /** Creates the HTTP server with the limits and hooks of every route. */
 export function createServer(
   logger: Logger,
-  { uploadMaxBytes, upstreamTimeoutMs, origins }: ServerSettings,
+  { uploadMaxBytes, upstreamTimeoutMs, origins, tracing }: ServerSettings,
 ): FastifyAdapter {
   const adapter = new FastifyAdapter({
     logger: false,
@@ -70,6 +74,8 @@ export function createServer(
   const server = adapter.getInstance();
   const routes = new RouteTable();
   routes.watch(server);
+  // First, so that every other hook knows the trace of its request.
+  if (tracing !== undefined) traceRequests(server, tracing);
   useJsonBodies(server);
   useBrowserRules(adapter, origins);
   useUnusualRequests(server);

@@ -8,11 +8,13 @@ import {
   IdempotencyInProgressError,
   IdempotencyKeyReusedError,
   type SendIntake,
+  type SendOrigin,
 } from '#relay';
 import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RedisReadiness } from '../health/redis-readiness.js';
 import { invalid, Problem, unavailable } from '../problems/problem.js';
 import { isStoreFault } from '../problems/store-fault.js';
+import { traceOf } from '../tracing/request-traces.js';
 import { API_KEYS, BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE, CLOCK } from '../tokens.js';
 import { fingerprintOf } from './fingerprint.js';
 import { readIdempotencyKey } from './idempotency-key.js';
@@ -43,7 +45,7 @@ export class SendAcceptance {
   async accept(account: string, request: FastifyRequest): Promise<Acceptance> {
     const key = readIdempotencyKey(request.raw.rawHeaders);
     if (!request.isMultipart())
-      return await this.store(account, key, undefined, request.body, undefined, request.id);
+      return await this.store(account, key, undefined, request.body, undefined, originOf(request));
 
     await this.assertStorable();
     if (key === undefined) return await this.acceptForm(account, undefined, undefined, request);
@@ -73,7 +75,7 @@ export class SendAcceptance {
     await form.read();
     await this.assertStillAllowed(form, request);
     try {
-      const acceptance = await this.store(account, key, owner, form.fields, form, request.id);
+      const acceptance = await this.store(account, key, owner, form.fields, form, originOf(request));
       // The send of the first request has its own file.
       if (acceptance.replayed) await form.discard();
       return acceptance;
@@ -99,7 +101,7 @@ export class SendAcceptance {
     owner: string | undefined,
     fields: unknown,
     form: MultipartForm | undefined,
-    requestId: string,
+    origin: SendOrigin,
   ): Promise<Acceptance> {
     const send = readSendRequest(fields, form?.file);
     const idempotency =
@@ -117,7 +119,7 @@ export class SendAcceptance {
       if (earlier !== undefined) return earlier;
       throw invalid({ field: 'expiresAt', message: 'must be in the future' });
     }
-    return await this.sends.accept(account, send, idempotency, requestId);
+    return await this.sends.accept(account, send, idempotency, origin);
   }
 
   /**
@@ -152,4 +154,9 @@ export class SendAcceptance {
     const { status, reasons } = await this.readiness.check();
     if (status === 'unavailable') throw unavailable(reasons.join('; '));
   }
+}
+
+function originOf(request: FastifyRequest): SendOrigin {
+  const trace = traceOf(request);
+  return { requestId: request.id, ...(trace === undefined ? {} : { trace }) };
 }

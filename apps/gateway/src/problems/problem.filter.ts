@@ -1,9 +1,10 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '#platform';
+import { type Logger, traceFieldOf } from '#platform';
 import { LOGGER } from '../tokens.js';
 import type { Problem } from './problem.js';
 import { PROBLEM_TYPE } from './problem-catalog.js';
+import { traceOf } from '../tracing/request-traces.js';
 import { problemOf } from './problem-of.js';
 
 /** Answers every error with an `application/problem+json` response. */
@@ -32,7 +33,12 @@ export class ProblemFilter implements ExceptionFilter {
   private report(problem: Problem, request: FastifyRequest): void {
     if (problem.status < 500) return;
     const { code, cause } = problem;
-    const details = { requestId: request.id, code, ...(cause === undefined ? {} : { err: cause }) };
+    const details = {
+      requestId: request.id,
+      ...traceFieldOf(traceOf(request)),
+      code,
+      ...(cause === undefined ? {} : { err: cause }),
+    };
     if (problem.code === 'internal') this.logger.error(details, 'request failed');
     else
       this.logger.warn(

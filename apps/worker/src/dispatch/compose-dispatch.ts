@@ -45,7 +45,7 @@ export function composeDispatch(
   deliveryQueue: Queue<QueuePayloads['deliveries']>,
   ticks: Queue,
 ): DispatchRole {
-  const { environment, logger, redis, clock, events, metrics } = core;
+  const { environment, logger, redis, clock, events, metrics, traces } = core;
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.dispatch;
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
@@ -54,11 +54,12 @@ export function composeDispatch(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
   );
+  const attempter = attempterOf(environment, clock);
   const deliveries = new DeliveryRunner(
     metrics.deliveries.observeStore(store),
     endpoints,
     new BacklogRefill(endpoints, store, events),
-    attempterOf(environment, clock),
+    traces?.deliveries.interceptAttempter(attempter) ?? attempter,
     jobs,
     {
       maxConcurrency: environment.WEBHOOK_MAX_CONCURRENCY,

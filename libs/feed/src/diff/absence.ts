@@ -147,12 +147,14 @@ export function deletionEvent(
   last: Readonly<Record<string, unknown>> | undefined,
   send: BoundSend | undefined,
 ): NewEvent {
+  const { trace, ...ours } = send ?? {};
   return {
     type: 'message.deleted',
     contactId,
     subject: eventSubjectOfMessage(contactId, id),
     revision: revision + 1,
-    data: { contactId, message: last ?? { id }, ...send, changes: DELETED_CHANGES },
+    data: { contactId, message: last ?? { id }, ...ours, changes: DELETED_CHANGES },
+    ...(trace === undefined ? {} : { trace }),
   };
 }
 

@@ -245,12 +245,18 @@ class EventCollector {
 
   emit(type: EventTypeOf<'message'>, changes?: Changes): void {
     const { contactId, sends, revisionFloor = 0 } = this.input;
-    const ours = sends.get(this.message.id);
-    const data: Record<string, unknown> = { contactId, message: this.message.raw };
-    if (ours !== undefined) Object.assign(data, ours);
+    const { trace, ...ours } = sends.get(this.message.id) ?? {};
+    const data: Record<string, unknown> = { contactId, message: this.message.raw, ...ours };
     if (changes !== undefined) data.changes = changes;
     this.known.revision = Math.max(this.known.revision, revisionFloor) + 1;
-    this.events.push({ type, contactId, subject: this.subject, revision: this.known.revision, data });
+    this.events.push({
+      type,
+      contactId,
+      subject: this.subject,
+      revision: this.known.revision,
+      data,
+      ...(trace === undefined ? {} : { trace }),
+    });
   }
 }
 

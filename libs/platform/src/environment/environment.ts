@@ -2,6 +2,7 @@ import { type Network, parseNetworks } from './network.js';
 import type { RedisAddress } from './redis-address.js';
 import { WORKER_ROLES, type WorkerRole } from './worker-roles.js';
 import type { BlobLocation } from './blob-location.js';
+import { SAMPLERS, type SamplerName } from './samplers.js';
 import {
   Base64Bytes,
   Base64BytesList,
@@ -14,6 +15,7 @@ import {
   OneOf,
   Origins,
   PositiveNumber,
+  Share,
   RedisLocation,
   SomeOf,
   Text,
@@ -105,6 +107,21 @@ export class CommonEnvironment {
   )
   @Text('a-long-random-token', 16)
   METRICS_TOKEN = '';
+  @Description(
+    'Address of an OpenTelemetry collector, which receives the traces over OTLP (HTTP, protobuf). Empty: no traces. `OTEL_EXPORTER_OTLP_HEADERS` adds headers, for example a key.',
+  )
+  @HttpAddress('http://collector:4318')
+  OTEL_EXPORTER_OTLP_ENDPOINT = '';
+  @Description(
+    'Which traces are recorded, as OpenTelemetry defines it. The default records all, unless the caller’s `traceparent` says otherwise.',
+  )
+  @OneOf(...SAMPLERS)
+  OTEL_TRACES_SAMPLER: SamplerName = 'parentbased_always_on';
+  @Description(
+    'Share of the traces that the samplers `traceidratio` and `parentbased_traceidratio` record, from 0 to 1.',
+  )
+  @Share(0.01)
+  OTEL_TRACES_SAMPLER_ARG = 1;
   @Description('Lowest level that is logged.')
   @OneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
   LOG_LEVEL = 'info';

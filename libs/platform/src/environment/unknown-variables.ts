@@ -22,8 +22,8 @@ const MAX_WRONG = 3;
 /** Maximum share of wrong characters with which a name still counts as similar to a valid one. */
 const MAX_WRONG_PART = 0.25;
 
-/** Matches the variables of the AWS SDK. The SDK reads many variables that Tidings does not declare. */
-const FOREIGN = /^AWS_/;
+/** Matches the variables of the AWS SDK and of OpenTelemetry, which read many variables that Tidings does not declare. */
+const FOREIGN = /^(?:AWS|OTEL)_/;
 /**
  * Matches variables that Kubernetes sets for each service, such as `REDIS_SERVICE_HOST` for a service
  * `redis`.

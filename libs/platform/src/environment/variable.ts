@@ -95,6 +95,14 @@ export function PositiveNumber(example: number): PropertyDecorator {
   });
 }
 
+/** Decorator of a variable that must be a number from 0 to 1. */
+export function Share(example: number): PropertyDecorator {
+  return variable('a number from 0 to 1', String(example), (text) => {
+    const value = Number(text);
+    return text.trim() !== '' && value >= 0 && value <= 1 ? value : fail();
+  });
+}
+
 /**
  * Decorator of a variable that must be integers from `min` to `max`, separated by commas. Empty text gives an
  * empty list if `mayBeEmpty` is true, and is invalid otherwise.

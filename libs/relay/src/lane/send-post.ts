@@ -1,4 +1,4 @@
-import { type Logger, logMessageOf, TimeLimit } from '#platform';
+import { type Logger, logMessageOf, TimeLimit, traceFieldOf } from '#platform';
 import {
   type TokenExpiryCheck,
   BudgetExhaustedError,
@@ -106,6 +106,7 @@ export class SendPost {
       {
         account,
         ...(order.requestId === undefined ? {} : { requestId: order.requestId }),
+        ...traceFieldOf(order.trace),
         sendId: order.id,
         attempt: state.attempts.length + 1,
         outcome,

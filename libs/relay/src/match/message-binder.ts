@@ -1,4 +1,4 @@
-import type { Logger } from '#platform';
+import { type Logger, traceFieldOf } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages } from './message-match.js';
 import type { BoundSend, RelayStore, StateChange } from '../send/relay-store.js';
@@ -133,9 +133,14 @@ export class MessageBinder {
       const done = await this.store.apply(account, record, matchChange(record, contactId, message.id));
       if (done === undefined) return true;
       const duplicate = record.state.messageId !== undefined;
-      bound.set(message.id, { sendId: record.order.id, ...(duplicate ? { duplicate } : {}) });
+      const { id: sendId, trace } = record.order;
+      bound.set(message.id, {
+        sendId,
+        ...(duplicate ? { duplicate } : {}),
+        ...(trace === undefined ? {} : { trace }),
+      });
       this.logger.info(
-        { account, sendId: record.order.id, messageId: message.id },
+        { account, sendId, messageId: message.id, ...traceFieldOf(trace) },
         'recorded which message belongs to a send',
       );
     }

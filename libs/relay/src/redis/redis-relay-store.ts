@@ -156,6 +156,7 @@ export class RedisRelayStore implements RelayStore {
         claim: messageBindingValue({
           sendId: order.id,
           ...(claim?.duplicate === true ? { duplicate: true } : {}),
+          ...traceOf(order),
         }),
         nonce: name,
         run: redisRun ?? '',
@@ -172,6 +173,7 @@ export class RedisRelayStore implements RelayStore {
                   subject: `send:${order.id}`,
                   revision,
                   data: { send: publicSendOf(next) },
+                  ...traceOf(order),
                 },
               ],
         ),
@@ -375,4 +377,8 @@ export class RedisRelayStore implements RelayStore {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+function traceOf({ trace }: SendOrder): Pick<SendOrder, 'trace'> {
+  return trace === undefined ? {} : { trace };
 }

@@ -1,4 +1,4 @@
-import type { AccountKeys, RedisClient } from '#platform';
+import { type AccountKeys, isTraceContext, type RedisClient } from '#platform';
 import type { BoundSend } from '../send/relay-store.js';
 import type { BoundMessage } from '../send/send-record.js';
 
@@ -13,9 +13,14 @@ export function messageBindingField({ contactId, messageId }: BoundMessage): str
   return JSON.stringify([contactId, messageId]);
 }
 
-/** Returns the value that records which send a message belongs to. */
-export function messageBindingValue({ sendId, duplicate }: BoundSend): string {
-  return duplicate === true ? `${sendId} ${DUPLICATE}` : sendId;
+/**
+ * Returns the value that records which send a message belongs to: words, separated by spaces. Earlier builds read only
+ * the first word, the send's id, and whether the second word is `duplicate`.
+ */
+export function messageBindingValue({ sendId, duplicate, trace }: BoundSend): string {
+  return [sendId, ...(duplicate === true ? [DUPLICATE] : []), ...(trace === undefined ? [] : [trace])].join(
+    ' ',
+  );
 }
 
 /** Returns the sends that these messages of a contact belong to, by message id. */
@@ -30,9 +35,18 @@ export async function readSendsOfMessages(
   const claims = await redis.hmget(keys('claims'), ...fields);
   return new Map(
     messageIds.flatMap((id, i): [string, BoundSend][] => {
-      const [sendId, duplicate] = claims[i]?.split(' ') ?? [];
-      if (sendId === undefined) return [];
-      return [[id, { sendId, ...(duplicate === DUPLICATE ? { duplicate: true } : {}) }]];
+      const value = claims[i];
+      return typeof value === 'string' ? [[id, parseBinding(value)]] : [];
     }),
   );
+}
+
+function parseBinding(value: string): BoundSend {
+  const [sendId = '', ...rest] = value.split(' ');
+  const trace = rest.find(isTraceContext);
+  return {
+    sendId,
+    ...(rest.includes(DUPLICATE) ? { duplicate: true } : {}),
+    ...(trace === undefined ? {} : { trace }),
+  };
 }

@@ -1,3 +1,4 @@
+import type { TraceContext } from '#platform';
 import type { IdempotencyKeyUse } from './idempotency-keys.js';
 import type { IdempotencyKey } from './send-intake.js';
 import type { TransitionName } from './send-transitions.js';
@@ -38,6 +39,8 @@ export interface BoundSend {
   sendId: string;
   /** True if another message was recorded for the same send earlier. */
   duplicate?: true;
+  /** The trace of the send. Absent if the send is not traced, or if it was not read. */
+  trace?: TraceContext;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { SendOrder } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
 /** A caller's idempotency key, with a hash of the caller's request. */
@@ -66,18 +67,21 @@ export class SendNotResolvableError extends Error {
   }
 }
 
+/** The HTTP request that a send comes from. */
+export type SendOrigin = Pick<SendOrder, 'requestId' | 'trace'>;
+
 /** The operations on sends that the API offers to callers. */
 export interface SendIntake {
   /**
    * Stores a send. A stored send is relayed to upstream, or an event reports why it was not.
-   * @param requestId id of the HTTP request; the log lines of the send's attempts contain it
+   * @param origin the HTTP request that the send comes from, for log lines and traces
    * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
    */
   accept(
     account: string,
     request: NewSend,
     idempotency?: IdempotencyKey,
-    requestId?: string,
+    origin?: SendOrigin,
   ): Promise<Acceptance>;
 
   /**

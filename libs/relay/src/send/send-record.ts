@@ -1,3 +1,4 @@
+import type { TraceContext } from '#platform';
 import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
 
 /** The part of a send that never changes after its acceptance. Times are in milliseconds since 1970. */
@@ -11,6 +12,8 @@ export interface SendOrder extends NewSend {
   upstream?: string;
   /** Id of the caller's HTTP request. Used only in the log lines of the send's attempts. */
   requestId?: string;
+  /** The trace of the caller's HTTP request, if requests are traced. The steps and events of the send continue it. */
+  trace?: TraceContext;
 }
 
 /**

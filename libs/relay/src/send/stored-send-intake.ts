@@ -12,6 +12,7 @@ import {
   KEY_RESERVATION_LIFETIME_MS,
   type ResolveOutcome,
   type SendIntake,
+  type SendOrigin,
   SendNotCancellableError,
   SendNotResolvableError,
 } from './send-intake.js';
@@ -41,7 +42,7 @@ export class StoredSendIntake implements SendIntake {
     account: string,
     request: NewSend,
     idempotency?: IdempotencyKey,
-    requestId?: string,
+    origin: SendOrigin = {},
   ): Promise<Acceptance> {
     // Use Redis' clock, because the POST and the search use it, too. The clocks of gateways may differ.
     const now = await this.store.now(account);
@@ -53,7 +54,7 @@ export class StoredSendIntake implements SendIntake {
       id: (rest.file === undefined ? undefined : sendIdOfBlob(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
       ...(upstream === undefined ? {} : { upstream }),
-      ...(requestId === undefined ? {} : { requestId }),
+      ...origin,
     };
     const stored = await this.store.insert(account, order, idempotency);
     if (stored.kind !== 'new') return replayOf(stored);

@@ -87,6 +87,7 @@ export class DeliveryAttempter {
       'webhook-id': delivery.eventId,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signature,
+      ...(delivery.trace === undefined ? {} : { traceparent: delivery.trace }),
     };
     return await this.client.post({ url: endpoint.url, headers, body: delivery.body }, signal);
   }

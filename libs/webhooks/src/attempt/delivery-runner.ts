@@ -1,4 +1,4 @@
-import { DeadlineError, type Logger, pause, withDeadline } from '#platform';
+import { DeadlineError, type Logger, pause, traceFieldOf, withDeadline } from '#platform';
 import { AttemptSlots } from './attempt-slots.js';
 import type { BacklogRefill } from '../dispatch/backlog-refill.js';
 import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
@@ -309,7 +309,7 @@ export class DeliveryRunner {
 
   private logAttempt(
     account: string,
-    { id, endpointId, eventId, attempts }: ClaimedDelivery,
+    { id, endpointId, eventId, attempts, trace }: ClaimedDelivery,
     { attempt, decision }: AttemptResult,
     { isRecorded }: SettlementResult,
   ): void {
@@ -319,6 +319,7 @@ export class DeliveryRunner {
         endpointId,
         eventId,
         deliveryId: id,
+        ...traceFieldOf(trace),
         attempt: attempts + 1,
         status: attempt.statusCode,
         error: attempt.error,

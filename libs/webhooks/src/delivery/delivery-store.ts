@@ -1,3 +1,4 @@
+import type { TraceContext } from '#platform';
 import type { ReaderLease } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, NewDelivery } from './delivery.js';
 import type { Throttling } from './retry-policy.js';
@@ -18,6 +19,8 @@ export interface ClaimedDelivery {
   attempts: number;
   /** The event as JSON: the exact bytes of the request body. */
   body: string;
+  /** The trace of the event, if any. Every attempt continues it. */
+  trace?: TraceContext;
 }
 
 /** Limits that apply when a worker claims deliveries. */

@@ -188,7 +188,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       const [id, eventId, attempts, body, entry] = fields.slice(i, i + 5) as ClaimedFields;
       deliveries.push({
         ...{ id, claimId, endpointId, eventId, defaultConcurrency, attempts: Number(attempts) },
-        body: body === '' ? bodyOf(account, entry) : body,
+        ...contentOf(account, body, entry),
       });
     }
     return {
@@ -286,11 +286,19 @@ interface ClaimReply {
  */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry];
 
-/** Returns the event as JSON. The bytes are the same for every attempt and in every version of the software. */
-function bodyOf(account: string, entry: StreamEntry): string {
+/**
+ * Returns the event as JSON, and its trace. The bytes are the same for every attempt and in every version of the
+ * software.
+ */
+function contentOf(
+  account: string,
+  body: string,
+  entry: StreamEntry,
+): Pick<ClaimedDelivery, 'body' | 'trace'> {
+  if (body !== '') return { body };
   const event = readStreamEntry(account, entry);
   if (event === undefined) throw new Error('The log has an entry without fields.');
-  return eventToJson(event);
+  return { body: eventToJson(event), ...(event.trace === undefined ? {} : { trace: event.trace }) };
 }
 
 /**

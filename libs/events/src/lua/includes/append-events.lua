@@ -17,15 +17,16 @@ local function append_events(first)
   end
   local epoch = redis.call('HGET', log_counters, 'epoch')
   local grown = false
-  for i = first + 2, #ARGV, 5 do
-    local type, contact, subject, revision, data = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  for i = first + 2, #ARGV, 6 do
+    local type, contact, subject, revision, data, trace = unpack(ARGV, i, i + 5)
     local id = 'evt_' .. redis.sha1hex(table.concat({account, epoch, subject, type, revision}, '\n'))
     if redis.call('HEXISTS', log_index, id) == 0 then
       local counter = 'account'
       if string.find(type, '^message%.') or string.find(type, '^contact%.') then counter = 'contact:' .. contact end
       local sequence = redis.call('HINCRBY', log_counters, counter, 1)
-      local position = redis.call('XADD', log, '*', 'i', id, 't', type, 'c', contact, 's', sequence,
-        'at', whole(now), 'd', data)
+      local entry = {'i', id, 't', type, 'c', contact, 's', sequence, 'at', whole(now), 'd', data}
+      if trace ~= '' then entry[#entry + 1], entry[#entry + 2] = 'tr', trace end
+      local position = redis.call('XADD', log, '*', unpack(entry))
       redis.call('HSET', log_index, id, position)
       redis.call('HSET', log_counters, 'last', position)
       grown = true

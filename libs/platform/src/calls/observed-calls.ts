@@ -1,10 +1,10 @@
-/** Method names of an object whose methods return promises. */
-type AsyncMethod<T> = {
-  [Name in keyof T]: T[Name] extends (...parameters: never[]) => Promise<unknown> ? Name : never;
-}[keyof T];
-
-type ParametersOf<Method> = Method extends (...parameters: infer P) => unknown ? P : never;
-type ResultOf<Method> = Method extends (...parameters: never[]) => Promise<infer R> ? R : never;
+import {
+  type AsyncMethod,
+  type CallInterceptors,
+  interceptedCalls,
+  type ParametersOf,
+  type ResultOf,
+} from './intercepted-calls.js';
 
 /** A call that has ended. */
 export interface ObservedCall<Method> {
@@ -25,21 +25,11 @@ export type CallObservers<T> = {
  * makes of its own methods are not reported.
  */
 export function observedCalls<T extends object>(target: T, observers: CallObservers<T>): T {
-  const methods = new Map<PropertyKey, unknown>();
-  return new Proxy(target, {
-    get: (object, name) => {
-      const known = methods.get(name);
-      if (known !== undefined) return known;
-      const value: unknown = Reflect.get(object, name, object);
-      if (typeof value !== 'function') return value;
-      const observe = (observers as Record<PropertyKey, Observer | undefined>)[name];
-      // Methods run on the target, whose private fields the proxy does not have.
-      const method: unknown =
-        observe === undefined ? value.bind(object) : observed(value.bind(object) as AsyncFunction, observe);
-      methods.set(name, method);
-      return method;
-    },
-  });
+  const interceptors = Object.entries(observers as Record<string, Observer>).map(([name, observe]) => [
+    name,
+    observed(observe),
+  ]);
+  return interceptedCalls(target, Object.fromEntries(interceptors) as CallInterceptors<T>);
 }
 
 type Observer = (call: {
@@ -49,8 +39,8 @@ type Observer = (call: {
 }) => void;
 type AsyncFunction = (...parameters: unknown[]) => Promise<unknown>;
 
-function observed(method: AsyncFunction, observe: Observer): AsyncFunction {
-  return async (...parameters) => {
+function observed(observe: Observer): (method: AsyncFunction, ...parameters: unknown[]) => Promise<unknown> {
+  return async (method, ...parameters) => {
     const began = performance.now();
     const seconds = (): number => (performance.now() - began) / 1_000;
     try {

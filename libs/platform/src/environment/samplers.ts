@@ -1,0 +1,11 @@
+/** The samplers that OpenTelemetry specifies for `OTEL_TRACES_SAMPLER`. */
+export const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+export type SamplerName = (typeof SAMPLERS)[number];

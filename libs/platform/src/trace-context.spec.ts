@@ -1,0 +1,30 @@
+import { describe, expect, it } from '@jest/globals';
+import { isTraceContext, traceFieldOf } from './trace-context.js';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const SPAN = 'b7ad6b7169203331';
+
+describe('a trace context', () => {
+  it.each([`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-00`])('can be %s', (text) => {
+    expect(isTraceContext(text)).toBe(true);
+    expect(traceFieldOf(text)).toEqual({ traceId: TRACE });
+  });
+
+  it.each([
+    ['an absent header', undefined],
+    ['a header that was sent twice', [`00-${TRACE}-${SPAN}-01`]],
+    ['an empty text', ''],
+    ['another version', `01-${TRACE}-${SPAN}-01`],
+    ['upper case', `00-${TRACE.toUpperCase()}-${SPAN}-01`],
+    ['the trace id zero', `00-${'0'.repeat(32)}-${SPAN}-01`],
+    ['the span id zero', `00-${TRACE}-${'0'.repeat(16)}-01`],
+    ['further characters', `00-${TRACE}-${SPAN}-01-x`],
+    ['a line feed', `00-${TRACE}-${SPAN}-01\n`],
+  ])('cannot be %s', (_, text) => {
+    expect(isTraceContext(text)).toBe(false);
+  });
+
+  it('gives a log line no field if there is none', () => {
+    expect(traceFieldOf(undefined)).toEqual({});
+  });
+});

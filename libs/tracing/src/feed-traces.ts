@@ -1,0 +1,165 @@
+import type { ContactListPoll, ContactPoll, FeedSource, FeedStore, PollCommit } from '#feed';
+import { interceptedCalls, logMessageOf, type TraceContext } from '#platform';
+import type { Attributes, TraceSpan, Tracing } from './tracing.js';
+
+/** Name of the span of a poll of a contact's newest messages. */
+const POLL = 'poll contact';
+
+interface RunningPoll {
+  span: TraceSpan;
+  /** By `performance.now()`. */
+  begunAt: number;
+}
+
+/** Traces polls: what they read, and the events that they emit. */
+export class FeedTraces {
+  /** The spans of the polls that are running, by account and contact. */
+  private readonly polls = new Map<string, RunningPoll>();
+
+  constructor(private readonly tracing: Tracing) {}
+
+  /** Returns the reads of contacts. Each of them is the beginning of a trace. */
+  interceptContacts(contacts: ContactPoll): ContactPoll {
+    return interceptedCalls(contacts, {
+      poll: (proceed, account, contactId, ...rest) =>
+        this.poll(POLL, account, contactId, () => proceed(account, contactId, ...rest)),
+      pollHead: (proceed, account, contactId, ...rest) =>
+        this.poll(POLL, account, contactId, () => proceed(account, contactId, ...rest)),
+      pollNewMessages: (proceed, account, contactId, ...rest) =>
+        this.poll(POLL, account, contactId, () => proceed(account, contactId, ...rest)),
+      runDeepRead: (proceed, account, contactId, ...rest) =>
+        this.poll('poll older messages', account, contactId, () => proceed(account, contactId, ...rest)),
+    });
+  }
+
+  /** Returns the reads of the contact list. Each of them is the beginning of a trace. */
+  interceptContactList(list: ContactListPoll): ContactListPoll {
+    return interceptedCalls(list, {
+      poll: (proceed, account, ...rest) =>
+        this.poll('poll contact list', account, undefined, () => proceed(account, ...rest)),
+    });
+  }
+
+  /** Returns the source. Each page that a poll reads becomes a span of the poll. */
+  interceptSource(source: FeedSource): FeedSource {
+    return interceptedCalls(source, {
+      listMessages: (proceed, account, contactId, page, ...rest) => {
+        const parent = this.polls.get(keyOf(account, contactId))?.span.context;
+        const span = this.tracing.start('read messages', {
+          kind: 'client',
+          parent,
+          attributes: { 'tidings.account': account, 'tidings.page': page },
+        });
+        return endingWith(span, () => proceed(account, contactId, page, ...rest));
+      },
+    });
+  }
+
+  /** Returns the store. Each event that a poll commits becomes a span, and carries the trace to its deliveries. */
+  interceptStore<T extends FeedStore>(store: T): T {
+    return interceptedCalls<FeedStore>(store, {
+      commitPoll: async (proceed, account, contactId, commit) => {
+        if (commit.events.length === 0) return proceed(account, contactId, commit);
+        const { events, spans } = this.traced(account, contactId, commit.events);
+        const committed = await proceed(account, contactId, { ...commit, events });
+        // The spans of events that were not committed are never ended, so they are not exported.
+        if (committed !== undefined) for (const span of spans) span.end();
+        return committed;
+      },
+      commitContacts: (proceed, account, { updates, ...commit }) => {
+        const poll = this.polls.get(keyOf(account))?.span.context;
+        return proceed(account, {
+          ...commit,
+          updates: poll === undefined ? updates : withTrace(updates, poll),
+        });
+      },
+    }) as T;
+  }
+
+  /**
+   * Begins a span for each event. The event of a message that belongs to a send continues the trace of the send, in
+   * which a span of its own then stands for the poll.
+   */
+  private traced(
+    account: string,
+    contactId: string,
+    events: PollCommit['events'],
+  ): { events: PollCommit['events']; spans: TraceSpan[] } {
+    const poll = this.polls.get(keyOf(account, contactId));
+    const attributes = attributesOf(account, contactId);
+    const spans = new Map<TraceContext, TraceSpan>();
+    const parentOf = (send: TraceContext | undefined): TraceContext | undefined => {
+      if (send === undefined) return poll?.span.context;
+      const span =
+        spans.get(send) ??
+        this.tracing.start(POLL, {
+          parent: send,
+          link: poll?.span.context,
+          attributes,
+          startedMsAgo: poll === undefined ? 0 : performance.now() - poll.begunAt,
+        });
+      spans.set(send, span);
+      return span.context;
+    };
+    const ofEvents = events.map(({ type, trace }) =>
+      this.tracing.start(`event ${type}`, { kind: 'producer', parent: parentOf(trace), attributes }),
+    );
+    return {
+      events: events.map((event, i) => ({ ...event, ...contextOf(ofEvents[i]) })),
+      spans: [...ofEvents, ...spans.values()],
+    };
+  }
+
+  private async poll<T>(
+    name: string,
+    account: string,
+    contactId: string | undefined,
+    proceed: () => Promise<T>,
+  ): Promise<T> {
+    const span = this.tracing.start(name, { attributes: attributesOf(account, contactId) });
+    const key = keyOf(account, contactId);
+    this.polls.set(key, { span, begunAt: performance.now() });
+    try {
+      return await endingWith(span, proceed);
+    } finally {
+      // Another read of the same contact may have begun meanwhile.
+      if (this.polls.get(key)?.span === span) this.polls.delete(key);
+    }
+  }
+}
+
+function attributesOf(account: string, contactId: string | undefined): Attributes {
+  return {
+    'tidings.account': account,
+    ...(contactId === undefined ? {} : { 'tidings.contact_id': contactId }),
+  };
+}
+
+function contextOf(span: TraceSpan | undefined): { trace?: TraceContext } {
+  return span === undefined ? {} : { trace: span.context };
+}
+
+function keyOf(account: string, contactId = ''): string {
+  return `${account}\n${contactId}`;
+}
+
+/** Makes a call, and ends the span with its outcome. */
+async function endingWith<T>(span: TraceSpan, proceed: () => Promise<T>): Promise<T> {
+  try {
+    const result = await proceed();
+    span.end();
+    return result;
+  } catch (error) {
+    span.end({ error: logMessageOf(error) });
+    throw error;
+  }
+}
+
+type Updates = Parameters<FeedStore['commitContacts']>[1]['updates'];
+
+async function* withTrace(updates: Updates, trace: TraceContext): AsyncIterable<ContactUpdateOf<Updates>> {
+  for await (const update of updates)
+    yield update.event === undefined ? update : { ...update, event: { ...update.event, trace } };
+}
+
+type ContactUpdateOf<T> = T extends AsyncIterable<infer Update> ? Update : never;

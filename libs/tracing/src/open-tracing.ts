@@ -1,0 +1,15 @@
+import type { Instance, Logger } from '#platform';
+import type { TracingEnvironment } from './otel-tracing.js';
+import type { Tracing } from './tracing.js';
+
+/** Starts tracing if `OTEL_EXPORTER_OTLP_ENDPOINT` is set. OpenTelemetry is loaded only then. */
+export async function openTracing(
+  service: string,
+  instance: Instance,
+  environment: TracingEnvironment,
+  logger: Logger,
+): Promise<Tracing | undefined> {
+  if (environment.OTEL_EXPORTER_OTLP_ENDPOINT === '') return undefined;
+  const { OtelTracing } = await import('./otel-tracing.js');
+  return new OtelTracing(service, instance, environment, logger);
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
+import { SamplingDecision } from '@opentelemetry/sdk-trace';
+import { SAMPLERS, type SamplerName } from '#platform';
+import { samplerNamed } from './otel-samplers.js';
+
+const LOW = '00000000000000000000000000000001';
+const HIGH = '00ffffff0000000000ffffffffffffff';
+
+/** True if the sampler records a span of the trace, whose parent is recorded, not recorded or absent. */
+function records(name: SamplerName, ratio: number, traceId: string, parent?: boolean): boolean {
+  const context =
+    parent === undefined
+      ? ROOT_CONTEXT
+      : trace.setSpanContext(ROOT_CONTEXT, {
+          traceId,
+          spanId: 'b7ad6b7169203331',
+          traceFlags: parent ? 1 : 0,
+          isRemote: true,
+        });
+  const { decision } = samplerNamed(name, ratio).shouldSample(context, traceId, 'a', SpanKind.SERVER, {}, []);
+  return decision === SamplingDecision.RECORD_AND_SAMPLED;
+}
+
+describe('the sampler', () => {
+  it.each(SAMPLERS.filter((name) => name.startsWith('parentbased')))(
+    '%s records what its caller records, and nothing that its caller does not record',
+    (name) => {
+      expect(records(name, 0, LOW, true)).toBe(true);
+      expect(records(name, 1, LOW, false)).toBe(false);
+    },
+  );
+
+  it.each([
+    ['always_on', true, true],
+    ['always_off', false, false],
+    ['traceidratio', true, false],
+    ['parentbased_always_on', true, true],
+    ['parentbased_always_off', false, false],
+    ['parentbased_traceidratio', true, false],
+  ] as const)('%s decides without a caller: low trace id %p, high trace id %p', (name, low, high) => {
+    expect([records(name, 0.5, LOW), records(name, 0.5, HIGH)]).toEqual([low, high]);
+  });
+});

@@ -1,0 +1,148 @@
+import {
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  detectResources,
+  resourceAttributesEnvDetector,
+  resourceFromAttributes,
+  serviceNameEnvDetector,
+} from '@opentelemetry/resources';
+import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  type CommonEnvironment,
+  DeadlineError,
+  type Instance,
+  type Logger,
+  type TraceContext,
+  withDeadline,
+} from '#platform';
+import { samplerNamed } from './otel-samplers.js';
+import type { SpanEnd, SpanStart, TraceSpan, Tracing } from './tracing.js';
+
+/** Duration of one export, including its retries, in milliseconds. */
+const EXPORT_TIMEOUT_MS = 5_000;
+/** Time that a process that stops waits for its last export, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 2_000;
+/** Time between two log lines about failed exports, in milliseconds. */
+const WARN_EVERY_MS = 60_000;
+
+const KINDS = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+} as const;
+
+/** Implements {@link Tracing} by OpenTelemetry, and exports the spans over OTLP. */
+export class OtelTracing implements Tracing {
+  private readonly provider: TracerProvider;
+  private readonly tracer: Tracer;
+
+  /**
+   * @param service name of the service in the traces. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override it.
+   */
+  constructor(
+    service: string,
+    { name, version }: Instance,
+    environment: TracingEnvironment,
+    private readonly logger: Logger,
+  ) {
+    const exporter = new OTLPTraceExporter({
+      url: `${environment.OTEL_EXPORTER_OTLP_ENDPOINT}/v1/traces`,
+      timeoutMillis: EXPORT_TIMEOUT_MS,
+    });
+    this.provider = new TracerProvider({
+      sampler: samplerNamed(environment.OTEL_TRACES_SAMPLER, environment.OTEL_TRACES_SAMPLER_ARG),
+      resource: resourceFromAttributes({
+        'service.name': service,
+        'service.namespace': 'tidings',
+        'service.instance.id': name,
+        ...(version === undefined ? {} : { 'service.version': version }),
+      }).merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] })),
+      spanProcessors: [new BatchSpanProcessor({ exporter: loggedExporter(exporter, logger) })],
+    });
+    this.tracer = this.provider.getTracer('tidings', version);
+  }
+
+  start(
+    name: string,
+    { kind = 'internal', parent, link, attributes = {}, startedMsAgo = 0 }: SpanStart = {},
+  ): TraceSpan {
+    return new OtelSpan(
+      this.tracer.startSpan(
+        name,
+        {
+          kind: KINDS[kind],
+          attributes: { ...attributes },
+          ...(link === undefined ? {} : { links: [{ context: parseContext(link) }] }),
+          ...(startedMsAgo === 0 ? {} : { startTime: Date.now() - startedMsAgo }),
+        },
+        parentContext(parent),
+      ),
+    );
+  }
+
+  async close(): Promise<void> {
+    try {
+      await withDeadline(this.provider.shutdown(), CLOSE_TIMEOUT_MS, 'the last export of spans');
+    } catch (error) {
+      if (!(error instanceof DeadlineError))
+        this.logger.warn({ err: error }, 'could not export the last spans');
+    }
+  }
+}
+
+/** The environment variables that tracing uses. */
+export type TracingEnvironment = Pick<
+  CommonEnvironment,
+  'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'
+>;
+
+class OtelSpan implements TraceSpan {
+  readonly context: TraceContext;
+
+  constructor(private readonly span: Span) {
+    const { traceId, spanId, traceFlags } = span.spanContext();
+    this.context = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  }
+
+  end({ error, attributes }: SpanEnd = {}): void {
+    if (attributes !== undefined) this.span.setAttributes({ ...attributes });
+    if (error !== undefined) this.span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+    this.span.end();
+  }
+}
+
+function parentContext(parent: TraceContext | undefined): Context {
+  return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parseContext(parent));
+}
+
+function parseContext(text: TraceContext): SpanContext {
+  const [, traceId = '', spanId = '', flags = ''] = text.split('-');
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+}
+
+/** Returns the exporter, whose failures are logged, but not each of them. */
+function loggedExporter(exporter: SpanExporter, logger: Logger): SpanExporter {
+  let quietUntil = -Infinity;
+  return {
+    export: (spans, done) => {
+      exporter.export(spans, (result) => {
+        if (result.error !== undefined && performance.now() >= quietUntil) {
+          quietUntil = performance.now() + WARN_EVERY_MS;
+          logger.warn({ err: result.error }, 'could not export spans; they are lost');
+        }
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+}

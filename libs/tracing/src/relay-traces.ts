@@ -1,0 +1,49 @@
+import { observedCalls } from '#platform';
+import type { RelayStore, SendState, StateChange } from '#relay';
+import { type SpanStart, type Tracing, isSampled } from './tracing.js';
+
+/** Traces the steps of sends: each stage that a send leaves becomes a span, whichever process the stage began in. */
+export class RelayTraces {
+  constructor(private readonly tracing: Tracing) {}
+
+  /** Returns the store, whose transitions are traced. */
+  observeStore<T extends RelayStore>(store: T): T {
+    return observedCalls<RelayStore>(store, {
+      apply: ({ parameters: [account, { order, state: before }, change], outcome }) => {
+        if (!('result' in outcome) || outcome.result === undefined) return;
+        const { trace: parent, id } = order;
+        const stage = stageOf(before, change);
+        if (parent === undefined || stage === undefined || !isSampled(parent)) return;
+        const after = outcome.result.state;
+        const attributes = {
+          'tidings.account': account,
+          'tidings.send_id': id,
+          'tidings.transition': change.transition,
+          'tidings.attempt': after.attempts.length,
+        };
+        const startedMsAgo = Math.max(after.updatedAt - (stage.begunAt ?? before.updatedAt), 0);
+        const { kind = 'internal' } = stage;
+        const span = this.tracing.start(stage.name, { kind, parent, attributes, startedMsAgo });
+        span.end(FAILURES.has(change.transition) ? { error: change.transition } : {});
+      },
+    }) as T;
+  }
+}
+
+/** The transitions after which a POST counts as failed. */
+const FAILURES: ReadonlySet<string> = new Set(['refused', 'not_taken', 'ambiguous', 'marked_unknown']);
+
+/** A stage of a send, and when it began, by Redis' clock, if that was not at the send's last transition. */
+interface Stage extends Pick<SpanStart, 'kind'> {
+  name: string;
+  begunAt?: number | undefined;
+}
+
+/** Returns the span of the stage that a send leaves, or undefined if the stage needs none. */
+function stageOf({ status, phase, begunAt }: SendState, { transition }: StateChange): Stage | undefined {
+  if (transition === 'attempt_recorded') return undefined;
+  if (phase === 'posting') return { name: 'send post', kind: 'client' };
+  if (phase === 'looking') return { name: 'send search' };
+  if (status === 'queued') return { name: 'send queued' };
+  return status === 'accepted' && transition === 'found' ? { name: 'send sighted', begunAt } : undefined;
+}
