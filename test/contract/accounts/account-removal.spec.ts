@@ -185,7 +185,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('keeps its id reserved until all deletion passes have ended, so that no pass deletes data of a new account', async () => {
+  it('allows only one deletion pass at a time, so that no pass deletes data of a new account with the same id', async () => {
     await removed('a');
     let other: number | undefined;
     let asked = false;
@@ -218,7 +218,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('loses data only while it is on the list of removed accounts', async () => {
+  it('loses no data if its id is no longer on the list of removed accounts', async () => {
     await fill('a', 5);
     const before = await everything();
     expect(await erasure().pass('a', () => Promise.resolve(false))).toBeUndefined();
@@ -226,7 +226,7 @@ describe.each([
   });
 
   it.each(['default', '.accounts', '', 'a}:{b', '*'])(
-    'is never erased if its id is %p, because no account with that id may be erased',
+    'is not erased if the id is %p, which is invalid or belongs to the default account',
     async (id) => {
       await expect(erasure().pass(id, yes)).rejects.toThrow(/not an account that can be erased/);
     },

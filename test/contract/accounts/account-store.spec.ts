@@ -41,7 +41,7 @@ describe.each([
     [store, other] = [new RedisAccountStore(redis, prefix), new RedisAccountStore(redis, prefix)];
   });
 
-  it('share one revision, which is a new one after each addition, change or removal, and else stays the same', async () => {
+  it('share one revision, which changes after each addition, change or removal, and only then', async () => {
     const stamps = [await store.revision()];
     await store.add(account('a'));
     stamps.push(await other.revision());
@@ -61,7 +61,7 @@ describe.each([
     expect((await other.list()).map(({ id }) => id).sort()).toEqual(['a', 'b']);
   });
 
-  it('cannot be added twice under one id, even by simultaneous calls', async () => {
+  it('cannot include two accounts with the same id, even after simultaneous calls', async () => {
     const trials = ['1', '2', '3', '4'].map((key) => store.add(account('a', { sealedApiKey: key })));
     const refused = (await Promise.allSettled(trials)).flatMap((trial) =>
       trial.status === 'rejected' ? [trial.reason as unknown] : [],

@@ -163,7 +163,7 @@ describe.each([
     expect([await accounts.list(), await endpoints.find('a', id)]).toEqual(before);
   });
 
-  it('completes an interrupted rotation', async () => {
+  it('encrypts the remaining secrets after an interruption', async () => {
     for (const id of ['a', 'b', 'c']) await accounts.add(account(id, OLD_BOX));
     let changes = 0;
     const mortal: Pick<RedisAccountStore, 'list' | 'change'> = {
@@ -177,7 +177,7 @@ describe.each([
     expect(counts(await rotate())[0]).toEqual([2, 1, 0]);
   });
 
-  it('does not overwrite a change that comes between its read and its write', async () => {
+  it('does not overwrite a secret or webhook that changed after the rotation read it', async () => {
     await accounts.add(account('a', OLD_BOX));
     const { id } = await endpoint('a', OLD_BOX);
     const { id: gone } = await endpoint('a', OLD_BOX);
@@ -226,7 +226,7 @@ describe.each([
     expect(await endpoints.find('a', gone)).toBeUndefined();
   });
 
-  it('writes only if the value is still the one that it read', async () => {
+  it('starts over with the new value if another process changes a webhook before the rotation writes it', async () => {
     const { id } = await endpoint('a', OLD_BOX);
     const webhooks = accountKeys(prefix, 'a')('webhooks');
     let asked = 0;
@@ -243,7 +243,7 @@ describe.each([
     expect(await endpoints.find('a', id)).toEqual(stored);
   });
 
-  it('keeps all changes that are made at the same time', async () => {
+  it('loses no change that is made during the rotation', async () => {
     const ids = Array.from({ length: 10 }, (__, i) => `a${i}`);
     for (const owner of ids) await accounts.add(account(owner, OLD_BOX));
     const made = await Promise.all(ids.map((owner) => endpoint(owner, OLD_BOX)));
@@ -266,7 +266,7 @@ describe.each([
     }
   });
 
-  it('leaves a secret that it cannot decrypt unchanged, reports the id of its key, and rotates all other secrets', async () => {
+  it('leaves a secret unchanged if its key is missing, reports the id of that key, and rotates all other secrets', async () => {
     await accounts.add(account('a', OLD_BOX));
     await accounts.add(account('b', LOST_BOX));
     const lost = await endpoint('a', LOST_BOX);
@@ -294,7 +294,7 @@ describe.each([
     expect(await keys.list()).toEqual([NEW_BOX.keyId]);
   });
 
-  it('reports a secret that cannot be decrypted, even if the secret no longer signs deliveries', async () => {
+  it('does not report a secret that cannot be decrypted if the secret has expired', async () => {
     const { endpoint: made } = await registry(LOST_BOX).create('default', { url: URL });
     await secretsOf(OLD_BOX).rotate('default', made.id, 1);
     await endpoints.rewrite('default', made.id, (before) => ({
@@ -304,7 +304,7 @@ describe.each([
     expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
   });
 
-  it('removes unused keys from the recorded encryption keys; a process that lacks a recorded key gets the id of that key', async () => {
+  it('removes the ids of unused keys from the recorded key ids; a process gets the recorded ids of keys that it lacks', async () => {
     expect(await keys.register(OLD_BOX)).toEqual([]);
     expect(await keys.register(NEW_BOX)).toEqual([OLD_BOX.keyId]);
     expect(await keys.list()).toEqual([OLD_BOX.keyId]);
@@ -318,7 +318,7 @@ describe.each([
 });
 
 describe('a process that starts while Redis is away', () => {
-  it('records its encryption key once Redis is back, or reports the recorded keys that it lacks', async () => {
+  it('records the id of its encryption key once Redis is back, or reports the ids of recorded keys that it lacks', async () => {
     await withTestRedis(async ({ url, server }) => {
       const open = (): RedisClient => openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       const logger = createLogger('test', 'silent');

@@ -10,7 +10,7 @@ import { startTestRedis } from '../../support/redis-server.js';
 const FILE = join(ROOT, 'libs/client/src/api-types.ts');
 const HEADER = '// Generated from the OpenAPI document by `npm run generate:client`.\n';
 
-it('the types of the client equal those generated from the OpenAPI document (to update: npm run generate:client)', async () => {
+it('the stored types of the client are up to date with the OpenAPI document (to update: npm run generate:client)', async () => {
   await using redis = await startTestRedis();
   await using gateway = await startTestGateway({ redisUrl: redis.url });
   const document = (await (await gateway.fetch('/docs/openapi.json', { key: null })).json()) as object;

@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
     ).toEqual([]);
   });
 
-  it('generates a client that compiles in strict mode, and each call of that client gets a documented reply', async () => {
+  it('yields a generated TypeScript client that compiles in strict mode and gets a documented reply to each call', async () => {
     const sources = join(folder, 'client');
     await createClient({
       input: JSON.parse(text) as Record<string, unknown>,
@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('generates types with openapi-typescript, under which a call of every operation with its example compiles and runs', async () => {
+  it('yields types with openapi-typescript; with these types, calls of all operations compile and run', async () => {
     const sources = join(folder, 'types');
     await mkdir(sources);
     await writeFile(join(sources, 'api.ts'), astToString(await openapiTypescript(text)));
@@ -137,7 +137,7 @@ describe('the OpenAPI document', () => {
   });
 
   (PYTHON_GENERATOR === undefined ? it.skip : it)(
-    'generates a Python client with openapi-python-client that calls every operation',
+    'yields a Python client with openapi-python-client; this client can call every operation',
     async () => {
       const generator = PYTHON_GENERATOR ?? '';
       const inFolder = { cwd: folder, timeout: 120_000 };

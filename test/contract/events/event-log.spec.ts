@@ -115,7 +115,7 @@ describe('an event’s id', () => {
 });
 
 describe('the sequence number of an event', () => {
-  it('increases by one per contact for message and contact events, and per account for others', async () => {
+  it('increases by one per contact for message and contact events, and per account for all other events', async () => {
     await log.append(ACCOUNT, [
       event(),
       event({ contactId: 'c2' }),
@@ -247,7 +247,7 @@ describe('an event', () => {
 describe('event retention', () => {
   const keep = { maxAgeMs: 3_600_000, maxCount: 1_000_000 };
 
-  it('removes the oldest events above the maximum count, together with their ids', async () => {
+  it('removes the oldest events and their ids when the log exceeds the maximum count', async () => {
     await log.append(ACCOUNT, many(10));
     const recorded = await all();
     await dispatchAll();
@@ -259,7 +259,7 @@ describe('event retention', () => {
     expect(await log.trim(ACCOUNT, { ...keep, maxCount: 4 })).toBe(0);
   });
 
-  it('removes only events above the maximum age', async () => {
+  it('removes only events that are older than the maximum age', async () => {
     await log.append(ACCOUNT, many(3));
     await dispatchAll();
     expect(await log.trim(ACCOUNT, keep)).toBe(0);
@@ -320,7 +320,7 @@ describe('consumers of the log', () => {
     }
   }
 
-  it('can read only one at a time; the others get the time that remains of the reader’s lease', async () => {
+  it('take turns: while one consumer holds the lease, the others are refused and get the time until the lease expires', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
     await log.append(ACCOUNT, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);
@@ -339,7 +339,7 @@ describe('consumers of the log', () => {
     expect(restarts).toEqual([]);
   });
 
-  it('receive the events of a crashed consumer first and in order, once the lease of that consumer expires', async () => {
+  it('first receive the events of a crashed consumer, in order, once the lease of that consumer expires', async () => {
     const dead = consumerOf('dead', 200);
     await log.append(ACCOUNT, many(6));
     const left = await take(dead, 4);
@@ -353,7 +353,7 @@ describe('consumers of the log', () => {
     expect(sequences(await take(heir, 10))).toEqual([5, 6]);
   });
 
-  it('that were paused cannot store deliveries after another consumer has taken over', async () => {
+  it('that were paused cannot store deliveries after their lease has expired or another consumer has taken over', async () => {
     const paused = consumerOf('paused', 100);
     await log.append(ACCOUNT, many(1));
     await take(paused, 1);

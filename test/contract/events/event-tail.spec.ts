@@ -94,7 +94,7 @@ describe('a listener for new events in the log', () => {
     await others;
   });
 
-  it('remembers that there are new events until its busy caller waits again', async () => {
+  it('remembers new events that arrive while its caller is busy, and reports them once when the caller waits again', async () => {
     const follower = await follow();
     const wake = jest.spyOn(follower, 'wake');
     await one.grow();
@@ -176,7 +176,7 @@ describe('a listener for new events in the log', () => {
     }
   });
 
-  it('does not prevent a Redis user without permission to publish from recording events', async () => {
+  it('is optional: a Redis user that may not publish can still record events', async () => {
     await one.redis.call('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
     const mute = open(server.url.replace(/\/\/[^@]*@/, '//mute:pw@'), 'failFast');
     await once(mute, 'ready');

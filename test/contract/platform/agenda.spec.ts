@@ -84,7 +84,7 @@ describe.each([
     expect(accountsOf(await take())).toEqual(['a']);
   });
 
-  it('adds missing tasks and leaves the others unchanged', async () => {
+  it('adds missing tasks and leaves existing tasks unchanged', async () => {
     await at('a', HOUR_MS);
     await agenda.addMissing(['a', 'b'].map((account) => ({ account, round: 'look', time: 0 })));
     expect(accountsOf(await take())).toEqual(['b']);
@@ -100,7 +100,7 @@ describe.each([
     expect(taken.sort()).toEqual(accounts.sort());
   });
 
-  it('makes a task due again at the time that its run returned', async () => {
+  it('makes a task due again at the time that the last run returned', async () => {
     await at('a', 0);
     await agenda.complete(await takeOne(), 0);
     await agenda.complete(await takeOne(), HOUR_MS);
@@ -109,9 +109,9 @@ describe.each([
   });
 
   it.each([
-    ['its worker still has the lease', false],
-    ['another worker has the lease by then', true],
-  ])('adds the tasks that a run found due when the run ends, if %s', async (__, isLost) => {
+    ['the worker of the run still has the lease', false],
+    ['another worker has taken over the lease meanwhile', true],
+  ])('adds the tasks that a finished run reports as due, if %s', async (__, isLost) => {
     await at('a', 0);
     const task = await takeOne(agenda, isLost ? 1 : LEASE_MS);
     if (isLost) await eventually('another worker has the task', async () => (await take(other)).length === 1);
@@ -119,7 +119,7 @@ describe.each([
     expect(accountsOf(await take())).toEqual(['b']);
   });
 
-  it('removes a task whose run returned no next time', async () => {
+  it('removes a task if its run returned no time for the next run', async () => {
     await at('a', 0);
     await agenda.complete(await takeOne(), undefined);
     expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
@@ -141,7 +141,7 @@ describe.each([
     },
   );
 
-  it('keeps the earliest of the times that were requested during a run or returned by it', async () => {
+  it('repeats a task at the earliest of the times that were requested during its run or returned by the run', async () => {
     await at('a', 0);
     const task = await takeOne();
     await at('a', 3 * HOUR_MS);
@@ -171,7 +171,7 @@ describe.each([
     await eventually('the task is due again', async () => (await take(other)).length === 1);
   });
 
-  it('ignores a worker that lost the lease of a task and then tries to end or renew its run', async () => {
+  it('ignores a worker that tries to complete a task or renew its lease after another worker has taken over the task', async () => {
     await at('a', 0);
     const lost = await takeOne(agenda, 1);
     let task: ClaimedTask | undefined;

@@ -54,14 +54,14 @@ async function empty(): Promise<boolean> {
 }
 
 describe('a wake-up hint for workers', () => {
-  it('always creates a new job, so that it is not lost if a waiting job is lost', async () => {
+  it('creates a job even if a job with the same subject already waits, because the waiting job may be lost', async () => {
     await hints.add([hint('a', 1), hint('a', 2), hint('b', 3)]);
     await hints.add([hint('a', 4)]);
     expect(await queue.getWaitingCount()).toBe(4);
     await hints.add([]);
   });
 
-  it('that is recurring creates at most one job per second, even if it is added more often', async () => {
+  it('that is recurring creates at most one job per second and subject, even if it is added more often', async () => {
     const began = Date.now();
     for (let i = 0; i < 50; i += 1) await hints.addRecurring([hint('a', i), hint('b', i)]);
     const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
@@ -99,7 +99,7 @@ describe('a wake-up hint for workers', () => {
     await eventually('the job ran', () => ran.includes(2));
   });
 
-  it('is never lost: a job that starts after the hint sees everything written before the hint', async () => {
+  it('is always followed by a job that sees everything written before the hint', async () => {
     let noted = 0;
     let seen = 0;
     work(() => {
@@ -112,7 +112,7 @@ describe('a wake-up hint for workers', () => {
     await eventually('the last job ran', () => seen === 200);
   });
 
-  it('with a delay does not run earlier, and hints for about the same time share a job', async () => {
+  it('with a delay runs only after the delay, and hints for about the same time share a job', async () => {
     const began = Date.now();
     let at = 0;
     for (let i = 0; i < 20; i += 1) await hints.add([hint('a')], 400);

@@ -28,7 +28,7 @@ async function script(...lines: string[]): Promise<LuaScript> {
 }
 
 describe('a Lua script in a file', () => {
-  it('receives its keys and arguments by name, in camel case', async () => {
+  it('receives its keys and arguments by name; the caller writes these names in camel case', async () => {
     const echo = await script(
       ...[
         '-- @key contact_list   A key.',

@@ -68,7 +68,7 @@ describe('the estimate of the time at Redis', () => {
     expect(lines).toEqual([]);
   });
 
-  it('is right after the machine’s clock was set', async () => {
+  it('stays right when the clock of the machine is set to another time', async () => {
     setWall(20 * MINUTE_MS);
     await clock.start();
     setWall(0);
@@ -77,7 +77,7 @@ describe('the estimate of the time at Redis', () => {
     expect(await offMs()).toBeLessThan(1_000);
   });
 
-  it('is right after the machine was suspended, once the clock was measured again', async () => {
+  it('is right again soon after the machine was suspended, because the time is measured repeatedly', async () => {
     await clock.start();
     const steady = performance.now.bind(performance);
     // The steady clock stood still for a minute; Redis' clock and the wall clock did not.

@@ -88,7 +88,7 @@ describe('a connection that fails fast', () => {
 });
 
 describe('a connection that waits for Redis', () => {
-  it('waits until Redis is back', async () => {
+  it('runs a command as soon as Redis is back', async () => {
     const client = await connected('patient');
     server.server.kill('SIGKILL');
     await server.server.exited;
@@ -99,8 +99,8 @@ describe('a connection that waits for Redis', () => {
   });
 });
 
-describe('a script', () => {
-  it('is run by its digest, is loaded if Redis does not have it, and receives bytes unchanged', async () => {
+describe('a Redis script', () => {
+  it('is run by its digest, is loaded first if Redis lacks the script, and receives bytes unchanged', async () => {
     const client = await connected('failFast');
     const script = new EvalshaScript(
       `redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('STRLEN', KEYS[1]), ARGV[2]}`,
@@ -113,7 +113,7 @@ describe('a script', () => {
     expect((await client.getBuffer('bytes'))?.equals(bytes)).toBe(true);
   });
 
-  it('that fails in the middle is not repeated', async () => {
+  it('that fails after a write is not repeated', async () => {
     const client = await connected('failFast');
     const script = new EvalshaScript(
       `redis.call('INCR', KEYS[1]) return redis.error_reply('NOTSCRIPTED that is all')`,
@@ -138,7 +138,7 @@ describe('a process', () => {
     }
   });
 
-  it('starts while Redis is away, connects later, and is notified if Redis does not meet the requirements', async () => {
+  it('starts while Redis is away, connects later, and is then notified if that Redis may evict keys', async () => {
     server.server.kill('SIGKILL');
     await server.server.exited;
     const unfit: ConfigurationError[] = [];

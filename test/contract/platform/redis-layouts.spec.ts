@@ -55,7 +55,7 @@ async function failsFast(client: RedisClient): Promise<void> {
   for (let i = 0; i < 5; i += 1) expect(await failsAfter(client)).toBeLessThan(2_000);
 }
 
-describe('a connection to a Redis Cluster that fails fast', () => {
+describe('a fail-fast connection to a Redis Cluster', () => {
   it('fails within two seconds while the master of a key hangs, and works again afterwards', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
@@ -107,7 +107,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
 });
 
 describe('a connection that waits for a Redis Cluster', () => {
-  it('waits until a master is back', async () => {
+  it('runs a command as soon as the master of its key is back', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const master = await cluster.masterOf('key');
@@ -119,8 +119,8 @@ describe('a connection that waits for a Redis Cluster', () => {
   });
 });
 
-describe('a connection that waits for a Redis Cluster and opens while a master is away', () => {
-  it('is established anyway, so that its callers do not wait endlessly', async () => {
+describe('a connection that is opened while a master of the Redis Cluster is away', () => {
+  it('is established nevertheless, so that its callers do not wait endlessly', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const [first, second] = cluster.masters as [RedisProcess, RedisProcess];
@@ -138,7 +138,7 @@ describe('a connection that waits for a Redis Cluster and opens while a master i
 });
 
 describe('the time that Redis returns for a key', () => {
-  it('is the time of the master that holds the key, even if other masters are away', async () => {
+  it('comes from the master that holds the key, even if other masters are away', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
     const own = await cluster.masterOf('key');
@@ -196,7 +196,7 @@ describe('a process on a Redis Cluster', () => {
 
 describe('a connection through Sentinel', () => {
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'switches to the new master when the old one gets a %s; until then it fails fast or waits, as configured',
+    'switches to the new master after a %s to the old master; until then, commands fail fast or wait, as configured',
     async (signal) => {
       const layout = await started(startTestSentinel);
       const fast = await connected(layout, 'failFast');

@@ -75,14 +75,14 @@ const accepted = (): number => simulator.ledger.read({ kinds: ['send.accepted'] 
 const contacts = (): { id: string }[] =>
   (simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] }).contacts;
 
-describe('a Tidings gateway whose upstream is itself or another gateway', () => {
+describe('a gateway whose upstream address leads to a gateway instead of the messaging service', () => {
   it.each([
     [508, false],
     [404, false],
     [401, false],
     [200, true],
     [503, true],
-  ])('notices that from a header of the reply, also if the status is %d', async (status, mayBeProcessed) => {
+  ])('detects that gateway by a header of the reply, also at status %d', async (status, mayBeProcessed) => {
     const gateway = await serve((request, response) => {
       request.resume();
       response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });
@@ -99,7 +99,7 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
     }
   });
 
-  it('sends a header with each request, by which the other gateway notices that', async () => {
+  it('sends a header with each request, so that the other gateway can detect a request from a gateway', async () => {
     const marks: unknown[] = [];
     const server = await serve((request, response) => {
       marks.push(request.headers['tidings-gateway']);
@@ -133,7 +133,7 @@ describe('a send', () => {
     ]);
   });
 
-  it('contains the requested additional form fields before its file', async () => {
+  it('contains the additional form fields that were requested, and its file comes last', async () => {
     const file = {
       name: 'a',
       contentType: 'text/plain',
@@ -189,7 +189,7 @@ describe('a send', () => {
     expect(stream.destroyed).toBe(true);
   });
 
-  it('cannot get other headers or form fields through the name of its file', async () => {
+  it('gets no other headers or form fields, whatever the name of its file contains', async () => {
     const name = 'a"; name="phoneNumber"\r\nX-Evil: 1\r\n\r\n+15550009999.txt';
     const file = { name, contentType: 'text/plain', size: 1, content: Readable.from([Buffer.from('x')]) };
     await failureOrFine(upstream.send(address, { ...SEND, file }));
@@ -205,7 +205,7 @@ describe('a send', () => {
     expect(accepted()).toBe(1);
   });
 
-  it('uses a new connection each time', async () => {
+  it('never uses the connection of an earlier send', async () => {
     const used: (Socket | null)[] = [];
     const to = await serve((request, response) => {
       used.push(request.socket);
@@ -233,7 +233,7 @@ describe('a send', () => {
     [{ kind: 'poisonMessage' }, UpstreamReplyError, 1],
     [{ kind: 'slow', delayMs: 5_000, processedFirst: true }, UpstreamTimeoutError, 1],
     [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError, 1],
-  ] as const)('that meets the fault %j ends with %p, and is never sent again', async (fault, kind, times) => {
+  ] as const)('that meets the fault %j fails with %p, and is never repeated', async (fault, kind, times) => {
     strike(fault);
     const began = performance.now();
     expect(await failure(upstream.send(address, SEND))).toBeInstanceOf(kind);
@@ -250,7 +250,7 @@ describe('a send', () => {
     },
   );
 
-  it('counts as possibly accepted if its connection ends after the request was written, whatever the error code', async () => {
+  it('counts as ambiguous if its connection ends after the request was written, whatever the error code', async () => {
     const made: Socket[] = [];
     const note = (message: unknown): void => void made.push((message as { socket: Socket }).socket);
     subscribe('net.client.socket', note);
@@ -320,8 +320,8 @@ async function failureOrFine(request: Promise<unknown>): Promise<void> {
   }
 }
 
-describe('a send that upstream did not receive', () => {
-  it('is recognised by a refused connection', async () => {
+describe('a send is reported as not received by upstream', () => {
+  it('after a refused connection', async () => {
     const gone = createServer();
     const to = await listen(gone);
     await new Promise((closed) => gone.close(closed));
@@ -334,19 +334,19 @@ describe('a send that upstream did not receive', () => {
     );
   });
 
-  it('is recognised by a host name that cannot be resolved', async () => {
+  it('if the host name of upstream cannot be resolved', async () => {
     const to = { baseUrl: 'http://no-such-host.invalid/v1', apiKey: 'k' };
     const patient = new HttpUpstream(10_000);
     expect(await failure(patient.send(to, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('is recognised if no connection is established within the deadline', async () => {
+  it('if no connection is established within the deadline', async () => {
     const error = await failure(upstream.send(await fullListener(), SEND));
     expect(error).toBeInstanceOf(UpstreamUnreachableError);
     expect(error.message).toContain(`no connection within ${TIMEOUT_MS} ms`);
   });
 
-  it('is recognised by a failed TLS handshake', async () => {
+  it('after a failed TLS handshake', async () => {
     const to = await listen(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     const secure = { ...to, baseUrl: to.baseUrl.replace('http:', 'https:') };
     expect(await failure(upstream.send(secure, SEND))).toBeInstanceOf(UpstreamUnreachableError);
@@ -355,7 +355,7 @@ describe('a send that upstream did not receive', () => {
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('is recognised if the connection was established too late, so that nothing was written', async () => {
+  it('if the connection was established too late, so that nothing was written', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(
@@ -374,7 +374,7 @@ describe('a send that upstream did not receive', () => {
     expect(bytes).toBeGreaterThan(0);
   });
 
-  it('is not assumed if an established connection hangs or is closed', async () => {
+  it('but not if an established connection hangs or is closed', async () => {
     const mute = await listen(createServer(() => undefined));
     expect(await failure(upstream.send(mute, SEND))).toBeInstanceOf(UpstreamTimeoutError);
     const rude = await listen(createServer((socket) => socket.destroy()));
@@ -402,13 +402,16 @@ async function fullListener(): Promise<UpstreamAddress> {
 }
 
 describe('a read', () => {
-  it.each(['array', 'contacts', 'data', 'items'])('accepts a contact list as %s', async (contactsShape) => {
-    const [contact] = contacts();
-    simulator.control('settings', { contactsShape });
-    const list = await readAll(upstream.listContacts(address, acceptEveryContact));
-    expect(list.items.map(({ id }) => id)).toEqual([contact?.id]);
-    expect(Math.abs((list.date ?? 0) - Date.now())).toBeLessThan(5_000);
-  });
+  it.each(['array', 'contacts', 'data', 'items'])(
+    'accepts a contact list in the shape %j of the simulator',
+    async (contactsShape) => {
+      const [contact] = contacts();
+      simulator.control('settings', { contactsShape });
+      const list = await readAll(upstream.listContacts(address, acceptEveryContact));
+      expect(list.items.map(({ id }) => id)).toEqual([contact?.id]);
+      expect(Math.abs((list.date ?? 0) - Date.now())).toBeLessThan(5_000);
+    },
+  );
 
   it.each([
     { messagesShape: 'array' },
@@ -421,7 +424,7 @@ describe('a read', () => {
     { timestampFormat: 'epoch-ms' },
     { attachmentShape: 'strings' },
     { extraMessageFields: true },
-  ])('accepts messages with the simulator settings %j', async (settings) => {
+  ])('accepts messages in the form that the simulator settings %j produce', async (settings) => {
     simulator.control('settings', settings);
     const at = Date.UTC(2026, 0, 1);
     const { contactId } = simulator.control('messages', {
@@ -471,13 +474,16 @@ describe('a read', () => {
     [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyError],
     [{ kind: 'truncatedJson', cut: 'connection' }, UpstreamConnectionLostError],
     [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError],
-  ] as const)('that meets the fault %j fails with %p, and returns no empty list', async (fault, kind) => {
-    contacts();
-    strike(fault);
-    const began = performance.now();
-    expect(await failure(upstream.listContacts(address, acceptEveryContact))).toBeInstanceOf(kind);
-    expect(performance.now() - began).toBeLessThan(TIMEOUT_MS + 300);
-  });
+  ] as const)(
+    'that meets the fault %j fails with %p instead of returning an empty list',
+    async (fault, kind) => {
+      contacts();
+      strike(fault);
+      const began = performance.now();
+      expect(await failure(upstream.listContacts(address, acceptEveryContact))).toBeInstanceOf(kind);
+      expect(performance.now() - began).toBeLessThan(TIMEOUT_MS + 300);
+    },
+  );
 
   it('skips and counts an unreadable element', async () => {
     const { contactId } = simulator.control('messages', { from: NUMBER, count: 3 }) as { contactId: string };

@@ -92,20 +92,23 @@ describe('a slow reply', () => {
     ['its body', `${HEAD}Content-Length: 100000\r\n\r\n{"messages":[`, ' '],
     ['the body of a list', `${HEAD}Content-Length: 100000\r\n\r\n{"contacts":[`, ' '],
     ['the body of an error', 'HTTP/1.1 500 No\r\nContent-Length: 100000\r\n\r\n', 'x'],
-  ])('that goes on with %s is aborted at the deadline of the whole exchange', async (_, begin, rest) => {
-    const address = await drip(begin, rest);
-    const upstream = upstreamWith(SHORT_MS);
-    for (const read of [
-      () => upstream.listMessages(address, 'c', 1, 20),
-      () => upstream.listContacts(address, acceptEveryContact),
-    ]) {
-      const began = performance.now();
-      await expect(read()).rejects.toThrow(UpstreamTimeoutError);
-      expect(performance.now() - began).toBeLessThan(SHORT_MS + 2_000);
-    }
-  });
+  ])(
+    'is aborted at the deadline for the whole request, even while bytes of %s still arrive',
+    async (_, begin, rest) => {
+      const address = await drip(begin, rest);
+      const upstream = upstreamWith(SHORT_MS);
+      for (const read of [
+        () => upstream.listMessages(address, 'c', 1, 20),
+        () => upstream.listContacts(address, acceptEveryContact),
+      ]) {
+        const began = performance.now();
+        await expect(read()).rejects.toThrow(UpstreamTimeoutError);
+        expect(performance.now() - began).toBeLessThan(SHORT_MS + 2_000);
+      }
+    },
+  );
 
-  it('fails with an error that names the setting UPSTREAM_TIMEOUT_MS, if some bytes had arrived', async () => {
+  it('fails with an error that names the setting UPSTREAM_TIMEOUT_MS, if only a part of the reply arrived', async () => {
     const address = await drip(`${HEAD}Content-Length: 100000\r\n\r\n{"contacts":[`, ' ');
     const upstream = upstreamWith(SHORT_MS);
     await expect(upstream.listContacts(address, acceptEveryContact)).rejects.toThrow('UPSTREAM_TIMEOUT_MS');
@@ -152,7 +155,7 @@ describe('a page of messages', () => {
     expect(pages.map(({ items }) => items.length)).toEqual(Array(10).fill(1));
   });
 
-  it('that is an error reply of 20 MB fails with that error', async () => {
+  it('that is an error reply of 20 MB fails with the status of that reply', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve(`{"message":"No way"}${' '.repeat(20 * MEGABYTE)}`, 500);
     await expect(upstream.listMessages(address, 'c', 1, 20)).rejects.toThrow(UpstreamStatusError);
@@ -160,7 +163,7 @@ describe('a page of messages', () => {
 });
 
 describe('a contact list', () => {
-  it('without an end is aborted at 256 MB, with little of it in memory', async () => {
+  it('without an end is aborted at 256 MB, and only a part of it is ever in memory', async () => {
     const upstream = upstreamWith(LONG_MS);
     const contact = `{"id":"a","about":"${'x'.repeat(32 * 1024)}"},`;
     const address = await serveEndless('{"contacts":[', contact);
@@ -193,7 +196,7 @@ describe('a contact list', () => {
     expect(skipped).toBe(0);
   });
 
-  it('is found by its field name if a reply has several lists', async () => {
+  it('is taken from the field `contacts` if a reply has several lists', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve('{"data":[{"id":"d"}],"contacts":[{"id":"c"},4],"items":[{"id":"i"}]}');
     expect(await readAll(upstream.listContacts(address, acceptEveryContact))).toMatchObject({

@@ -62,7 +62,7 @@ const count = (left: readonly Leave[], kind: RequestClass): number =>
   left.filter((one) => one.kind === kind).length;
 
 describe('the budget of an account', () => {
-  it('stays stored at least until it is full again, even at a very low rate', async () => {
+  it('stays in Redis at least until it is full again, even at a very low rate', async () => {
     const [redis, budget] = [clients[0], budgets[0]];
     await budget?.acquire('a', 0.01, 'send', 0);
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(100_000);
@@ -70,7 +70,7 @@ describe('the budget of an account', () => {
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(200_000);
   });
 
-  it('allows all processes together at most rate × (t + 1) requests in any t seconds, and nearly that many', async () => {
+  it('allows all processes together at most rate × (t + 1) requests in any t seconds, and hardly fewer', async () => {
     const rate = 50;
     const left = await hammer(rate, { send: 3, read: 2, poll: 2 }, 2_500);
     // On a busy machine one answer of Redis may reach its caller this much later than another.
@@ -83,7 +83,7 @@ describe('the budget of an account', () => {
     expect(left.length).toBeLessThanOrEqual(Math.ceil(rate * 3.55));
   });
 
-  it('reserves a fifth for polls during a flood of sends', async () => {
+  it('reserves a fifth of the requests for polls during a flood of sends', async () => {
     await hammer(50, { send: 10 }, 300);
     const left = await hammer(50, { send: 10, poll: 2 }, 2_000);
     const share = count(left, 'poll') / left.length;
@@ -91,13 +91,13 @@ describe('the budget of an account', () => {
     expect(share).toBeLessThan(0.3);
   });
 
-  it('reserves a fifth for polls during a flood of reads and sends', async () => {
+  it('reserves a fifth of the requests for polls during a flood of sends and reads of API callers', async () => {
     await hammer(50, { send: 5, read: 5 }, 300);
     const left = await hammer(50, { send: 5, read: 5, poll: 2 }, 2_000);
     expect(count(left, 'poll') / left.length).toBeGreaterThan(0.14);
   });
 
-  it('prefers sends to reads', async () => {
+  it('gives far more requests to sends than to reads of API callers', async () => {
     await hammer(50, { send: 1 }, 300);
     const left = await hammer(50, { send: 10, read: 10 }, 1_500);
     expect(count(left, 'send')).toBeGreaterThan(count(left, 'read') * 4);
@@ -114,7 +114,7 @@ describe('the budget of an account', () => {
     expect(left.length).toBeGreaterThan(80);
   });
 
-  it('gives all requests to reads of older messages while nothing else waits, except one for the next poll', async () => {
+  it('gives all requests to deep reads while nothing else waits, but keeps one request for the next poll', async () => {
     const rate = 20;
     await hammer(rate, { deep: 4 }, 1_500);
     const polls: Promise<unknown>[] = [];
@@ -126,7 +126,7 @@ describe('the budget of an account', () => {
     expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
   });
 
-  it('counts requests made under a former higher rate as at most the present rate', async () => {
+  it('counts requests that were made at a former, higher rate only up to the present rate', async () => {
     const [budget] = budgets;
     await hammer(400, { read: 10 }, 500);
     // As after a minute at the full rate that ended twenty seconds ago: two half-lives.
@@ -148,7 +148,7 @@ describe('the budget of an account', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(500);
   });
 
-  it('of less than one request per second allows one at once, and the next in its time', async () => {
+  it('of less than one request per second allows one request at once, and the next only when the rate allows it', async () => {
     const [budget] = budgets;
     await budget?.acquire('a', 0.5, 'poll', 0);
     await expect(budget?.acquire('a', 0.5, 'poll', 1_000)).rejects.toThrow(BudgetExhaustedError);
@@ -166,7 +166,7 @@ describe('a budget that adapts to upstream’s rate limit', () => {
   const rate = 40;
   const leave = async (ms: number): Promise<number> => (await hammer(rate, { send: 4, poll: 1 }, ms)).length;
 
-  it('is halved for all processes by a burst of 429 answers, and grows back with successful answers', async () => {
+  it('is halved for all processes by a burst of 429 replies, and grows back with successful replies', async () => {
     const [one, two] = budgets;
     await leave(300);
     const before = await leave(1_500);
@@ -179,7 +179,7 @@ describe('a budget that adapts to upstream’s rate limit', () => {
     expect(await leave(1_500)).toBeGreaterThan(before * 0.7);
   });
 
-  it('never falls below a sixteenth of the rate, and never grows above the rate', async () => {
+  it('never falls below a sixteenth of the rate, and from there grows by a fiftieth of the rate at a success', async () => {
     const [one] = budgets;
     const limit = async (): Promise<number> =>
       Number(await clients[0]?.hget(`${prefix}:{a}:budget`, 'limit'));

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 describe('the schedule of due webhooks', () => {
-  it('contains every webhook with pending deliveries, no later than its next delivery is due, after any steps', async () => {
+  it('contains each webhook with pending deliveries, at or before the time when its next delivery is due', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...STEPS), { maxLength: 40 }),

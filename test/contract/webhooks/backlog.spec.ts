@@ -79,7 +79,7 @@ describe('a delivery', () => {
     }
   });
 
-  it('ends as missed if the log no longer has its event, and the next deliveries continue', async () => {
+  it('ends as missed if the log no longer has its event, and does not block the next deliveries', async () => {
     const id = await subscribe({ ordered: true });
     const events = await dispatched(3);
     await trimLog(1);
@@ -121,7 +121,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toEqual(ids(events));
   });
 
-  it('accepts a test event even if full', async () => {
+  it('accepts a test event even if the backlog is full', async () => {
     const id = await subscribe();
     await dispatched(MAX_PENDING_DEAD + 1);
     const [test] = await on.harness.record(1, {
@@ -150,7 +150,7 @@ describe('the backlog of a failing webhook', () => {
     expect((await pending(id)).at(-1)).toBe(after?.id);
   });
 
-  it('is refilled only with events that match the filter', async () => {
+  it('is refilled only with events that match the filter of the webhook', async () => {
     const id = await subscribe({ contactIds: ['c1'] });
     const wanted: LoggedEvent[] = [];
     for (let n = 0; n < 7; n += 1) {
@@ -162,7 +162,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toEqual(ids(wanted).filter((event) => event !== done));
   });
 
-  it('skips events that the log no longer has', async () => {
+  it('is refilled without the events that the log no longer has', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 300);
     await trimLog(100);
@@ -172,7 +172,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
   });
 
-  it('takes one further event at intervals while it is full, because that event may succeed where the pending ones fail', async () => {
+  it('takes one further event at intervals while it is full, because the delivery of that event may succeed', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 10);
     await settle(await claim(id), 'fails');
@@ -192,7 +192,7 @@ describe('the backlog of a failing webhook', () => {
     expect((await pending(id)).slice(-8)).toEqual(ids(events.slice(-8)));
   });
 
-  it('is limited to the small size only after a minute of uninterrupted failures', async () => {
+  it('has a higher limit if a delivery once succeeded, until all attempts have failed for a minute', async () => {
     const id = await subscribe();
     await dispatched(1);
     await settle(await claim(id), 'succeeded');
@@ -206,7 +206,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 11);
   });
 
-  it('counts as missed when the webhook is disabled, including events that wait for a refill', async () => {
+  it('counts as missed when the webhook is disabled, like the events above the limit', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 10);
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });
@@ -218,7 +218,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', all)).toBe(all.length);
   });
 
-  it('reaches a recovered ordered webhook completely and in order', async () => {
+  it('is delivered completely and in order once the webhook recovers, if the webhook is ordered', async () => {
     let isBack = false;
     const to = await on.receiver(() => ({ status: isBack ? 204 : 500 }));
     const id = await subscribe({ url: to.url, ordered: true });

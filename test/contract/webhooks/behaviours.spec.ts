@@ -103,34 +103,54 @@ interface Expected {
 const THRICE = { status: 'failed' } as const;
 
 const BEHAVIOURS: [string, RequestListener, Expected][] = [
-  ['200', (_, response) => response.end('ok'), { attempts: [200], status: 'succeeded' }],
-  ['204', (_, response) => response.writeHead(204).end(), { attempts: [204], status: 'succeeded' }],
-  ['400', (_, response) => response.writeHead(400).end(), { attempts: [400, 400, 400], ...THRICE }],
-  ['404', (_, response) => response.writeHead(404).end(), { attempts: [404, 404, 404], ...THRICE }],
+  ['200 gets one attempt', (_, response) => response.end('ok'), { attempts: [200], status: 'succeeded' }],
   [
-    '410',
+    '204 gets one attempt',
+    (_, response) => response.writeHead(204).end(),
+    { attempts: [204], status: 'succeeded' },
+  ],
+  [
+    '400 gets all scheduled attempts',
+    (_, response) => response.writeHead(400).end(),
+    { attempts: [400, 400, 400], ...THRICE },
+  ],
+  [
+    '404 gets all scheduled attempts',
+    (_, response) => response.writeHead(404).end(),
+    { attempts: [404, 404, 404], ...THRICE },
+  ],
+  [
+    '410 gets one attempt, and its webhook is disabled',
     (_, response) => response.writeHead(410).end(),
     { attempts: [410], status: 'failed', disabled: true },
   ],
   [
-    '429 with Retry-After in seconds',
+    '429 and a Retry-After in seconds gets the next attempt after that time',
     once204((response) => response.writeHead(429, { 'retry-after': '2' }).end()),
     { attempts: [429, 204], status: 'succeeded', waitsMs: [2_000] },
   ],
   [
-    '429 with Retry-After as a date',
+    '429 and a Retry-After date gets the next attempt after that date',
     once204((response) => response.writeHead(429, { 'retry-after': soon().toUTCString() }).end()),
     { attempts: [429, 204], status: 'succeeded', waitsMs: [900] },
   ],
-  ['500', (_, response) => response.writeHead(500).end(), { attempts: [500, 500, 500], ...THRICE }],
-  ['503', (_, response) => response.writeHead(503).end(), { attempts: [503, 503, 503], ...THRICE }],
   [
-    '503 with Retry-After',
+    '500 gets all scheduled attempts',
+    (_, response) => response.writeHead(500).end(),
+    { attempts: [500, 500, 500], ...THRICE },
+  ],
+  [
+    '503 gets all scheduled attempts',
+    (_, response) => response.writeHead(503).end(),
+    { attempts: [503, 503, 503], ...THRICE },
+  ],
+  [
+    '503 and a Retry-After gets the next attempt after that time',
     once204((response) => response.writeHead(503, { 'retry-after': '1' }).end()),
     { attempts: [503, 204], status: 'succeeded', waitsMs: [1_000] },
   ],
   [
-    'no headers',
+    'no headers gets all scheduled attempts, each for the whole timeout',
     () => undefined,
     {
       attempts: [/^no reply within 600 ms$/, /^no reply/, /^no reply/],
@@ -139,7 +159,7 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    'an unfinished body',
+    'an unfinished body gets all scheduled attempts, each for the whole timeout',
     (_, response) => {
       response.writeHead(200).write('so far');
     },
@@ -150,7 +170,7 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    'a body of slow single bytes',
+    'a body of slow single bytes gets all scheduled attempts, each for the whole timeout',
     (_, response) => {
       drip(response.writeHead(200));
     },
@@ -161,21 +181,21 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    'an endless body with 200',
+    '200 and an endless body gets one attempt',
     (_, response) => {
       endlessly(response.writeHead(200));
     },
     { attempts: [200], status: 'succeeded' },
   ],
   [
-    'an endless body with 500',
+    '500 and an endless body gets all scheduled attempts',
     (_, response) => {
       endlessly(response.writeHead(500));
     },
     { attempts: [500, 500, 500], ...THRICE },
   ],
   [
-    'a connection reset before the headers',
+    'a connection reset before the headers gets all scheduled attempts',
     (request) => {
       request.socket.resetAndDestroy();
     },
@@ -185,7 +205,7 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    'a connection reset in the body',
+    'a connection reset in the body gets all scheduled attempts',
     (request, response) => {
       response.writeHead(200).write('so far', () => request.socket.resetAndDestroy());
     },
@@ -242,12 +262,12 @@ function describeAttempt({ statusCode, error }: Attempt): string {
 }
 
 describe('a receiver', () => {
-  it.each(BEHAVIOURS)('that answers with %s gets the expected attempts', async (_, answer, expected) => {
+  it.each(BEHAVIOURS)('that answers with %s', async (_, answer, expected) => {
     const { port } = await listen(createServer(drained(answer)));
     await check(await delivered(`http://127.0.0.1:${port}/hook`), expected);
   });
 
-  it('that redirects to a private address does not have that redirect followed', async () => {
+  it('that redirects to another address causes no connection to that address', async () => {
     const elsewhere = await listen(createServer((_, response) => response.end()));
     const location = `http://127.0.0.1:${elsewhere.port}/`;
     const { port } = await listen(createServer((_, response) => response.writeHead(301, { location }).end()));
@@ -292,7 +312,7 @@ describe('a receiver', () => {
 });
 
 describe('the memory of a worker', () => {
-  it('does not grow with concurrent endless replies', async () => {
+  it('stays bounded while fifty endless replies arrive at the same time', async () => {
     const { port } = await listen(
       createServer(
         drained((_, response) => {

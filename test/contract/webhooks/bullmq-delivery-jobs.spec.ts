@@ -66,7 +66,7 @@ describe('a wake-up hint for workers', () => {
     });
   });
 
-  it('with a delay runs after the delay, merged with hints for about the same time', async () => {
+  it('with a delay runs after the delay, and hints for about the same time share a job', async () => {
     let runs = 0;
     const began = Date.now();
     for (let i = 0; i < 20; i++) await jobs.wake('a', ['whk_1'], 500);
@@ -81,7 +81,7 @@ describe('a wake-up hint for workers', () => {
     expect(at - began).toBeGreaterThanOrEqual(495);
   });
 
-  it('can be repeated after its job failed', async () => {
+  it('can be sent again after its job failed', async () => {
     let runs = 0;
     startWorker(() => (++runs === 1 ? Promise.reject(new Error('Redis was away')) : Promise.resolve()));
     await jobs.wake('a', ['whk_1']);

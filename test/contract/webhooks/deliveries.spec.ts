@@ -74,7 +74,7 @@ describe('a delivery', () => {
     );
   });
 
-  it('goes to the webhooks whose filter matches, and a test event only to the webhook that it names', async () => {
+  it('is created for each enabled webhook whose filter matches; a test event goes only to the webhook that it names', async () => {
     const [all, sends, other, disabled] = [
       await receiver(),
       await receiver(),
@@ -105,7 +105,7 @@ describe('a delivery', () => {
     expect(disabled.received).toEqual([]);
   });
 
-  it('is logged in one line per attempt, without body or secret', async () => {
+  it('causes one log line per attempt, without the body and without the secret of the webhook', async () => {
     const to = await receiver((_, count) => ({ status: count === 1 ? 500 : 204 }));
     const { id, secret } = await subscribe(to);
     on.harness.pump([0]);
@@ -146,7 +146,7 @@ describe('a failed attempt', () => {
     expect((at[2] ?? 0) - (at[1] ?? 0)).toBeGreaterThanOrEqual(1_099);
   });
 
-  it('is retried after the time that Retry-After asks for', async () => {
+  it('is retried no earlier than the Retry-After of the reply allows', async () => {
     const to = await receiver((_, count) =>
       count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 },
     );
@@ -207,8 +207,8 @@ describe('a failed attempt', () => {
   });
 });
 
-describe('a worker process that ends', () => {
-  it('between claim and attempt leaves a delivery that another process attempts after the lease expires', async () => {
+describe('a delivery whose worker process ends', () => {
+  it('between claim and attempt is attempted by another process after the lease expires', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
     const events = await on.harness.record(1);
@@ -228,7 +228,7 @@ describe('a worker process that ends', () => {
     expect(to.received).toHaveLength(1);
   });
 
-  it('before recording an attempt leaves a delivery that is attempted again with the same id', async () => {
+  it('before the attempt is recorded is attempted again with the same id', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
     const events = await on.harness.record(1);
@@ -258,7 +258,7 @@ describe('a worker process that ends', () => {
     expect((await find(events[0], id)).attempts).toHaveLength(1);
   });
 
-  it('in an orderly way waits for running attempts, then returns its other deliveries, which are due at once', async () => {
+  it('in an orderly way is finished within the deadline, or else is due at once for other processes', async () => {
     const quick = await receiver(() => ({ status: 204, afterMs: 100 }));
     const hanging = await receiver(() => 'hang');
     const [first, second] = [await subscribe(quick), await subscribe(hanging)];
@@ -280,7 +280,7 @@ describe('a worker process that ends', () => {
     await pump.work(ACCOUNT, second.id);
   });
 
-  it('before waking other workers leaves deliveries that the periodic check finds', async () => {
+  it('before the process wakes any worker is found by the periodic check', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
     const events = await on.harness.record(1);
@@ -294,7 +294,7 @@ describe('a worker process that ends', () => {
 });
 
 describe('a webhook', () => {
-  it('that hangs uses only its own share of concurrent attempts', async () => {
+  it('that hangs uses no more slots than its limit and does not hold up other webhooks', async () => {
     const hanging = await receiver(() => 'hang');
     const healthy = await receiver();
     const [bad, good] = [await subscribe(hanging), await subscribe(healthy)];
@@ -324,7 +324,7 @@ describe('a webhook', () => {
     expect(to.received).toHaveLength(100);
   });
 
-  it('stores its secret encrypted', async () => {
+  it('has only an encrypted form of its secret stored', async () => {
     const { id, secret } = await subscribe(await receiver());
     const stored = await on.harness.redis.hget(`${on.harness.prefix}:{${ACCOUNT}}:webhooks`, id);
     expect(stored).toContain('sealed');

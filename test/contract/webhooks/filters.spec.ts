@@ -31,7 +31,7 @@ async function pending(id: string): Promise<number> {
 }
 
 describe('the filter of a webhook', () => {
-  it('applies to each dispatched event in the latest version of the filter', async () => {
+  it('applies to newly dispatched events at once after the filter was changed', async () => {
     const id = await subscribe(['c1']);
     await on.dispatched(1);
     expect(await pending(id)).toBe(1);
@@ -46,7 +46,7 @@ describe('the filter of a webhook', () => {
     expect(await pending(another)).toBe(1);
   });
 
-  it('is updated by the periodic check after an older build changed it', async () => {
+  it('takes effect after the next periodic check if an older build of Tidings changed the filter', async () => {
     const id = await subscribe(['c1']);
     await on.dispatched(1);
     const webhooks = `${on.harness.prefix}:{${ACCOUNT}}:webhooks`;
@@ -81,7 +81,7 @@ describe('the filter of a webhook', () => {
     expect((await watch.overview(ACCOUNT)).counts).toEqual({ pending: 0, succeeded: 2, failed: 0 });
   });
 
-  it('is refused if the account’s filters would exceed their total limit; the error names field and remedy', async () => {
+  it('is refused if the filters of the account would exceed 1 MB; the error names the field and the remedy', async () => {
     const ids: string[] = [];
     for (let n = 0; n < MAX_LARGEST; n += 1) ids.push(await subscribe(LARGEST));
     const refused = await subscribe(['one more']).catch((error: unknown) => error);
@@ -99,7 +99,7 @@ describe('the filter of a webhook', () => {
     await subscribe(LARGEST);
   });
 
-  it('counts towards the account’s limit even if an older build stored it', async () => {
+  it('counts towards the size limit of the account’s filters even if an older build of Tidings stored it', async () => {
     for (let n = 0; n < MAX_LARGEST; n += 1) await subscribe(LARGEST);
     const filters = `${on.harness.prefix}:{${ACCOUNT}}:webhooks:filters`;
     await on.harness.redis.del(filters);

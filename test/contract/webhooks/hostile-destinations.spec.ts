@@ -222,7 +222,7 @@ describe('a hostile address', () => {
     await reach();
   });
 
-  it('is refused at connection time, without relying on the check when the webhook is created', async () => {
+  it('is refused when a delivery connects, even if the check at the creation of the webhook was skipped', async () => {
     const client = new HttpDeliveryClient(strict, resolver(), 2_000);
     const urls = [...urlsOf([...ADDRESSES, ...Object.keys(NAMES)]), ...forms()];
     const ended = await attempted(urls, client);
@@ -236,7 +236,7 @@ describe('a hostile address', () => {
     await reach();
   });
 
-  it('is refused when a delivery connects, even if its host name was public or did not resolve when the webhook was created', async () => {
+  it('is refused when a delivery connects, even if the host name had a public address or none at the creation of the webhook', async () => {
     const resolve = resolver();
     const urls = Object.keys(CHANGING).map((name) => `https://${name}:${listener.port}/hook`);
     const check = new DestinationCheck(strict, resolve);
@@ -250,7 +250,7 @@ describe('a hostile address', () => {
     await reach();
   });
 
-  it('is not followed as the target of any redirect', async () => {
+  it('gets no connection if a receiver redirects to it', async () => {
     const statuses = [301, 302, 303, 307, 308];
     const receiver = await Receiver.start((_, count) => ({
       status: statuses[(count - 1) % statuses.length] ?? 301,
@@ -273,7 +273,7 @@ describe('a hostile address', () => {
     await reach();
   });
 
-  it('receives nothing if the environment names it as proxy', async () => {
+  it('gets no connection if an environment variable names it as the proxy', async () => {
     const proxy = `http://127.0.0.1:${listener.port}`;
     const variables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
     const before = new Map(variables.map((name) => [name, process.env[name]]));

@@ -71,7 +71,7 @@ describe('the list of a webhook’s deliveries', () => {
     expect(pages.flat()).toEqual(newestFirst([...first, ...second, ...third]));
   });
 
-  it('separates failed from missed deliveries on every page', async () => {
+  it('contains no missed deliveries if filtered by failed, and no failed deliveries if filtered by missed', async () => {
     const id = await subscribe();
     const failed = await dispatched(2);
     await settleAll(id, 'failed');
@@ -112,7 +112,7 @@ describe('the list of a webhook’s deliveries', () => {
 });
 
 describe('a manual retry of a finished delivery', () => {
-  it('makes the delivery due at once, restarts its schedule and keeps its attempts', async () => {
+  it('makes the delivery due at once, restarts its retry schedule, and keeps the attempts already recorded', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     if (event === undefined) throw new Error('no event');
@@ -134,7 +134,7 @@ describe('a manual retry of a finished delivery', () => {
     });
   });
 
-  it('keeps the newest 100 attempts', async () => {
+  it('keeps only the newest 100 recorded attempts', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     const delivery = deliveryId(event?.id ?? '', id);
@@ -145,7 +145,7 @@ describe('a manual retry of a finished delivery', () => {
     expect((await on.harness.deliveries.find(ACCOUNT, delivery))?.attempts).toHaveLength(100);
   });
 
-  it('needs an existing and enabled webhook', async () => {
+  it('is refused if the webhook is disabled, was removed, or never existed', async () => {
     const [disabled, removed] = [await subscribe(), await subscribe()];
     const [event] = await dispatched(1);
     await settleAll(disabled, 'failed');
@@ -186,7 +186,7 @@ describe('the ranges of missed events of a webhook', () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual(stretches);
   });
 
-  it('are at most 100, and further ranges are merged into the oldest', async () => {
+  it('are at most 100; above that, the oldest ranges are merged', async () => {
     const id = await subscribe();
     const missed: LoggedEvent[] = [];
     for (let n = 0; n < 102; n++) {
@@ -202,7 +202,7 @@ describe('the ranges of missed events of a webhook', () => {
     expect(await replay(id, 'missed', missed)).toBe(102);
   });
 
-  it('can be replayed, also the deliveries that were pending when the webhook was disabled', async () => {
+  it('can be replayed once the webhook is enabled again, with the deliveries that were pending when it was disabled', async () => {
     const id = await subscribe();
     await dispatched(2);
     await settleAll(id, 'failed');
@@ -219,7 +219,7 @@ describe('the ranges of missed events of a webhook', () => {
 });
 
 describe('a replay', () => {
-  it('makes failed, missed or all deliveries pending, without duplicates', async () => {
+  it('makes failed, missed or all deliveries pending, as its scope says, without duplicates', async () => {
     const id = await subscribe();
     const failed = await dispatched(2);
     await settleAll(id, 'failed');

@@ -35,8 +35,8 @@ const first = <T>(of: readonly T[]): T => {
 const eventIds = (of: readonly { eventId: string }[]): string[] => of.map(({ eventId }) => eventId);
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 
-describe('a delivery that an older build stored', () => {
-  it('is sent with its stored body, even if the log no longer holds the event', async () => {
+describe('a delivery that an older build of Tidings stored', () => {
+  it('is sent with its stored body, even if the event log no longer has the event', async () => {
     const to = await on.receiver();
     const id = await subscribe(to.url);
     const events = await on.harness.record(2);
@@ -48,7 +48,7 @@ describe('a delivery that an older build stored', () => {
     expect(to.received.map(({ body }) => body).sort()).toEqual(events.map(eventToJson).sort());
   });
 
-  it('keeps its position in the order, and the time since which its webhook fails', async () => {
+  it('keeps its position in the order, and the time since which the webhook fails stays the same', async () => {
     const id = await subscribe(undefined, true);
     const [one, two, three] = await on.harness.record(3);
     const build = older();
@@ -69,8 +69,8 @@ describe('a delivery that an older build stored', () => {
   });
 });
 
-describe('an older build that runs beside this build', () => {
-  it('takes no delivery without a stored body, even after it recorded outcomes and asked repeatedly', async () => {
+describe('an older build of Tidings that runs beside the current build', () => {
+  it('claims no delivery without a stored body, even after repeated claims and a retried attempt', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(31);
@@ -84,7 +84,7 @@ describe('an older build that runs beside this build', () => {
     expect(await build.claim(id)).toEqual([]);
   });
 
-  it('takes no delivery without a stored body after a success either, and each of its deliveries is recorded once', async () => {
+  it('leaves all deliveries without a stored body to the current build, also after a success', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(25);
@@ -98,7 +98,7 @@ describe('an older build that runs beside this build', () => {
     expect(new Set(eventIds([...claimed, ...(await claim(id))]))).toEqual(new Set(ids(yours)));
   });
 
-  it('does not take over deliveries that this build claimed, even after their leases expire', async () => {
+  it('does not take over deliveries that the current build claimed, even after their leases expire', async () => {
     const id = await subscribe();
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
     await on.harness.deliveries.claim(ACCOUNT, id, { ...TERMS, leaseMs: 1 });
@@ -108,7 +108,7 @@ describe('an older build that runs beside this build', () => {
     });
   });
 
-  it('can consume a wake-up hint without preventing a delivery, because the periodic check finds the webhook', async () => {
+  it('may use up a wake-up hint: the periodic check of the current build finds the due delivery anyway', async () => {
     const to = await on.receiver();
     const id = await subscribe(to.url);
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
@@ -118,7 +118,7 @@ describe('an older build that runs beside this build', () => {
     await eventually('the event arrives', () => to.received.length === 1);
   });
 
-  it('creates deliveries that this build sends, in one order with the deliveries that this build creates', async () => {
+  it('can create deliveries of an ordered webhook: the current build sends the deliveries of both builds in order', async () => {
     const id = await subscribe(undefined, true);
     const [one, two, three] = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, one === undefined ? [] : [one]);
@@ -133,7 +133,7 @@ describe('an older build that runs beside this build', () => {
     expect(order).toEqual([one?.id, two?.id, three?.id]);
   });
 
-  it('ends all pending deliveries of a webhook that it disables, and they can be replayed', async () => {
+  it('ends the pending deliveries of a disabled webhook, and the current build can replay them', async () => {
     const id = await subscribe();
     const events = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);

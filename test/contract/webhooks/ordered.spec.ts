@@ -80,7 +80,7 @@ async function nextOf(id: string): Promise<number[]> {
 }
 
 describe('an ordered webhook', () => {
-  it('receives 1,000 events of 20 contacts in sequence per contact, each after the previous one finished', async () => {
+  it('receives the events of each contact in order, one at a time (1,000 events of 20 contacts)', async () => {
     let seed = 42;
     const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
     const { to, exchanges, maxConcurrent } = await receiver(() => (random() < 0.3 ? 500 : 204));
@@ -119,7 +119,7 @@ describe('an ordered webhook', () => {
     expect(to.maxConcurrent).toBeGreaterThan(1);
   });
 
-  it('delivers other contacts’ events without delay while the events of one contact fail', async () => {
+  it('receives the events of other contacts without delay while the deliveries of one contact fail', async () => {
     const { to, exchanges } = await receiver(({ contact }) => (contact === 'c3' ? 500 : 204));
     await subscribe(to.url);
     on.harness.pump([60]);
@@ -133,7 +133,7 @@ describe('an ordered webhook', () => {
     ]);
   });
 
-  it('resumes the lane of a crashed process with the delivery that the process had claimed', async () => {
+  it('first receives the delivery that a crashed process had claimed, then the rest of that lane', async () => {
     on.harness.jobs.lost = true;
     const id = await subscribe();
     await dispatched(3, 1);
@@ -155,7 +155,7 @@ describe('an ordered webhook', () => {
     expect(await nextOf(id)).toEqual([1]);
   });
 
-  it('receives a manually retried delivery before the waiting ones and after the one under way', async () => {
+  it('receives a manually retried delivery after the delivery under way and before the waiting deliveries', async () => {
     on.harness.jobs.lost = true;
     const id = await subscribe();
     const [first, second] = await dispatched(4, 1);
@@ -184,7 +184,7 @@ describe('an ordered webhook', () => {
     expect(await nextOf(id)).toEqual([]);
   });
 
-  it('that stops being ordered receives the waiting deliveries in order and new ones at once', async () => {
+  it('that stops being ordered receives new deliveries at once, and the waiting deliveries still in order', async () => {
     on.harness.jobs.lost = true;
     const id = await subscribe();
     await dispatched(2, 1);
@@ -195,7 +195,7 @@ describe('an ordered webhook', () => {
     expect((await nextOf(id)).sort()).toEqual([1, 3, 4]);
   });
 
-  it('that is disabled or removed has empty lanes', async () => {
+  it('that is disabled or removed has no deliveries left in its lanes', async () => {
     on.harness.jobs.lost = true;
     const [disabled, removed] = [await subscribe(), await subscribe()];
     await dispatched(1_200, 3);

@@ -8,8 +8,8 @@ const on = new WithWebhookHarness();
 const overview = (): Promise<DeliveriesOverview> =>
   new RedisDeliveriesOverviewReader(on.harness.redis, on.harness.prefix).overview(ACCOUNT);
 
-describe('the overview of deliveries', () => {
-  it('counts the kept deliveries by status and the webhooks, without removed webhooks and their deliveries', async () => {
+describe('the figures about the deliveries of an account', () => {
+  it('contain the numbers of deliveries by status and of webhooks, without removed webhooks and their deliveries', async () => {
     const fine = await on.receiver();
     const broken = await on.receiver(() => ({ status: 500 }));
     const { endpoint: good } = await on.harness.endpoints.create(ACCOUNT, { url: fine.url });
@@ -37,7 +37,7 @@ describe('the overview of deliveries', () => {
     expect((await overview()).counts).toEqual({ pending: 0, succeeded: 0, failed: 0 });
   });
 
-  it('reports how many webhooks have due deliveries and how long the oldest has been due', async () => {
+  it('contain the number of webhooks with due deliveries, and how long the oldest delivery has been due', async () => {
     const receiver = await on.receiver();
     await on.harness.endpoints.create(ACCOUNT, { url: receiver.url });
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(2));
@@ -48,7 +48,7 @@ describe('the overview of deliveries', () => {
     expect(seen).toMatchObject({ counts: { pending: 2 }, endpoints: { count: 1, due: 1 } });
   });
 
-  it('reports the age of the oldest event that is not yet dispatched', async () => {
+  it('contain the age of the oldest event that is not yet dispatched', async () => {
     expect(await on.harness.log.dispatchLagMs(ACCOUNT)).toBe(0);
     await on.harness.record(2);
     await eventually('the delivery waits', async () => (await on.harness.log.dispatchLagMs(ACCOUNT)) > 0);

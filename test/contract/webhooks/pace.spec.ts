@@ -61,7 +61,7 @@ class ByHand {
 }
 
 describe('a webhook', () => {
-  it('keeps its own limit of requests in flight over all processes', async () => {
+  it('never has more requests in flight than its own limit allows, over all processes', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     await subscribe(to.url, { maxConcurrency: 2 });
     for (let i = 0; i < 3; i++) on.harness.pump();
@@ -70,7 +70,7 @@ describe('a webhook', () => {
     expect(to.maxConcurrent).toBe(2);
   });
 
-  it('receives all deliveries, and never more in any span of time than its rate limit allows', async () => {
+  it('receives all deliveries, and in any span of time no more of them than its rate limit allows', async () => {
     const { deliveries } = on.harness;
     const claim = deliveries.claim.bind(deliveries);
     const claims: { count: number; before: number; after: number }[] = [];
@@ -109,7 +109,7 @@ describe('a webhook', () => {
     expect(first.waitMs).toBeLessThanOrEqual(2_000);
   });
 
-  it('receives its own headers, which never replace the standard headers', async () => {
+  it('receives the custom headers of the webhook, which never replace the standard headers', async () => {
     const to = await receiver();
     const forbidden = [
       'Webhook-Id',
@@ -137,7 +137,7 @@ describe('a webhook', () => {
 });
 
 describe('an overloaded webhook', () => {
-  it('has its concurrency halved at most once per batch of concurrent attempts, and raised by one after a batch of successes', async () => {
+  it('has its concurrency halved at most once per batch of concurrent attempts, and raised by about one per batch of successes', async () => {
     const byHand = await ByHand.of(400);
     const round = await byHand.claim();
     expect(round.deliveries).toHaveLength(20);
@@ -155,7 +155,7 @@ describe('an overloaded webhook', () => {
     expect(await paceOf(byHand.id)).toEqual({});
   });
 
-  it('gets growing pauses if it is overloaded even by a single request, until a request succeeds', async () => {
+  it('gets growing pauses between requests if even single requests overload it, until a request succeeds', async () => {
     const byHand = await ByHand.of(100, { maxConcurrency: 1 });
     const pauses: number[] = [];
     for (let n = 0; n < 8; n++) {
@@ -174,13 +174,13 @@ describe('an overloaded webhook', () => {
     expect(Math.ceil(((await byHand.claim()).waitMs ?? 0) / 1_000)).toBe(1);
   });
 
-  it('is not throttled by failures that do not mean overload', async () => {
+  it('is throttled only by failures that mean overload', async () => {
     const byHand = await ByHand.of(60);
     await byHand.settle(await byHand.claim(), 'failed');
     expect(await byHand.slots()).toBe(20);
   });
 
-  it('receives nothing until the Retry-After of a 429 has passed, then everything', async () => {
+  it('receives nothing until the Retry-After of a 429 reply has passed, and then all deliveries', async () => {
     const at: number[] = [];
     const to = await receiver((_, count) => {
       at.push(performance.now());
@@ -196,7 +196,7 @@ describe('an overloaded webhook', () => {
 });
 
 describe('a webhook that only fails', () => {
-  it('for the configured time is disabled, and the other webhooks get an event', async () => {
+  it('is disabled after the configured time, and one webhook.disabled event is recorded', async () => {
     const to = await receiver(() => ({ status: 500 }));
     const id = await subscribe(to.url);
     on.harness.pump([0.05, 0.05, 0.05, 0.05, 0.05, 0.05], { disableAfterMs: 100 });
@@ -218,7 +218,7 @@ describe('a webhook that only fails', () => {
     expect(to.received.length).toBeLessThan(7);
   });
 
-  it('has the start of its failures stored, until it succeeds or is disabled', async () => {
+  it('keeps the time of its first failure until it succeeds or is disabled', async () => {
     const byHand = await ByHand.of(100);
     const failingSince = async (): Promise<number> => Number((await paceOf(byHand.id))['failingSince'] ?? 0);
     await byHand.settle(await byHand.claim(), 'failed');
@@ -234,7 +234,7 @@ describe('a webhook that only fails', () => {
     expect(await failingSince()).toBe(0);
   });
 
-  it('leaves no keys after its removal', async () => {
+  it('leaves no Redis keys after its removal', async () => {
     const byHand = await ByHand.of(60, { rateLimitPerSecond: 1_000, ordered: true });
     await byHand.settle(await byHand.claim(), 'slower', { pauseMs: 10 });
     await on.harness.endpoints.remove(ACCOUNT, byHand.id);

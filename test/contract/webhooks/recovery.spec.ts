@@ -58,8 +58,8 @@ async function failing(count: number): Promise<string> {
   return id;
 }
 
-describe('a success after an outage of a webhook', () => {
-  it('makes a few waiting deliveries due, as does each further success', async () => {
+describe('a success of a webhook that was failing', () => {
+  it('makes a few waiting deliveries due at once, and so does each further success', async () => {
     const id = await failing(25);
     await dispatched(1);
     let waiting = 25;
@@ -76,7 +76,7 @@ describe('a success after an outage of a webhook', () => {
     expect(waiting).toBe(-1);
   });
 
-  it('stops expediting a delivery that keeps failing', async () => {
+  it('makes a delivery due early only a few times if that delivery keeps failing', async () => {
     const id = await failing(1);
     let attempts = 0;
     for (let outage = 0; outage < 10; outage += 1) {
@@ -90,7 +90,7 @@ describe('a success after an outage of a webhook', () => {
     expect(attempts).toBe(3);
   });
 
-  it('expedites nothing if the failures are recent, since that is no outage', async () => {
+  it('makes no waiting delivery due if the webhook was failing for only a short time', async () => {
     const id = await failing(3);
     await awayFor(id, 1_000);
     await dispatched(1);
@@ -98,7 +98,7 @@ describe('a success after an outage of a webhook', () => {
     expect(await claim(id)).toEqual([]);
   });
 
-  it('expedites nothing if another delivery succeeded in between', async () => {
+  it('makes no waiting delivery due if an earlier success has already ended the failures', async () => {
     const id = await failing(1);
     await dispatched(2);
     const [one, two] = await claim(id);
@@ -109,7 +109,7 @@ describe('a success after an outage of a webhook', () => {
     expect(await claim(id)).toEqual([]);
   });
 
-  it('resumes the lanes of an ordered webhook in order', async () => {
+  it('resumes the lanes of an ordered webhook, and the deliveries of each lane stay in order', async () => {
     const id = await subscribe(true);
     const events = await dispatched(3);
     const [first] = await claim(id);
@@ -129,7 +129,7 @@ describe('a success after an outage of a webhook', () => {
 });
 
 describe('a delivery that waits for its next attempt', () => {
-  it('becomes due by a manual retry, and its retry schedule continues', async () => {
+  it('becomes due at once by a manual retry, and its retry schedule continues', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     await settle(await claim(id), 'fails');
@@ -148,7 +148,7 @@ describe('a delivery that waits for its next attempt', () => {
     ['missed', 0],
     ['all', 0],
   ] as [ReplayScope, number][])(
-    'becomes due only by a replay of scope "pending" (here: scope %s, %d deliveries)',
+    'becomes due by a replay only if the scope is "pending": scope "%s" makes %d of 3 deliveries due',
     async (scope, count) => {
       const id = await subscribe();
       const window = { since: Date.now() - 60_000, until: Date.now() + 60_000 };

@@ -44,7 +44,7 @@ async function apart(count: number): Promise<LoggedEvent[]> {
 }
 
 describe('a replay', () => {
-  it('sends each event from before the webhook existed exactly once, over several pages', async () => {
+  it('sends each event that is older than the webhook exactly once, even if these events fill several pages of the log', async () => {
     const before = await on.harness.record(1_201);
     const id = await subscribe();
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(2));
@@ -78,7 +78,7 @@ describe('a replay', () => {
     expect(await pending(id)).toEqual([wanted?.id, read?.id]);
   });
 
-  it('of too many events creates no delivery, and names a window that is small enough', async () => {
+  it('of too many events is refused without any delivery, and the error names a time window that is small enough', async () => {
     const events = await apart(8);
     const id = await subscribe();
     const request = { ...ALWAYS, scope: 'missed' as const };
@@ -107,7 +107,7 @@ describe('a replay', () => {
     expect(await replay(id, { since: 1 })).toBe(7);
   });
 
-  it('is refused for a disabled webhook and returns nothing for a missing webhook', async () => {
+  it('is refused for a disabled webhook, and returns nothing for a webhook that does not exist', async () => {
     const id = await subscribe({ enabled: false });
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(3));
     await expect(replay(id, {})).rejects.toThrow(/disabled.*PATCH it with \{"enabled": true\}/);

@@ -53,19 +53,19 @@ afterEach(async () => {
 });
 
 describe('a host name', () => {
-  it('is resolved from the hosts file before DNS', async () => {
+  it('is resolved from the hosts file if the file contains the name', async () => {
     expect(await resolve('listed.test')).toEqual(['10.9.8.7']);
   });
 
-  it('is resolved by DNS if the hosts file lacks it', async () => {
+  it('is resolved by DNS if the hosts file does not contain the name', async () => {
     expect(await resolve('known.test')).toEqual(['10.1.2.3']);
   });
 
-  it('is rejected if neither DNS nor the operating system knows it', async () => {
+  it('is rejected if neither DNS nor the operating system can resolve the name', async () => {
     await expect(resolve('nobody.test')).rejects.toThrow(/nobody\.test/);
   });
 
-  it('whose DNS server hangs delays neither other names nor work on the process’s threads', async () => {
+  it('whose DNS server hangs delays neither other host names nor tasks in the thread pool of the process', async () => {
     const hanging = Array.from({ length: 50 }, (_, n) => resolve(`hanging-${n}.test`).catch(String));
     const began = performance.now();
     expect(await resolve('known.test')).toEqual(['10.1.2.3']);

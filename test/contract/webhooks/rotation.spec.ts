@@ -67,8 +67,8 @@ async function rotate(id: string, overlapSeconds: number): Promise<Rotation> {
   return rotation;
 }
 
-describe('the signature, verified by standardwebhooks and svix,', () => {
-  it('is valid for exactly the secrets that are valid before, during and after a rotation', async () => {
+describe('the signature of a delivery, verified by standardwebhooks and svix,', () => {
+  it('is valid for the old secret until the overlap of a rotation ends, and for the new secret from the rotation on', async () => {
     const { endpoint, secret: old } = await harness.endpoints.create(ACCOUNT, { url: receiver.url });
     const before = await delivered();
     expect([holds(old, before), signaturesOf(before)]).toEqual([true, 1]);
@@ -97,7 +97,7 @@ describe('the signature, verified by standardwebhooks and svix,', () => {
     expect(holds(old, before)).toBe(true);
   });
 
-  it('is valid for three secrets during two overlapping rotations, then for the remaining ones', async () => {
+  it('is valid for three secrets during two overlapping rotations, and for one secret after a rotation without overlap', async () => {
     const { endpoint, secret: first } = await harness.endpoints.create(ACCOUNT, { url: receiver.url });
     const { secret: second } = await rotate(endpoint.id, 60);
     const { secret: third } = await rotate(endpoint.id, 60);
