@@ -1,20 +1,22 @@
-// Compares the throughput of two builds in one run: sends that the gateway accepts, and deliveries to a webhook.
-//   node test/bench/compare-throughput.mjs OTHER_CHECKOUT [ROUNDS]
-// Both checkouts must be built (npm run build) and redis-server must be on the PATH. Prints a ratio of this checkout to
-// the other one; above 1, this one is faster.
+// Compares two builds, or one build with two configurations, in one run: sends that the gateway accepts, and deliveries
+// to a webhook, each by throughput and by the CPU time that gateway and worker use.
+//   node test/bench/compare-throughput.mjs OTHER_CHECKOUT [ROUNDS] [VARIABLE=VALUE ...]
+// Both checkouts must be built (npm run build) and redis-server must be on the PATH. The variables are set for this
+// checkout only; `{sink}` in a value becomes the address of a server that accepts every request. Prints ratios of this
+// checkout to the other one: a throughput above 1 and a CPU time below 1 are better.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent, createServer, request } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const HERE = resolve(import.meta.dirname, '../..');
-const [other = '', rounds = '5'] = process.argv.slice(2);
+const [other = '', rounds = '5', ...variables] = process.argv.slice(2);
 if (other === '') {
-  console.error('usage: node test/bench/compare-throughput.mjs OTHER_CHECKOUT [ROUNDS]');
+  console.error('usage: node test/bench/compare-throughput.mjs OTHER_CHECKOUT [ROUNDS] [VARIABLE=VALUE ...]');
   process.exit(2);
 }
 const EVENTS = 2_000;
@@ -52,10 +54,13 @@ class Side {
   agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   /** @type {import('node:child_process').ChildProcess[]} */
   children = [];
+  /** Gateway and worker. @type {import('node:child_process').ChildProcess[]} */
+  programs = [];
 
-  /** @param {string} checkout */
-  constructor(checkout) {
+  /** @param {string} checkout @param {Record<string, string>} [extra] environment variables of this side only */
+  constructor(checkout, extra = {}) {
     this.checkout = checkout;
+    this.extra = extra;
   }
 
   async start() {
@@ -82,11 +87,17 @@ class Side {
       WEBHOOK_MAX_CONCURRENCY: '100',
       RATE_LIMIT_PER_MINUTE: '100000000',
       LOG_LEVEL: 'warn',
+      ...this.extra,
     };
     await new Promise((ready) => setTimeout(ready, 500));
     this.port = await freePort();
-    this.run(process.execPath, ['dist/gateway.js'], { ...environment, PORT: String(this.port) });
-    this.run(process.execPath, ['dist/worker.js'], { ...environment, WORKER_PORT: String(await freePort()) });
+    this.programs = [
+      this.run(process.execPath, ['dist/gateway.js'], { ...environment, PORT: String(this.port) }),
+      this.run(process.execPath, ['dist/worker.js'], {
+        ...environment,
+        WORKER_PORT: String(await freePort()),
+      }),
+    ];
     await until(async () => (await this.call('GET', '/health/ready')).status === 200);
     const { port } = /** @type {import('node:net').AddressInfo} */ (this.receiver.address());
     const made = await this.call('POST', '/v1/webhooks', {
@@ -105,7 +116,7 @@ class Side {
     return this;
   }
 
-  /** Accepted sends per second. */
+  /** Accepted sends, and their number per second. */
   async accept() {
     let accepted = 0;
     const sendAt = new Date(Date.now() + 86_400_000).toISOString();
@@ -118,16 +129,35 @@ class Side {
         }
       }),
     );
-    return (accepted / ACCEPT_MS) * 1_000;
+    return { rate: (accepted / ACCEPT_MS) * 1_000, count: accepted };
   }
 
-  /** Deliveries per second of a replay of all events. */
+  /** Deliveries of a replay of all events, and their number per second. */
   async deliver() {
     const before = this.received;
     const began = performance.now();
     await this.call('POST', `/v1/webhooks/${this.webhook}/replay`, { since: this.since, only: 'all' });
     await until(() => this.received >= before + EVENTS);
-    return (EVENTS / (performance.now() - began)) * 1_000;
+    return { rate: (EVENTS / (performance.now() - began)) * 1_000, count: EVENTS };
+  }
+
+  /** The CPU time that gateway and worker have used, in ticks of the kernel. */
+  async cpuTicks() {
+    const stats = await Promise.all(
+      this.programs.map(({ pid }) => readFile(`/proc/${String(pid)}/stat`, 'utf8')),
+    );
+    const fields = stats.map((stat) => stat.slice(stat.lastIndexOf(')') + 2).split(' '));
+    return fields.reduce((sum, field) => sum + Number(field[11]) + Number(field[12]), 0);
+  }
+
+  /**
+   * Runs one measurement. Returns its rate and the CPU time of one operation, in milliseconds.
+   * @param {'accept' | 'deliver'} figure
+   */
+  async measure(figure) {
+    const before = await this.cpuTicks();
+    const { rate, count } = await this[figure]();
+    return { rate, cpu: (((await this.cpuTicks()) - before) * 10) / count };
   }
 
   async stop() {
@@ -141,9 +171,13 @@ class Side {
   /** @param {string} file @param {string[]} parameters @param {Record<string, string>} environment */
   run(file, parameters, environment) {
     const env = { PATH: process.env.PATH, ...environment };
-    this.children.push(
-      spawn(file, parameters, { cwd: this.checkout, env, stdio: ['ignore', 'ignore', 'inherit'] }),
-    );
+    const child = spawn(file, parameters, {
+      cwd: this.checkout,
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    this.children.push(child);
+    return child;
   }
 
   /** @param {number} count @param {(i: number) => Promise<void>} work */
@@ -177,27 +211,44 @@ class Side {
 /** @param {number[]} values */
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-const mine = new Side(HERE);
+const sink = createServer((incoming, response) => {
+  incoming.resume().on('end', () => response.writeHead(200).end());
+}).listen(0, '127.0.0.1');
+await once(sink, 'listening');
+const { port: sinkPort } = /** @type {import('node:net').AddressInfo} */ (sink.address());
+const extra = variables.map((text) => {
+  const [name = '', ...value] = text.split('=');
+  return [name, value.join('=').replace('{sink}', `http://127.0.0.1:${sinkPort}`)];
+});
+const mine = new Side(HERE, Object.fromEntries(extra));
 const others = new Side(resolve(other));
 try {
   await mine.start();
   await others.start();
   for (const figure of /** @type {const} */ (['accept', 'deliver'])) {
-    /** @type {{ mine: number, others: number }[]} */
+    /** @typedef {{ rate: number, cpu: number }} Measured */
+    /** @type {{ mine: Measured, others: Measured }[]} */
     const pairs = [];
     for (let round = 0; round < Number(rounds); round += 1) {
       // In turns, so that neither side always comes first.
       const first = round % 2 === 0;
-      const a = await (first ? mine : others)[figure]();
-      const b = await (first ? others : mine)[figure]();
+      const a = await (first ? mine : others).measure(figure);
+      const b = await (first ? others : mine).measure(figure);
       pairs.push(first ? { mine: a, others: b } : { mine: b, others: a });
     }
-    const ratio = median(pairs.map((pair) => pair.mine / pair.others));
-    const rates = [median(pairs.map((pair) => pair.mine)), median(pairs.map((pair) => pair.others))];
-    console.log(
-      `${figure}: ${rates.map((rate) => Math.round(rate)).join(' and ')} a second, ratio ${ratio.toFixed(3)}`,
-    );
+    /** @param {keyof Measured} what @param {number} digits */
+    const compared = (what, digits) => {
+      const ratio = median(pairs.map((pair) => pair.mine[what] / pair.others[what]));
+      const both = [
+        median(pairs.map((pair) => pair.mine[what])),
+        median(pairs.map((pair) => pair.others[what])),
+      ];
+      return `${both.map((value) => value.toFixed(digits)).join(' and ')} (ratio ${ratio.toFixed(3)})`;
+    };
+    console.log(`${figure}: ${compared('rate', 0)} a second, ${compared('cpu', 3)} ms of CPU each`);
   }
 } finally {
   await Promise.all([mine.stop(), others.stop()]);
+  sink.close();
+  sink.closeAllConnections();
 }

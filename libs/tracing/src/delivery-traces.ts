@@ -1,36 +1,45 @@
 import { interceptedCalls } from '#platform';
-import type { DeliveryAttempter } from '#webhooks';
+import type { AttemptResult, DeliveryAttempter } from '#webhooks';
 import type { Tracing } from './tracing.js';
 
-/** Traces the attempts to deliver events to webhooks. */
+/** Traces the attempts to deliver events to webhooks, if the event belongs to a trace. */
 export class DeliveryTraces {
   constructor(private readonly tracing: Tracing) {}
 
   /** Returns the attempter. Each attempt becomes a span, which the header `traceparent` of the request names. */
   interceptAttempter(attempter: DeliveryAttempter): DeliveryAttempter {
     return interceptedCalls(attempter, {
-      attempt: async (proceed, endpoint, delivery, signal) => {
-        const span = this.tracing.start('deliver event', {
-          kind: 'client',
-          parent: delivery.trace,
-          attributes: {
-            'tidings.webhook_id': endpoint.id,
-            'tidings.event_id': delivery.eventId,
-            'tidings.delivery_id': delivery.id,
-            'tidings.attempt': delivery.attempts + 1,
-            'http.request.method': 'POST',
-            'server.address': new URL(endpoint.url).hostname,
-          },
-        });
-        // An aborted attempt is not recorded, so its span is not ended either.
-        const result = await proceed(endpoint, { ...delivery, trace: span.context }, signal);
-        const { statusCode, error } = result.attempt;
-        span.end({
-          ...(error === null ? {} : { error }),
-          ...(statusCode === null ? {} : { attributes: { 'http.response.status_code': statusCode } }),
-        });
-        return result;
-      },
+      attempt: (proceed, endpoint, delivery, signal) =>
+        // With a low sampling rate, nearly no attempt.
+        delivery.trace !== undefined && this.tracing.mayRecord(delivery.trace)
+          ? this.traced(proceed, endpoint, delivery, signal)
+          : proceed(endpoint, delivery, signal),
     });
+  }
+
+  private async traced(
+    proceed: DeliveryAttempter['attempt'],
+    ...[endpoint, delivery, signal]: Parameters<DeliveryAttempter['attempt']>
+  ): Promise<AttemptResult> {
+    const span = this.tracing.start('deliver event', {
+      kind: 'client',
+      parent: delivery.trace,
+      attributes: () => ({
+        'tidings.webhook_id': endpoint.id,
+        'tidings.event_id': delivery.eventId,
+        'tidings.delivery_id': delivery.id,
+        'tidings.attempt': delivery.attempts + 1,
+        'http.request.method': 'POST',
+        'server.address': new URL(endpoint.url).hostname,
+      }),
+    });
+    // An aborted attempt is not recorded, so its span is not ended either.
+    const result = await proceed(endpoint, { ...delivery, trace: span.context }, signal);
+    const { statusCode, error } = result.attempt;
+    span.end(() => ({
+      ...(error === null ? {} : { error }),
+      ...(statusCode === null ? {} : { attributes: { 'http.response.status_code': statusCode } }),
+    }));
+    return result;
   }
 }

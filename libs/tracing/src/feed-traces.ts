@@ -1,6 +1,7 @@
+import type { NewEvent } from '#events';
 import type { ContactListPoll, ContactPoll, FeedSource, FeedStore, PollCommit } from '#feed';
 import { interceptedCalls, logMessageOf, type TraceContext } from '#platform';
-import type { Attributes, TraceSpan, Tracing } from './tracing.js';
+import { type Attributes, isSampled, type TraceSpan, type Tracing } from './tracing.js';
 
 /** Name of the span of a poll of a contact's newest messages. */
 const POLL = 'poll contact';
@@ -48,7 +49,7 @@ export class FeedTraces {
         const span = this.tracing.start('read messages', {
           kind: 'client',
           parent,
-          attributes: { 'tidings.account': account, 'tidings.page': page },
+          attributes: () => ({ 'tidings.account': account, 'tidings.page': page }),
         });
         return endingWith(span, () => proceed(account, contactId, page, ...rest));
       },
@@ -70,7 +71,7 @@ export class FeedTraces {
         const poll = this.polls.get(keyOf(account))?.span.context;
         return proceed(account, {
           ...commit,
-          updates: poll === undefined ? updates : withTrace(updates, poll),
+          updates: poll !== undefined && isSampled(poll) ? withTrace(updates, poll) : updates,
         });
       },
     }) as T;
@@ -86,7 +87,7 @@ export class FeedTraces {
     events: PollCommit['events'],
   ): { events: PollCommit['events']; spans: TraceSpan[] } {
     const poll = this.polls.get(keyOf(account, contactId));
-    const attributes = attributesOf(account, contactId);
+    const attributes = (): Attributes => attributesOf(account, contactId);
     const spans = new Map<TraceContext, TraceSpan>();
     const parentOf = (send: TraceContext | undefined): TraceContext | undefined => {
       if (send === undefined) return poll?.span.context;
@@ -105,7 +106,7 @@ export class FeedTraces {
       this.tracing.start(`event ${type}`, { kind: 'producer', parent: parentOf(trace), attributes }),
     );
     return {
-      events: events.map((event, i) => ({ ...event, ...contextOf(ofEvents[i]) })),
+      events: events.map((event, i) => withSpan(event, ofEvents[i])),
       spans: [...ofEvents, ...spans.values()],
     };
   }
@@ -116,7 +117,7 @@ export class FeedTraces {
     contactId: string | undefined,
     proceed: () => Promise<T>,
   ): Promise<T> {
-    const span = this.tracing.start(name, { attributes: attributesOf(account, contactId) });
+    const span = this.tracing.start(name, { attributes: () => attributesOf(account, contactId) });
     const key = keyOf(account, contactId);
     this.polls.set(key, { span, begunAt: performance.now() });
     try {
@@ -135,8 +136,13 @@ function attributesOf(account: string, contactId: string | undefined): Attribute
   };
 }
 
-function contextOf(span: TraceSpan | undefined): { trace?: TraceContext } {
-  return span === undefined ? {} : { trace: span.context };
+/**
+ * Lets the event carry the trace to its deliveries. An event of a poll that is not recorded carries none, because with a
+ * low sampling rate that is nearly every event. The trace of a send is carried in any case: its caller may look for it.
+ */
+function withSpan(event: NewEvent, span: TraceSpan | undefined): NewEvent {
+  if (span === undefined || (event.trace === undefined && !isSampled(span.context))) return event;
+  return { ...event, trace: span.context };
 }
 
 function keyOf(account: string, contactId = ''): string {
@@ -150,7 +156,7 @@ async function endingWith<T>(span: TraceSpan, proceed: () => Promise<T>): Promis
     span.end();
     return result;
   } catch (error) {
-    span.end({ error: logMessageOf(error) });
+    span.end(() => ({ error: logMessageOf(error) }));
     throw error;
   }
 }

@@ -13,4 +13,4 @@ export { DeliveryTraces } from './delivery-traces.js';
 export { FeedTraces } from './feed-traces.js';
 export { openTracing } from './open-tracing.js';
 export { RelayTraces } from './relay-traces.js';
-export type { TraceSpan, Tracing } from './tracing.js';
+export { isSampled, type TraceSpan, type Tracing } from './tracing.js';

@@ -25,7 +25,7 @@ import {
   withDeadline,
 } from '#platform';
 import { samplerNamed } from './otel-samplers.js';
-import type { SpanEnd, SpanStart, TraceSpan, Tracing } from './tracing.js';
+import { isSampled, type SpanEnd, type SpanStart, type TraceSpan, type Tracing } from './tracing.js';
 
 /** Duration of one export, including its retries, in milliseconds. */
 const EXPORT_TIMEOUT_MS = 5_000;
@@ -45,6 +45,8 @@ const KINDS = {
 export class OtelTracing implements Tracing {
   private readonly provider: TracerProvider;
   private readonly tracer: Tracer;
+  /** True if a span whose parent is not recorded is never recorded. */
+  private readonly followsParents: boolean;
 
   /**
    * @param service name of the service in the traces. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override it.
@@ -59,6 +61,7 @@ export class OtelTracing implements Tracing {
       url: `${environment.OTEL_EXPORTER_OTLP_ENDPOINT}/v1/traces`,
       timeoutMillis: EXPORT_TIMEOUT_MS,
     });
+    this.followsParents = environment.OTEL_TRACES_SAMPLER.startsWith('parentbased_');
     this.provider = new TracerProvider({
       sampler: samplerNamed(environment.OTEL_TRACES_SAMPLER, environment.OTEL_TRACES_SAMPLER_ARG),
       resource: resourceFromAttributes({
@@ -72,22 +75,25 @@ export class OtelTracing implements Tracing {
     this.tracer = this.provider.getTracer('tidings', version);
   }
 
-  start(
-    name: string,
-    { kind = 'internal', parent, link, attributes = {}, startedMsAgo = 0 }: SpanStart = {},
-  ): TraceSpan {
-    return new OtelSpan(
-      this.tracer.startSpan(
-        name,
-        {
-          kind: KINDS[kind],
-          attributes: { ...attributes },
-          ...(link === undefined ? {} : { links: [{ context: parseContext(link) }] }),
-          ...(startedMsAgo === 0 ? {} : { startTime: Date.now() - startedMsAgo }),
-        },
-        parentContext(parent),
-      ),
+  mayRecord(parent: TraceContext): boolean {
+    return !this.followsParents || isSampled(parent);
+  }
+
+  start(name: string, start: SpanStart = {}): TraceSpan {
+    const { kind = 'internal', parent, link, startedMsAgo = 0 } = start;
+    if (parent !== undefined && !this.mayRecord(parent)) return new UnrecordedSpan(parent);
+    const span = this.tracer.startSpan(
+      name,
+      {
+        kind: KINDS[kind],
+        ...(link === undefined ? {} : { links: [{ context: parseContext(link) }] }),
+        ...(startedMsAgo === 0 ? {} : { startTime: Date.now() - startedMsAgo }),
+      },
+      parentContext(parent),
     );
+    if (!span.isRecording()) return new UnrecordedSpan(formatContext(span.spanContext()));
+    if (start.attributes !== undefined) span.setAttributes({ ...start.attributes() });
+    return new RecordedSpan(span);
   }
 
   async close(): Promise<void> {
@@ -106,19 +112,32 @@ export type TracingEnvironment = Pick<
   'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'
 >;
 
-class OtelSpan implements TraceSpan {
+class RecordedSpan implements TraceSpan {
   readonly context: TraceContext;
 
   constructor(private readonly span: Span) {
-    const { traceId, spanId, traceFlags } = span.spanContext();
-    this.context = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+    this.context = formatContext(span.spanContext());
   }
 
-  end({ error, attributes }: SpanEnd = {}): void {
+  end(end?: () => SpanEnd): void {
+    const { error, attributes } = end?.() ?? {};
     if (attributes !== undefined) this.span.setAttributes({ ...attributes });
     if (error !== undefined) this.span.setStatus({ code: SpanStatusCode.ERROR, message: error });
     this.span.end();
   }
+}
+
+/** A span that the sampler has not selected. What follows from it continues the trace, and is not recorded either. */
+class UnrecordedSpan implements TraceSpan {
+  constructor(readonly context: TraceContext) {}
+
+  end(): void {
+    // Nothing is exported.
+  }
+}
+
+function formatContext({ traceId, spanId, traceFlags }: SpanContext): TraceContext {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
 function parentContext(parent: TraceContext | undefined): Context {

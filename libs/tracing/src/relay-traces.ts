@@ -1,6 +1,6 @@
 import { observedCalls } from '#platform';
 import type { RelayStore, SendState, StateChange } from '#relay';
-import { type SpanStart, type Tracing, isSampled } from './tracing.js';
+import { type Attributes, isSampled, type SpanStart, type Tracing } from './tracing.js';
 
 /** Traces the steps of sends: each stage that a send leaves becomes a span, whichever process the stage began in. */
 export class RelayTraces {
@@ -15,16 +15,16 @@ export class RelayTraces {
         const stage = stageOf(before, change);
         if (parent === undefined || stage === undefined || !isSampled(parent)) return;
         const after = outcome.result.state;
-        const attributes = {
+        const attributes = (): Attributes => ({
           'tidings.account': account,
           'tidings.send_id': id,
           'tidings.transition': change.transition,
           'tidings.attempt': after.attempts.length,
-        };
+        });
         const startedMsAgo = Math.max(after.updatedAt - (stage.begunAt ?? before.updatedAt), 0);
         const { kind = 'internal' } = stage;
         const span = this.tracing.start(stage.name, { kind, parent, attributes, startedMsAgo });
-        span.end(FAILURES.has(change.transition) ? { error: change.transition } : {});
+        span.end(() => (FAILURES.has(change.transition) ? { error: change.transition } : {}));
       },
     }) as T;
   }

@@ -10,7 +10,8 @@ export interface SpanStart {
   parent?: TraceContext | undefined;
   /** A related position in another trace. */
   link?: TraceContext | undefined;
-  attributes?: Attributes;
+  /** Called only if the span is recorded. */
+  attributes?: () => Attributes;
   /** How long ago the span began, in milliseconds. Default: it begins now. */
   startedMsAgo?: number;
 }
@@ -26,11 +27,15 @@ export interface SpanEnd {
 export interface TraceSpan {
   /** The position in the trace that what follows from this work continues. */
   readonly context: TraceContext;
-  end(end?: SpanEnd): void;
+  /** @param end called only if the span is recorded */
+  end(end?: () => SpanEnd): void;
 }
 
 /** Traces the work of one process. */
 export interface Tracing {
+  /** True if a span with this parent may be recorded. If not, what it causes can continue the trace of its parent. */
+  mayRecord(parent: TraceContext): boolean;
+
   start(name: string, start?: SpanStart): TraceSpan;
 
   /** Exports the remaining spans, within a bounded time, and stops. */

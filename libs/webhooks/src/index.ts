@@ -14,7 +14,7 @@
  */
 export { BacklogRefill } from './dispatch/backlog-refill.js';
 export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
-export { DeliveryAttempter } from './attempt/delivery-attempter.js';
+export { type AttemptResult, DeliveryAttempter } from './attempt/delivery-attempter.js';
 export { Deliveries } from './delivery/deliveries.js';
 export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/deliveries-overview.js';
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';

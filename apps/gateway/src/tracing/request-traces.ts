@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isTraceContext, type TraceContext } from '#platform';
-import type { TraceSpan, Tracing } from '#tracing';
+import { isSampled, type TraceSpan, type Tracing } from '#tracing';
 
 /** Route whose requests last as long as the caller wants. */
 const STREAM = '/v1/events/stream';
@@ -9,40 +9,49 @@ const spans = new WeakMap<FastifyRequest, TraceSpan>();
 
 /** Traces the requests of the API. A request continues the trace of its header `traceparent`. */
 export function traceRequests(server: FastifyInstance, tracing: Tracing): void {
-  server.addHook('onRequest', async (request) => {
+  // Callbacks instead of promises: these hooks run in every request.
+  server.addHook('onRequest', (request, _, done) => {
     const route = request.is404 ? undefined : request.routeOptions.url;
-    if (route?.startsWith('/v1/') === true && route !== STREAM)
-      spans.set(request, startSpan(tracing, request, route));
-    await Promise.resolve();
+    if (route?.startsWith('/v1/') === true && route !== STREAM) {
+      const span = startTrace(tracing, request, route);
+      if (span !== undefined) spans.set(request, span);
+    }
+    done();
   });
-  server.addHook('onResponse', async (request, reply) => {
+  server.addHook('onResponse', (request, reply, done) => {
     const status = reply.statusCode;
-    spans.get(request)?.end({
+    spans.get(request)?.end(() => ({
       attributes: { 'http.response.status_code': status },
       ...(status >= 500 ? { error: String(status) } : {}),
-    });
-    await Promise.resolve();
+    }));
+    done();
   });
-  server.addHook('onRequestAbort', async (request) => {
-    spans.get(request)?.end({ error: 'the caller closed the connection' });
-    await Promise.resolve();
+  server.addHook('onRequestAbort', (request, done) => {
+    spans.get(request)?.end(() => ({ error: 'the caller closed the connection' }));
+    done();
   });
 }
 
-/** Returns the trace of a request, or undefined if the request is not traced. */
+/**
+ * Returns the trace that a send continues: the one that the caller sent, recorded or not, or a new one that is recorded.
+ * With a low sampling rate, most requests have none, and cost little more than without traces.
+ */
 export function traceOf(request: FastifyRequest): TraceContext | undefined {
   return spans.get(request)?.context;
 }
 
-function startSpan(tracing: Tracing, request: FastifyRequest, route: string): TraceSpan {
+/** Begins the span of a request. Returns undefined if the caller sent no trace and the new one is not recorded. */
+function startTrace(tracing: Tracing, request: FastifyRequest, route: string): TraceSpan | undefined {
   const { traceparent } = request.headers;
-  return tracing.start(`${request.method} ${route}`, {
+  const parent = isTraceContext(traceparent) ? traceparent : undefined;
+  const span = tracing.start(`${request.method} ${route}`, {
     kind: 'server',
-    parent: isTraceContext(traceparent) ? traceparent : undefined,
-    attributes: {
+    parent,
+    attributes: () => ({
       'http.request.method': request.method,
       'http.route': route,
       'tidings.request_id': request.id,
-    },
+    }),
   });
+  return parent !== undefined || isSampled(span.context) ? span : undefined;
 }
