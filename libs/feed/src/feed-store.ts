@@ -64,8 +64,8 @@ export interface KnownContacts {
    */
   redisRun: string;
   /**
-   * Number of unreadable elements in the last contact list in which no known contact was missing. Only
-   * earlier builds of Tidings use this number.
+   * Number of unreadable elements in the last contact list from which no known contact was missing. Stored
+   * for earlier builds of Tidings, which do not store {@link unreadable}.
    */
   skipped: number;
   /**
@@ -167,8 +167,8 @@ export interface ContactState {
   /** Number of polls of the contact that failed since the last successful poll. */
   failures: number;
   /**
-   * Number of messages on the longest page of messages of any contact of the account; 0 before the first page
-   * was read.
+   * Largest number of messages on one page, over all contacts of the account; 0 before the first page was
+   * read.
    */
   longestPage: number;
   /**
@@ -244,8 +244,8 @@ export interface PollCommit {
   /** New value of {@link ContactState.extension}. Absent if the stored value stays. */
   extension?: LearnedContactState;
   /**
-   * Index of the histogram bucket in which the account counts this contact, by how often the contact changes.
-   * Present if {@link dueInMs} is present.
+   * Index of the bucket that counts this contact in the account's histogram of rates of change. Present if
+   * {@link dueInMs} is present.
    */
   bucket?: number;
   /**
@@ -254,9 +254,9 @@ export interface PollCommit {
    */
   dueInMs?: number;
   /**
-   * What happens to the first read of the contact. An object starts it again after a loss; it then emits
-   * messages whose timestamp is later than `emitAfter` (milliseconds since 1970). `unchanged` leaves it as it
-   * is, and `over` ends it.
+   * What the commit does with the first read of the contact. An object starts a new first read after a loss;
+   * the new first read emits messages whose timestamp is later than `emitAfter` (milliseconds since 1970).
+   * `unchanged` leaves the first read as it is, and `over` ends it.
    */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
   /**

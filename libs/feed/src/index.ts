@@ -9,8 +9,8 @@
  * | `diff/`     | comparison of a read with the snapshot: new, changed and missing messages; pure |
  * | `walk/`     | order of a contact's message pages; which pages a read asks for |
  * | `poll/`     | read of the newest messages and read of older messages of one contact, up to the commit |
- * | `contacts/` | poll of the contact list; lookup of a contact by phone number |
- * | `schedule/` | interval of each contact; forecast of delays; pure |
+ * | `contacts/` | poll of the contact list; look-ups of sends |
+ * | `schedule/` | polling interval of each contact; forecast of delays; pure |
  * | `delay/`    | measurement of the detection delay |
  * | `redis/`    | store and poll queue on Redis |
  */

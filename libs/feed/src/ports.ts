@@ -25,8 +25,8 @@ export interface ClaimedRead {
 
 /**
  * Purpose of a read, from the highest priority in the request budget to the lowest. `lookup`: look-up of a
- * send that upstream may not have taken. `confirmation`: look-up of a send that upstream has taken. `poll`
- * and {@link ClaimedRead}: a poll, unclaimed or claimed.
+ * send that upstream may not have taken. `confirmation`: look-up of a send that upstream has taken. `poll`: a
+ * poll without a claim. {@link ClaimedRead}: a claimed poll.
  */
 export type ReadPurpose = 'poll' | 'lookup' | 'confirmation' | ClaimedRead;
 
@@ -34,8 +34,8 @@ export type ReadPurpose = 'poll' | 'lookup' | 'confirmation' | ClaimedRead;
 export interface FeedSource {
   /**
    * Reads the contact list, and passes each contact to a reader while the list arrives. `newReader` may be
-   * called several times; the result names the reader that received the whole list. The caller must close the
-   * result.
+   * called several times; the result contains the reader that received the whole list. The caller must close
+   * the result.
    */
   listContacts<R extends ContactReader>(
     account: string,

@@ -10,7 +10,8 @@ export class CoalescedTask {
   constructor(private readonly task: (name: string) => Promise<void>) {}
 
   /**
-   * Runs the task for a name. If the task is already running for this name, waits and shares the next run.
+   * Runs the task for a name. If the task is already running for this name, waits until that run ends, and
+   * then shares one new run with all other waiting callers.
    * @throws the error of the task
    */
   async run(name: string): Promise<void> {

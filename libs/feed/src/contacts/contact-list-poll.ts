@@ -180,8 +180,8 @@ export class ContactListPoll {
       version: known.version,
       redisRun: known.redisRun,
       startedAt: known.now,
-      // For contacts that appear in later lists, this time decides which messages are emitted. It is the time
-      // of the last list that was not suspect.
+      // This time decides which messages the first read of a contact in a later list emits. A suspect list
+      // does not change this time.
       listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
       unreadable: verdict.unreadable,
@@ -224,8 +224,8 @@ export class ContactListPoll {
     replaced: boolean,
   ): Promise<number> {
     if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
-    // If an earlier list was committed (`version > 0`), the account is not new, and only its snapshot was
-    // lost.
+    // A version above 0 shows that an earlier list was committed. The account is then not new; only its
+    // snapshot was lost.
     const addedAt = version > 0 || replaced ? undefined : await this.addedAt(account);
     const late = Math.min(Math.max(now - (addedAt ?? now), 0), MAX_FIRST_LIST_DELAY_MS);
     return upstreamNow - late - FIRST_LIST_SLACK_MS;
@@ -301,8 +301,9 @@ function showsMostContacts(
 }
 
 /**
- * Returns the messaging service that an upstream address belongs to. The service is identified by the hash of
- * its first address. If a service is already stored for the address, that service is returned.
+ * Returns the messaging service behind an upstream address, as the hash of the service's first address. An
+ * address that is not stored yet belongs to the service of the previous address; if `isAnother` is true, it
+ * is the first address of another service.
  */
 function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
   const before = upstream === undefined || isAnother ? undefined : services.get(upstream);

@@ -25,11 +25,11 @@ export class RecipientLookup {
   /**
    * Reads the new messages of the recipient now, and binds them to sends.
    * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since
-   * 1970 by Redis' clock), the list is read again first. `isLowPriority`: true if new sends go first in the
-   * request budget
+   * 1970 by Redis' clock), the contact list is read again first. `isLowPriority`: true if new sends have
+   * priority over this look-up in the request budget
    * @returns true if each contact that owns the number was read, or if upstream and the contact list both
    * show that the contact does not exist
-   * @throws {UpstreamError} if upstream could not be read; contacts that could be read were read
+   * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
    */
   async lookUp(
     account: string,

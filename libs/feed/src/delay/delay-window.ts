@@ -4,13 +4,13 @@
  */
 const SLOT_MS = 300_000;
 /**
- * Maximum age of the delays that the statistics include, in milliseconds. Included are the current time slot
- * and the eleven slots before it.
+ * Maximum age of the delays that the statistics include, in milliseconds. The statistics cover the current
+ * time slot and the eleven slots before it.
  */
 export const DELAY_WINDOW_MS = 3_600_000;
 /**
- * Time for which Redis keeps a time slot after its last delay, in milliseconds. The statistics no longer
- * include the slot when it expires.
+ * Time for which Redis keeps a time slot after the slot's last delay, in milliseconds. When a slot expires,
+ * the statistics no longer include it.
  */
 export const DELAY_PERIOD_TTL_MS = DELAY_WINDOW_MS + 2 * SLOT_MS;
 

@@ -32,7 +32,7 @@ export interface PollReport {
    */
   upstreamDate?: number;
   arrivals: readonly Arrival[];
-  /** Shortest and longest time between two polls of a contact by this worker, in milliseconds. */
+  /** Settings of this worker: minimum and maximum time between two polls of a contact, in milliseconds. */
   interval: { min: number; max: number };
   /**
    * Number of unreadable elements that this poll skipped and that no earlier poll has counted. Absent if

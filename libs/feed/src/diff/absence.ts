@@ -46,25 +46,25 @@ export interface AbsenceResult {
   pending: boolean;
 }
 
-/** Max number of missing messages or contacts that never suggests an outage. */
+/** If at most this many messages or contacts are missing, their number does not suggest an outage. */
 const MAX_FEW_MISSING = 10;
 /**
- * If more than {@link MAX_FEW_MISSING} messages or contacts are missing, this is the max share of missing
- * ones that does not suggest an outage.
+ * If more than {@link MAX_FEW_MISSING} messages or contacts are missing, and they are more than this share of
+ * all, their number suggests an outage.
  */
 const MAX_MISSING_SHARE = 1 / 5;
 
 /**
- * Time for which an account counts as suspect after a read found too much missing, in milliseconds. During
- * this time no further `account.suspect` event is emitted, because the reads of several contacts notice the
- * same outage one after another.
+ * Time for which an account counts as suspect, in milliseconds. It begins when a read finds too many messages
+ * or contacts missing. Meanwhile no further `account.suspect` event is emitted, because the reads of several
+ * contacts notice the same outage one after another.
  */
 const SUSPICION_MS = 600_000;
 
 /**
  * Returns true while the account counts as suspect.
- * @param suspectAt time at which a read last found too much missing, in milliseconds since 1970 by Redis'
- * clock
+ * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970
+ * by Redis' clock
  */
 export function isAccountSuspect(suspectAt: number, now: number): boolean {
   return now - suspectAt < SUSPICION_MS;
@@ -73,8 +73,8 @@ export function isAccountSuspect(suspectAt: number, now: number): boolean {
 /**
  * Returns the event that reports that the account is suspect; undefined if the account already counts as
  * suspect.
- * @param suspectAt time at which a read last found too much missing, in milliseconds since 1970 by Redis'
- * clock
+ * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970
+ * by Redis' clock
  */
 export function suspectEvent(
   now: number,
@@ -130,8 +130,8 @@ export function suggestsOutage(missing: number, total: number): boolean {
 }
 
 /**
- * Value of `changes` in the event of a deletion, and in the event of a deleted message or contact that
- * returned.
+ * `DELETED_CHANGES` is the value of `changes` in the event of a deletion. `RETURNED_CHANGES` is the value of
+ * `changes` if a deleted message or contact has returned.
  */
 export const DELETED_CHANGES = { deleted: { from: false, to: true } };
 export const RETURNED_CHANGES = { deleted: { from: true, to: false } };

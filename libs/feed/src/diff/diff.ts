@@ -137,8 +137,8 @@ function arrival(
     direction,
     delivered,
     read,
-    // If a flag is already set when the message is first seen, its event is emitted together with that of the
-    // new message, or never.
+    // If a flag is already set when the message is first seen, the event of the flag is emitted now, together
+    // with the event of the new message, or never.
     deliveredEmitted: delivered,
     readEmitted: read,
     fingerprint: chooseFingerprintToStore(message, seen, volatile),

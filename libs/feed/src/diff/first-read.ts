@@ -1,8 +1,9 @@
 import type { UpstreamMessage } from '#upstream';
 
 /**
- * Decides which messages of a contact's first read are emitted. `silent`: none, not even messages that belong
- * to a send. `silent` is used for the read that starts a new baseline after stored state was lost.
+ * Decides which messages of a contact's first read are emitted. With `silent`, no message is emitted, not
+ * even a message that belongs to a send. The read that starts a new baseline after a loss of stored state
+ * uses `silent`.
  */
 export type FirstRead = 'silent' | EmitAfter;
 

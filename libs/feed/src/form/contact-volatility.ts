@@ -19,8 +19,8 @@ export interface ContactVolatility {
    */
   fields: ReadonlyMap<string, Streak>;
   /**
-   * Names of the fields that were muted until the last read of the contact list. Their next values are stored
-   * without an event.
+   * Names of the fields that were unmuted at the last read of the contact list. The next values of these
+   * fields are stored without an event.
    */
   settled: readonly string[];
 }

@@ -21,7 +21,8 @@
 export interface Streak {
   /**
    * Number of reads at which the field differed, minus the number of reads at which it did not. At most
-   * {@link MutingThresholds.emittedReads} + 2.
+   * {@link MutingThresholds.emittedReads} + 2. While changes of the field are withheld or muted, reads
+   * without changes are counted in {@link unchangedReads} instead.
    */
   length: number;
   /**
@@ -102,7 +103,8 @@ const STILL_READS_UNTIL_UNMUTED = 5;
 
 /**
  * Returns the updated count of a field's changes after a read; `streak` is undefined if the field does not
- * seem volatile. `shown` is true if the read contained at least one sampled message or contact. Pure.
+ * seem volatile. `shown` is true if the read contained at least one sampled message or contact. Has no side
+ * effects.
  */
 export function fieldChangeCountAfterRead(
   streak: Streak | undefined,

@@ -117,7 +117,8 @@ export class CommittingPageReader {
 
   /**
    * Reads a page and commits the result. If another read of the contact was committed meanwhile, reads the
-   * page again. A page that fails is retried after a delay, and then read in smaller parts.
+   * page again. A page that fails is retried after a delay. If the retries fail too, the page is read in
+   * smaller parts.
    *
    * The stored state is read before each request, so that a page is never compared with snapshots that are
    * newer than the request.
@@ -130,7 +131,9 @@ export class CommittingPageReader {
     return read instanceof FailedPage ? this.takeParts(page, limit, read) : read;
   }
 
-  /** Reads a page like {@link take}, but returns a {@link FailedPage} instead of reading it in parts. */
+  /**
+   * Reads a page like {@link take}, but does not read a failed page in parts: returns a {@link FailedPage}.
+   */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPage | undefined> {
     const isPatient = !this.wasRetried(page) && !this.hasFailingMessage();
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
@@ -269,9 +272,9 @@ export class CommittingPageReader {
   }
 
   /**
-   * Returns the ids on page 1 as the new head, with which the next poll compares. Returns nothing for other
-   * pages, if fewer messages than the documented page size were requested, or if the list is not newest
-   * first.
+   * Returns the ids on page 1, which are stored as the new head of the contact. Returns an empty object for
+   * another page, for a request of fewer messages than the documented page size, and for a list that is not
+   * newest first.
    */
   private newHead(page: number, { ids, limit }: PageRead): Pick<PagesRead, 'head'> {
     const isHead = page === 1 && limit >= PAGE_LIMIT && this.state.memory.order === 'newestFirst';
@@ -322,8 +325,8 @@ export class CommittingPageReader {
   }
 
   /**
-   * Returns true if an earlier read found a message of the contact that upstream fails to return. Retries of
-   * the page are useless then.
+   * Returns true if an earlier read found a message of the contact that upstream fails to return. It is then
+   * useless to retry the page.
    */
   private hasFailingMessage(): boolean {
     return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0;

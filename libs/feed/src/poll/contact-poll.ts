@@ -206,7 +206,7 @@ export class ContactPoll {
 
   /**
    * Returns true if a read of the messages whose flags may still change was due, and the pages with the
-   * newest messages contained all of them.
+   * newest messages contained all these messages.
    */
   private showsAllUnsettled({ state }: PollStart, { served }: HeadRead, { all }: HeadSnapshots): boolean {
     if (all === undefined) return false;
@@ -298,10 +298,9 @@ function isHeadDisturbed(
   const now = hashIds(shown.filter((id) => known.has(id)));
   const marks = new Set(splitIdHashes(now));
   const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
-  // If the order of the list changed, that matters only if the order was known before.
+  // A change of the list's order counts only if the order was known before.
   if (order !== memory.order) return memory.order !== 'unknown' && (!showsEnd || isMissing);
-  // In an oldest-first list, the known messages at the end must be the same ones as before, in the same
-  // order.
+  // The end of an oldest-first list must show the same known messages as before, in the same order.
   if (order === 'oldestFirst') {
     const { page, limit } = lastPageOf(length, memory.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;

@@ -17,8 +17,8 @@ import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /**
- * Maximum number of pages and messages that a read of older messages covers. A contact with more indicates a
- * fault of upstream.
+ * Maximum number of pages and messages that a read of older messages covers. If a contact has more, upstream
+ * is probably faulty.
  */
 const MAX_PAGES = 10_000;
 const MAX_MESSAGES = 200_000;
@@ -67,8 +67,8 @@ export interface DeepTask {
  * on its own. Reads of the newest messages can therefore continue meanwhile, and an aborted read of older
  * messages loses nothing.
  *
- * A message that is on no page may have moved between pages during the read. Only messages that two reads of
- * all pages do not show count as missing.
+ * A message that is on no page may have moved between pages during the read. If a message is missing, all
+ * pages are therefore read a second time.
  */
 export class DeepRead {
   private readonly pages: CommittingPageReader;
@@ -76,8 +76,8 @@ export class DeepRead {
   private readonly reader: PageReader;
   private readonly unsettledIds = new Set<string>();
   /**
-   * `knownBefore`: ids of the messages that were known before the read began. `presentBefore`: those of them
-   * that are not deleted. Only these messages can be missing.
+   * `knownBefore`: ids of the messages that were known before the read began. `presentBefore`: the same ids
+   * without those of deleted messages. Only the messages in `presentBefore` can be missing.
    */
   private knownBefore: ReadonlySet<string> = new Set();
   private presentBefore: readonly string[] = [];
@@ -143,7 +143,8 @@ export class DeepRead {
     const met =
       this.pages.order === 'newestFirst' ? await this.lookUpFromHead() : await this.lookUpFromTail();
     if (met === 'stopped') return false;
-    // No page so far contained a known message, so none was committed. Only a read of all pages shows why.
+    // The pages so far contained no known message, so no page was committed. A read of all pages shows
+    // whether upstream still lists the known messages.
     if (this.pages.showsOtherMessages) return this.readAllPages();
     return this.end(met === 'all' ? undefined : 'missed');
   }
@@ -353,7 +354,7 @@ export class DeepRead {
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
     // Reads of the newest messages ran meanwhile, so the stored head is newer than the head that this read
-    // saw. It is replaced only if it is empty or the order of the list changed.
+    // saw. The stored head is replaced only if it is empty or the order of the list changed.
     const isKnown = order === memory.order && memory.head !== '';
     return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
   }

@@ -144,8 +144,8 @@ export class PollCommitter {
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
-      // An open request to poll the contact sooner is cleared only by a commit with a new version. The store
-      // then refuses all reads that began before this commit.
+      // Only a commit with a new version clears an open request to poll the contact sooner. The new version
+      // makes the store refuse all reads that began before this commit.
       state.expediteRequests === 0 &&
       next.size === 0 &&
       events.length === 0 &&
@@ -326,7 +326,8 @@ export class PollCommitter {
     { seen, knownBefore }: FullRead,
     all: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
-    // Messages that another read found while this read was under way cannot count as missing.
+    // Messages that another read found while this read was under way are left out: they cannot count as
+    // missing.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { suspectSince } = state.memory;
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
@@ -414,7 +415,8 @@ function suspicionIn(
 }
 
 /**
- * Upper bound for the number of events of one message between two losses of its snapshot in the same second.
+ * Assumed maximum number of events of one message between two losses of its snapshot. It is needed only if
+ * both losses are in the same second.
  */
 const REVISIONS_A_SECOND = 1_000;
 

@@ -47,11 +47,11 @@ export type ClaimReply =
 /**
  * Result of a claimed read.
  *
- * - `done`: the read was committed, and the commit set the next due time. A read of older messages without a
- * next due time is over.
+ * - `done`: the read was committed, and the commit set the next due time. If the commit of a read of older
+ *   messages sets no due time, no further read of older messages is needed.
  * - `failed`: the read failed because of this contact. The backoff grows with each consecutive failure.
- * - `postponed`: the read failed for a reason outside the contact. The contact is due again after {@link
- * POSTPONED_READ_DELAY_MS}.
+ * - `postponed`: the read failed for a reason outside the contact. The contact is due again after
+ *   {@link POSTPONED_READ_DELAY_MS}.
  * - `aborted`: the read was aborted. The contact is due at once.
  */
 export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';

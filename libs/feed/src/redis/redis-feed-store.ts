@@ -44,8 +44,8 @@ import {
  */
 const CONTACTS_A_COMMIT = 200;
 /**
- * Size of the contacts' JSON in one script run, in characters, above which another run commits the next
- * contacts.
+ * If the JSON of the contacts in one script run is longer than this number of characters, another run commits
+ * the next contacts.
  */
 const CHARACTERS_A_COMMIT = 1_000_000;
 /** Number of messages to request per HSCAN when all message snapshots of a contact are read. */
@@ -71,8 +71,8 @@ interface ListReply {
 }
 
 /**
- * Reply of `read-contact.lua`: the stored polling state of a contact. Without fields if the contact is
- * unknown.
+ * Reply of `read-contact.lua`: the stored polling state of a contact. If the contact is unknown, the reply
+ * has no fields.
  */
 interface ContactReply {
   now: Buffer;
@@ -152,9 +152,9 @@ export class RedisFeedStore implements FeedStore {
   }
 
   /**
-   * Yields the fields of a hash in batches, because reading a long hash at once would take many times the
-   * memory of the result. A commit during the scan changes the version. The store then refuses a commit that
-   * is based on this scan.
+   * Yields the fields of a Redis hash in batches, because reading a long hash at once would take many times
+   * the memory of the result. A commit during the scan changes the version, so that the store then refuses a
+   * commit that is based on this scan.
    */
   private async *fieldsOf(key: string, atATime: number): AsyncGenerator<[field: Buffer, value: Buffer]> {
     let cursor = '0';

@@ -61,8 +61,8 @@ export interface FeedOverview {
    */
   rates: RateHistogram;
   /**
-   * Minimum and maximum polling interval of a contact that the workers last used. Absent before the first
-   * poll.
+   * Settings for the minimum and maximum polling interval of a contact that the workers last used. Absent
+   * before the first poll.
    */
   interval?: IntervalBounds;
   /**

@@ -14,7 +14,10 @@ export interface PlannedBudget {
    * upstream throttles requests.
    */
   allowed: number;
-  /** Requests per second that are used for anything other than reads of contacts' newest messages. */
+  /**
+   * Requests per second that are used for anything other than the first requests of polls. Reads of older
+   * messages that were made while no other poll waited are not included.
+   */
   usedByOthers: number;
 }
 
@@ -49,7 +52,7 @@ const FACTORS = [1 / 2, 1, 2];
 /**
  * Forecasts the polling intervals and detection delays of an account with half, once and twice its request
  * budget. The forecast assumes that contacts keep changing at their present rates, and that the number of
- * other requests stays the same. It uses the same computation as the schedule of polls. Pure.
+ * other requests stays the same. It uses the same computation as the schedule of polls. Has no side effects.
  */
 export function forecastPolling(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,

@@ -8,8 +8,8 @@
  */
 export interface RateState {
   /**
-   * When the contact's last message arrived, in milliseconds since 1970. All counts and sums describe this
-   * moment.
+   * When the contact's last message arrived, in milliseconds since 1970. All counts and sums have the weights
+   * that apply at this time.
    */
   at: number;
   /**

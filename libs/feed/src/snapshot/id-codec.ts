@@ -1,8 +1,9 @@
 import { DamagedSnapshotError } from '../packed-bytes.js';
 
 /**
- * The first byte of a packed UUID or other long hexadecimal id. Each further byte stores two hexadecimal
- * digits. All other ids are stored as UTF-8 text, which never starts with one of these two bytes.
+ * First byte of a packed id: `UUID_MARK` for a UUID, `HEX_MARK` for another long hexadecimal id. Each further
+ * byte stores two hexadecimal digits. All other ids are stored as UTF-8 text, which never starts with one of
+ * these two bytes.
  */
 const UUID_MARK = 0xff;
 const HEX_MARK = 0xfe;

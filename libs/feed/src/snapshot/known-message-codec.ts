@@ -34,7 +34,7 @@ const SECOND_MS = 1_000;
 const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
 
 /**
- * Field hashes, by direction, of a message that has no other content than its direction. A packed snapshot
+ * Field hashes of a message that has only a direction and no other content, by direction. A packed snapshot
  * contains only the field hashes that differ from these.
  */
 const USUAL: Readonly<Record<Direction, readonly number[]>> = {

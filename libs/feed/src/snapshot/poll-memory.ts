@@ -29,7 +29,7 @@ export interface PollMemory {
    * read has more, a missing message may be one of these elements.
    */
   skipped?: number;
-  /** Hashes of the ids at that end of the list at which new messages appear; see {@link hashIds}. */
+  /** Hashes of the ids of the messages in the contact's head; see {@link hashIds}. */
   head: string;
   /**
    * The contact's rate of new messages, in the form of older builds of Tidings. Kept for older builds that

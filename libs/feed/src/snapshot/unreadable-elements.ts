@@ -1,7 +1,7 @@
 /**
  * How the number of unreadable elements in an account's contact list changed from read to read. An unreadable
- * element has no id. It may be any contact that went missing when the element appeared, but no contact that
- * went missing at another time.
+ * element has no id, so it may be a known contact. It can only be a contact that went missing when the
+ * element appeared.
  */
 export interface UnreadableElements {
   /** Number of unreadable elements in the contact list at the last read. */

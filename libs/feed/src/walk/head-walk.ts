@@ -78,8 +78,8 @@ export interface HeadRead {
    */
   shown: readonly string[];
   /**
-   * Ids of the messages at that end of the list at which the next new messages will appear, in the order in
-   * which upstream lists them.
+   * Ids of the messages in the new head, in the order in which upstream lists them. The next new messages
+   * will appear at this end of the list.
    */
   head: readonly string[];
   order: PageOrder;
@@ -436,8 +436,7 @@ class HeadWalk {
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
-    // If the messages that the next read will request first were not all read now, that read has no head to
-    // compare with.
+    // The head is empty if this read did not read all messages that the next read will request first.
     this.head = start < 0 ? [] : ids.slice(start);
   }
 }

@@ -37,7 +37,8 @@ export interface PageRead {
   /** Number of elements on the page, including unreadable ones. */
   count: number;
   /**
-   * True if the page is as long as pages with this limit are known to become, so that more pages may follow.
+   * True if the page is at least as long as the longest known page with such a limit, so that more pages may
+   * follow.
    */
   full: boolean;
   /** Ids of the messages that were neither known before this read nor on an earlier page of this read. */
@@ -80,7 +81,7 @@ export class PageReader {
   /** For each unreadable element, a text that identifies it. */
   readonly unreadable = new Set<string>();
   pageSize: number;
-  /** Number of messages on the longest page so far that was requested with any limit. */
+  /** Number of messages on the longest page that this reader has read with any limit. */
   longestPage = 0;
   /**
    * Time of the first reply by upstream's clock, in milliseconds since 1970. Undefined if upstream did not
@@ -94,14 +95,14 @@ export class PageReader {
   /** Number of requests that this reader has sent to upstream. */
   requests = 0;
   /**
-   * True if a message appeared on two pages, and new messages at the beginning of the list do not explain
-   * this. New messages move others from the end of one page to the beginning of the next, so that these
-   * appear twice and none is missed.
+   * True if a message appeared on two pages for another reason than new messages at the beginning of the
+   * list. Such new messages move older ones from the end of one page to the beginning of the next, but none
+   * is missed.
    */
   servedTwice = false;
   /** Ids of the messages on the pages that were read since the last call of {@link beginPass}. */
   private served = new Set<string>();
-  /** Ids of the messages on the last page that contained any. */
+  /** Ids of the messages on the last page that contained a message. */
   private previousIds: readonly string[] = [];
   /** Value that {@link previousIds} had before the last page was read. */
   private idsBefore: readonly string[] = [];

@@ -7,17 +7,20 @@ export interface PageRequest {
   limit: number;
 }
 
-/** Min number of new messages for which the last page should have room. */
+/**
+ * The last page should contain at least this many messages, and have room for at least this many new ones.
+ */
 const MIN_ROOM = 3;
 
 /**
- * Returns the page to request at the end of an oldest-first list of `length` messages. The page contains the
- * last message, and has room for at least {@link MIN_ROOM} new ones if possible.
+ * Returns the page to request at the end of an oldest-first list of `length` messages. The page should
+ * contain at least {@link MIN_ROOM} messages, because an empty page does not show whether messages vanished.
+ * It should have room for as many new messages, because a full page does not show whether more messages
+ * follow.
  *
- * If the last page of size `pageSize` does not have that much room, the page with the most room is returned,
- * with a smaller limit. A full page would not show whether more messages follow, and the empty page after it
- * would not show whether messages vanished. For a few lengths, such as 12 with a page size of 4, the last
- * page is full with every limit. The result is then the page after it.
+ * If the last page of size `pageSize` does not meet both conditions, the result has the limit that meets them
+ * best. For a few lengths, such as 12 with a page size of 4, the last page is full with every limit. The
+ * result is then the page after the last one.
  */
 export function lastPageOf(length: number, pageSize: number): PageRequest {
   const spare = (limit: number): number => Math.min(length % limit, limit - (length % limit));

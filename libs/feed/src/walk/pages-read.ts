@@ -13,8 +13,8 @@ export interface PagesRead {
   /** Order in which upstream is assumed to list the contact's messages. */
   order: PageOrder;
   /**
-   * Ids of the messages at that end of the list at which new messages appear, in the order in which upstream
-   * lists them. Absent if that end was not read.
+   * Ids of the messages in the new head, in the order in which upstream lists them. Absent if the head was
+   * not read.
    */
   head?: readonly string[];
   /** Number of messages in the list. If the list is oldest first, new messages appear from this offset on. */

@@ -12,8 +12,8 @@ export class UnreadableMessageFinder {
   private at: number;
   private readonly end: number;
   /**
-   * A message between the current position and this one makes a part fail. Undefined if no failing message is
-   * known to be ahead.
+   * A failing message is known to be at or after the current position and before this position. Undefined if
+   * no failing message is known to be ahead.
    */
   private failsBefore: number | undefined;
 

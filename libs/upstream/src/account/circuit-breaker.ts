@@ -15,9 +15,10 @@ import {
 } from '../upstream-error.js';
 
 /**
- * Number of consecutive requests without any answer that open the circuit breaker. Requests with a 5xx answer
- * count, too, but then the breaker stays closed while more requests are running than have failed: an
- * overloaded upstream rejects some requests at once and answers the others late.
+ * The circuit breaker opens if this number of requests got no answer since upstream last answered with a
+ * status other than 5xx. It also opens after this number of consecutive requests that got no answer or a 5xx
+ * answer, but only if at least as many requests have failed as are running: an overloaded upstream rejects
+ * some requests at once and answers the others late.
  */
 export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 /**
@@ -131,7 +132,7 @@ class OwnFault extends Error {
 class ConsecutiveFailuresBreaker implements IBreaker {
   /** Number of failed requests since the last answer other than a 5xx. */
   state = 0;
-  /** Number of requests that got no answer at all, counted since upstream last answered with a status other than 5xx. */
+  /** Number of requests that got no answer since upstream last answered with a status other than 5xx. */
   unanswered = 0;
 
   constructor(private readonly waiting: () => number) {}

@@ -14,14 +14,14 @@ export interface Outage {
 }
 
 /**
- * What the caller must do for an account now. `probe`: probe its upstream. `recovered`: start the work that
- * waited for the end of the outage. `nothing`: neither.
+ * What a caller of {@link UpstreamHealth.takeProbeTurn} must do for the account. `probe`: probe its upstream.
+ * `recovered`: start the work that waited for the end of the outage. `nothing`: neither.
  */
 export type ProbeTurn = 'probe' | 'recovered' | 'nothing';
 
 /**
- * Records whether each account's upstream is available, for all processes. However many processes notice an
- * outage, it starts once and ends once. Its start emits the event `upstream.unavailable`; its end emits
+ * Records whether each account's upstream is available, for all processes. Even if several processes notice
+ * an outage, it starts once and ends once. Its start emits the event `upstream.unavailable`; its end emits
  * `upstream.recovered`.
  */
 export interface UpstreamHealth {
@@ -29,8 +29,8 @@ export interface UpstreamHealth {
   outage(account: string): Promise<Outage | undefined>;
 
   /**
-   * Records an outage. Resolves to true if it is new. If an outage is already recorded, its reason is
-   * replaced, and its kind unless the new kind is `away`.
+   * Records an outage. Resolves to true if the outage is new. If an outage is already recorded, replaces its
+   * reason. Also replaces its kind, unless the new kind is `away`.
    */
   recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean>;
 

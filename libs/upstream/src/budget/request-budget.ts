@@ -80,7 +80,7 @@ export interface RequestBudget {
     unused?: number,
   ): Promise<number>;
 
-  /** Gives a token that a poll took but did not use back to the budget. */
+  /** Puts a token that a poll did not use back into the budget. */
   returnToken(account: string, rate: number): Promise<void>;
 }
 
@@ -96,8 +96,8 @@ export interface BudgetUsage {
    */
   used: number;
   /**
-   * The part of {@link used} that leaves out the first requests of polls. It also leaves out reads of older
-   * messages that were made while no other poll waited.
+   * The value of {@link used} without the first requests of polls, and without reads of older messages that
+   * were made while no other poll waited.
    */
   usedByOthers: number;
   /**

@@ -7,8 +7,8 @@ import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
 const current = new AsyncLocalStorage<TokenExpiryCheck | undefined>();
 
 /**
- * Starts a request that uses an agent from {@link agentWithTokenExpiryCheck}. The agent awaits this `admission` before it
- * hands over a new connection.
+ * Starts a request that uses an agent from {@link agentWithTokenExpiryCheck}. The agent awaits `admission`
+ * before it hands over a new connection.
  */
 export function runWithTokenExpiryCheck<T>(
   admission: TokenExpiryCheck | undefined,

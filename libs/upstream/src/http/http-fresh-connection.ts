@@ -6,9 +6,9 @@ import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
 
 /**
  * HTTP agent that opens a new connection for one request, and knows whether the connection was established.
- * If it was not, upstream certainly did not receive the request; with a reused connection this would be
- * uncertain. The request gets the connection only before the time limit. So a process that was paused until
- * after the limit writes nothing.
+ * If the connection was not established, upstream certainly did not receive the request; with a reused
+ * connection this would be uncertain. After the time limit, the request gets no connection. So a process that
+ * was paused until after the limit writes nothing.
  */
 export class FreshConnection {
   /**

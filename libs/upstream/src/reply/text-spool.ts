@@ -17,8 +17,8 @@ export interface SpooledText {
 
 /**
  * Stores texts until they are read again. A small part stays in memory; the rest goes to a file in
- * `os.tmpdir()`. The file's name is removed from the folder at once, so that the file disappears however the
- * process ends.
+ * `os.tmpdir()`. The file's name is removed from the folder at once, so that the operating system deletes the
+ * file even if the process is killed.
  */
 export class TextSpool {
   private readonly lists: number[] = [];
