@@ -1,4 +1,4 @@
-/** Method names of an object whose methods return promises. */
+/** Names of those methods of an object that return promises. */
 type AsyncMethod<T> = {
   [Name in keyof T]: T[Name] extends (...parameters: never[]) => Promise<unknown> ? Name : never;
 }[keyof T];
@@ -15,14 +15,17 @@ export interface ObservedCall<Method> {
   seconds: number;
 }
 
-/** For each observed method, a function that is called after each call. It must not throw. */
+/**
+ * Maps the name of each observed method to a function that is called after each call of the method and must
+ * not throw.
+ */
 export type CallObservers<T> = {
   [Name in AsyncMethod<T>]?: (call: ObservedCall<T[Name]>) => void;
 };
 
 /**
- * Returns an object that behaves like the target and reports calls of its methods when they end. Calls that the target
- * makes of its own methods are not reported.
+ * Returns a proxy that behaves like the target, and calls the observers when a call of an observed method has
+ * ended. If the target calls one of its own methods, no observer is called.
  */
 export function observedCalls<T extends object>(target: T, observers: CallObservers<T>): T {
   const methods = new Map<PropertyKey, unknown>();
@@ -33,7 +36,7 @@ export function observedCalls<T extends object>(target: T, observers: CallObserv
       const value: unknown = Reflect.get(object, name, object);
       if (typeof value !== 'function') return value;
       const observe = (observers as Record<PropertyKey, Observer | undefined>)[name];
-      // Methods run on the target, whose private fields the proxy does not have.
+      // Methods are bound to the target, because the proxy does not have the target's private fields.
       const method: unknown =
         observe === undefined ? value.bind(object) : observed(value.bind(object) as AsyncFunction, observe);
       methods.set(name, method);
