@@ -17,8 +17,8 @@ const LEAVE_TIMEOUT_MS = 2_000;
 const PEERS_TIMEOUT_MS = 2_000;
 
 /**
- * Lists the other processes that must use the same blob store as this process. For a gateway these are the
- * workers, for a worker the gateways.
+ * Lists the other processes that must use the same blob store as this process. For a gateway, these are the
+ * workers with the role relay. For a worker, these are the gateways.
  */
 export interface BlobPeers {
   /** Name of this process. It consists of letters, digits, dots, dashes and underscores. */
@@ -31,9 +31,9 @@ export interface BlobPeers {
 }
 
 /**
- * Detects whether gateways and workers share one blob store. Each process writes a marker with its name to
- * its blob store, and looks there for the markers of the other processes. If the stores are separate, a
- * worker cannot find the files that a gateway stored.
+ * Detects whether gateways and relay workers share one blob store. Each of these processes writes a marker with
+ * its name to its blob store, and checks there for the markers of the other processes. If the stores are
+ * separate, a worker cannot find the files that a gateway stored.
  */
 export class BlobStoreSharingCheck {
   private missing = 0;

@@ -70,7 +70,7 @@ export interface BlobStore {
 
   /**
    * Lists blobs of an account, ordered by id: the first `count` blobs whose id is greater than `after`.
-   * Returns at most 1,000 blobs.
+   * @param count maximum number of blobs; must not be above 1,000
    * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   list(account: string, after: string, count: number): Promise<BlobEntry[]>;
@@ -96,7 +96,7 @@ export interface BlobStore {
   unmark(name: string): Promise<void>;
 
   /**
-   * Checks that the store is usable by writing a test file.
+   * Checks that the store is usable: writes and removes a test file.
    * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   check(): Promise<void>;

@@ -22,13 +22,13 @@ export interface CallOptions {
 /** Options of {@link Tidings.send}. */
 export interface SendOptions extends CallOptions {
   /**
-   * Makes the call safe to repeat, also by another process: the same key and the same send never send twice. By default,
-   * each call has a key of its own, which its retries share.
+   * Makes the call safe to repeat, even from another process: several calls with the same key and the same
+   * content create only one send. By default, each call uses a new key for all its attempts.
    */
   idempotencyKey?: string;
   /**
-   * A file to send. In Node.js, `await fs.openAsBlob(path)` gives a file that is read while it is sent, so that it is never
-   * in memory as a whole.
+   * A file to send. In Node.js, `await fs.openAsBlob(path)` returns a file that is read while it is sent.
+   * Such a file is never in memory as a whole.
    */
   file?: Blob;
   /** Name of the file for the recipient. */
@@ -52,11 +52,11 @@ export interface DeliveryFilter extends CallOptions {
 
 /** Options of {@link Tidings.waitFor}. */
 export interface WaitOptions extends CallOptions {
-  /** Time after which the wait ends with an error, in milliseconds. Default: five minutes. */
+  /** Time after which the wait ends with an error, in milliseconds. Default: 300,000. */
   timeoutMs?: number;
 }
 
-/** A status that {@link Tidings.waitFor} can wait for, in the order in which a send reaches them. */
+/** The statuses that {@link Tidings.waitFor} can wait for, in the order in which a send reaches them. */
 export type AwaitedStatus = (typeof PROGRESS)[number];
 
 const PROGRESS = ['accepted', 'sent', 'delivered', 'read'] as const;
@@ -70,7 +70,7 @@ const PAGE = 100;
 /** A send did not reach the awaited status. */
 export class SendStatusNotReachedError extends Error {
   constructor(
-    /** The send as it was read last. */
+    /** The send as the last check returned it. */
     readonly send: Send,
     status: AwaitedStatus,
     why: string,
@@ -81,7 +81,8 @@ export class SendStatusNotReachedError extends Error {
 }
 
 /**
- * A client of the Tidings gateway. Calls are repeated where that is safe: reads, and sends, which have an idempotency key.
+ * A client of the Tidings gateway. Failed calls are retried where that is safe: reads, sends (which have an
+ * idempotency key), and every call that the gateway rejects with status 429.
  *
  * @example
  * ```ts
@@ -98,7 +99,7 @@ export class Tidings {
   }
 
   /**
-   * Sends a text or a file. When the promise resolves, the gateway has stored the send, and relays it.
+   * Sends a text or a file. When the promise resolves, the gateway has stored the send and will relay it.
    *
    * @example
    * ```ts
@@ -118,12 +119,18 @@ export class Tidings {
     })) as QueuedSend;
   }
 
-  /** Returns a send with its status. @throws {TidingsError} with the code `not_found` if there is none */
+  /**
+   * Returns a send with its status.
+   * @throws {TidingsError} with the code `not_found` if no send has this id
+   */
   async getSend(id: string, { signal }: CallOptions = {}): Promise<Send> {
     return (await this.get(`/v1/sends/${encodeURIComponent(id)}`, {}, signal)) as Send;
   }
 
-  /** Cancels a scheduled or queued send. @throws {TidingsError} with the code `conflict` if it is too late */
+  /**
+   * Cancels a scheduled or queued send.
+   * @throws {TidingsError} with the code `conflict` if the send can no longer be cancelled
+   */
   async cancelSend(id: string, { signal }: CallOptions = {}): Promise<Send> {
     return (await this.requests.json({
       method: 'POST',
@@ -151,7 +158,8 @@ export class Tidings {
   }
 
   /**
-   * Waits until a send has reached a status or a later one: `accepted`, `sent`, `delivered`, `read`.
+   * Waits until a send has reached the given status, or a later one in the order `accepted`, `sent`,
+   * `delivered`, `read`.
    * @throws {SendStatusNotReachedError} if the send ends in another status, or after `timeoutMs`
    */
   async waitFor(
@@ -178,7 +186,10 @@ export class Tidings {
     yield* contacts;
   }
 
-  /** Iterates over the messages of a contact, in the order of the messaging service. Pages are read as they are needed. */
+  /**
+   * Iterates over the messages of a contact, in the order in which the messaging service lists them. Pages
+   * are read as they are needed.
+   */
   async *messages(contactId: string, { signal }: CallOptions = {}): AsyncGenerator<Message, void, void> {
     const path = `/v1/contacts/${encodeURIComponent(contactId)}/messages`;
     for (let page = 1; ; page += 1) {
@@ -214,8 +225,9 @@ export class Tidings {
   }
 
   /**
-   * Calls any operation of the API and returns the JSON of its answer, or undefined if the answer is empty. A GET request is
-   * repeated where that is safe, any other only if the gateway did nothing.
+   * Calls any operation of the API and returns the JSON of its answer, or undefined if the answer is empty. A
+   * failed GET request is retried. Any other request is retried only after status 429, which means that the
+   * gateway has not executed the request.
    *
    * @example
    * ```ts

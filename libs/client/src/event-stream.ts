@@ -17,7 +17,10 @@ export interface EventOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The gateway sends a comment every 15 seconds, so a stream without a byte for this time is dead. In milliseconds. */
+/**
+ * Time without any data after which a stream counts as broken, in milliseconds. The gateway sends a comment
+ * after every 15 seconds without an event.
+ */
 const SILENCE_MS = 45_000;
 /** Maximum length of one event on the stream, in characters. */
 const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
@@ -25,8 +28,8 @@ const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
 const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
 /**
- * The events of the account, oldest first, as an endless iteration. An interrupted stream continues behind the last event
- * that was passed on, so that no event is lost or repeated.
+ * The events of the account, oldest first, as an endless iteration. After an interruption, the stream
+ * continues after the last event that the iteration returned, so that no event is lost or repeated.
  *
  * @example
  * ```ts
@@ -48,29 +51,31 @@ export class EventStream implements AsyncIterable<Event> {
   }
 
   /**
-   * Cursor behind the last event that was passed on; pass it as `after` to continue there later. Undefined before the first
-   * event if the stream began without a cursor.
+   * Position that the iteration has reached. Pass it as `after` to another stream to continue there.
+   * Undefined if `after` was not set and the gateway has sent neither an event nor a position yet.
    */
   get cursor(): string | undefined {
     return this.last;
   }
 
   /**
-   * @throws {TidingsError} if the gateway rejects the request, for example with the code `cursor_expired`. Interruptions of
-   * the connection are not thrown: the stream is opened again, for as long as it takes.
+   * Iterates over the events. If the connection is interrupted, the iteration opens a new one, and retries until
+   * that succeeds.
+   * @throws {TidingsError} if the gateway rejects the request, for example with the code `cursor_expired`
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, void> {
     const { signal } = this.options;
     for (let failures = 0; !isAborted(signal); failures += 1) {
       try {
         for await (const { id, data } of this.connection()) {
-          // What arrived in one piece with the last event is not passed on after an abort.
+          // After an abort, further events that have already arrived are not returned.
           if (isAborted(signal)) return;
           failures = -1;
           this.last = id;
           if (data !== undefined) yield data;
         }
-        // The gateway closed the stream. If it brought nothing, the next one may be closed as well.
+        // The gateway closed the stream. If the stream brought no event and no position, the next stream may be
+        // closed at once, too, so wait before opening it.
         if (failures >= 0) await pause(backoffMs(failures), signal);
       } catch (error) {
         if (isAborted(signal)) return;
@@ -81,7 +86,7 @@ export class EventStream implements AsyncIterable<Event> {
     }
   }
 
-  /** Yields what one connection brings, until it ends. */
+  /** Opens one connection, and yields the entries of the stream until the connection ends. */
   private async *connection(): AsyncGenerator<StreamEntry, void, void> {
     const { types, contactId, signal } = this.options;
     const closing = new AbortController();
@@ -116,15 +121,15 @@ export class EventStream implements AsyncIterable<Event> {
       if (error instanceof TidingsConnectionError) throw error;
       throw new TidingsConnectionError('the event stream was interrupted', { cause: error });
     } finally {
-      // Closes the connection, also if the consumer leaves the loop.
+      // Closes the connection, even if the caller leaves the loop early.
       closing.abort();
     }
   }
 }
 
 /**
- * One entry of the stream: an event and the cursor after it. `data` is undefined if the entry carries a cursor
- * only, with which the gateway reports the position of the stream.
+ * One entry of the stream: an event in `data`, and the cursor after this event in `id`. If the gateway
+ * reports only the position of the stream, `data` is undefined.
  */
 interface StreamEntry {
   id: string;
@@ -157,7 +162,10 @@ async function withinSilence<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
-/** A function, because the compiler assumes that a property keeps the value that it was compared with. */
+/**
+ * Returns true if the signal is aborted. Without this function, TypeScript would assume that `signal.aborted`
+ * is still false after the first check.
+ */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }

@@ -7,7 +7,7 @@ export interface ConnectionOptions {
   baseUrl: string;
   /** Sent with each request in the header `X-API-Key`. */
   apiKey: string;
-  /** Time after which an attempt without an answer is given up, in milliseconds. Default: 30,000. */
+  /** Time after which an attempt without an answer is aborted, in milliseconds. Default: 30,000. */
   timeoutMs?: number;
   /** Maximum number of retries of one request, in addition to its first attempt. Default: 4. */
   maxRetries?: number;
@@ -21,7 +21,7 @@ export interface ClientRequest {
   /** Path with encoded parts, for example `/v1/sends/snd_1`. */
   path: string;
   query?: Readonly<Record<string, string | number | undefined>> | undefined;
-  /** An object is sent as JSON. */
+  /** `FormData` is sent as a form, any other object as JSON. */
   body?: object | undefined;
   headers?: Readonly<Record<string, string>>;
   /** True if the request may be repeated after an attempt whose outcome is not known. */
@@ -32,18 +32,21 @@ export interface ClientRequest {
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_MAX_RETRIES = 4;
-/** Wait before the first retry, in milliseconds. Doubles with each retry, and varies so that clients do not retry at once. */
+/**
+ * Maximum wait before the first retry, in milliseconds. It doubles with each retry. The actual wait is
+ * random, so that clients do not all retry at the same time.
+ */
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
-/** A longer wait that the gateway asks for is left to the caller. */
+/** If the gateway asks for a longer wait before a retry, the client does not retry. In milliseconds. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
-/** Statuses that mean that the gateway did nothing. */
+/** Statuses that mean that the gateway has not executed the request. */
 const NOT_DONE: ReadonlySet<number> = new Set([429]);
-/** Statuses after which a repeatable request is worth another attempt. */
+/** Statuses after which a repeatable request is retried. */
 const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
-/** Makes requests, and repeats them where that is safe. */
+/** Makes requests to the gateway, and retries failed requests where that is safe. */
 export class RetryingRequester {
   private readonly timeoutMs: number;
   private readonly maxRetries: number;
@@ -63,7 +66,7 @@ export class RetryingRequester {
   }
 
   /**
-   * Makes a request until it succeeds, and returns what `read` makes of the answer.
+   * Makes a request, with retries if necessary, and returns the result of calling `read` with the answer.
    * @throws as {@link json}
    */
   async run<T>(request: ClientRequest, read: (response: Response) => Promise<T>): Promise<T> {
@@ -80,7 +83,8 @@ export class RetryingRequester {
   }
 
   /**
-   * Makes one attempt without a deadline for the body, which may be endless.
+   * Makes one attempt, and returns the answer before its body is read. The time limit does not apply to the
+   * body of a successful answer, because that body may be endless.
    * @throws as {@link json}
    */
   async open(request: ClientRequest): Promise<Response> {
@@ -169,7 +173,8 @@ async function succeeded(response: Response): Promise<Response> {
     const body: unknown = await response.json();
     if (typeof body === 'object' && body !== null) problem = body;
   } catch {
-    // The answer of a proxy, or an answer that broke off: the status says enough.
+    // The body is incomplete or not JSON, for example because a proxy answered. The error then has only the
+    // status.
   }
   throw new TidingsError(response.status, problem, Number.isFinite(seconds) ? seconds * 1_000 : undefined);
 }

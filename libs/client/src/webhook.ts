@@ -1,6 +1,6 @@
 import type { Event } from './api-types.js';
 
-/** Maximum difference between the time of a delivery and now, in seconds, unless the caller sets another. */
+/** Default of the maximum difference between the time of a delivery and now, in seconds. */
 const DEFAULT_TOLERANCE_SECONDS = 300;
 const SECRET_PREFIX = 'whsec_';
 
@@ -62,7 +62,7 @@ export async function verifyWebhook(
   throw new WebhookVerificationError('no signature is valid for the given secrets');
 }
 
-/** What {@link signWebhook} signs a body with. */
+/** Options of {@link signWebhook}. */
 export interface SigningOptions {
   /** Id of the event, which the receiver gets as `webhook-id`. */
   id: string;
@@ -73,7 +73,8 @@ export interface SigningOptions {
 }
 
 /**
- * Returns the headers with which the gateway delivers a body. Use it to test a receiver of webhooks.
+ * Returns the signature headers that the gateway would send with this body. Use this function to test code
+ * that receives deliveries.
  *
  * @example
  * ```ts
@@ -95,8 +96,8 @@ export async function signWebhook(
 }
 
 /**
- * Verifies a delivery that a server of the fetch API received, such as Bun, Deno, Hono or a route of Next.js. Reads the
- * body of the request.
+ * Verifies a delivery on a server whose requests are `Request` objects of the Fetch API, such as Bun, Deno,
+ * Hono or a Next.js route. Reads the body of the request.
  * @throws {WebhookVerificationError}
  */
 export async function verifyWebhookRequest(
@@ -121,7 +122,7 @@ function headerOf(
   return first;
 }
 
-/** A key of Web Crypto, whose type has another name in each environment. */
+/** Type of a Web Crypto key. It is derived from a function, because its name differs between environments. */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 async function keyOf(secret: string): Promise<HmacKey> {

@@ -1,9 +1,10 @@
-/** Value of a label for everything above its bound. */
+/** Label value that replaces all values above the maximum number. */
 const REST = 'other';
 
 /**
- * Bounds the number of values of a label, because each value is a time series that the process and Prometheus keep.
- * The first values get series of their own, and all later ones share the value `other`.
+ * Bounds the number of values of a metric's label, because the process and Prometheus keep a time series for
+ * each value. The first values get a time series each. All later values share the time series of the value
+ * `other`.
  */
 export class BoundedLabel {
   private readonly values = new Set<string>();
@@ -11,7 +12,10 @@ export class BoundedLabel {
   /** @param max maximum number of values beside `other` */
   constructor(private readonly max: number) {}
 
-  /** Returns the value itself, or `other` if the label has enough values. */
+  /**
+   * Returns the value itself, or `other` if the value is new and the label already has the maximum number of
+   * values.
+   */
   valueOf(value: string): string {
     if (this.values.has(value)) return value;
     if (this.values.size >= this.max) return REST;

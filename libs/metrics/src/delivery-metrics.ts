@@ -3,9 +3,9 @@ import type { DeliveryStore, Dispatcher } from '#webhooks';
 import { BoundedLabel } from './bounded-label.js';
 import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
 
-/** Maximum number of webhooks that get time series of their own. The others are summed. */
+/** Maximum number of webhooks that get time series of their own. All other webhooks share one label value. */
 const MAX_WEBHOOKS = 100;
-/** Number of characters at the start of an event's JSON that contain its timestamp. */
+/** Number of characters at the start of an event's JSON in which its timestamp is searched for. */
 const HEAD_OF_EVENT = 300;
 
 /** Metrics of events and of their deliveries to webhooks. */
@@ -42,7 +42,7 @@ export class DeliveryMetrics {
     );
   }
 
-  /** Returns the dispatcher, whose events are counted. */
+  /** Wraps the dispatcher in an object that counts the dispatched events. */
   observeDispatcher(dispatcher: Pick<Dispatcher, 'dispatch'>): Pick<Dispatcher, 'dispatch'> {
     return observedCalls(dispatcher, {
       dispatch: ({ parameters: [, events], outcome }) => {
@@ -51,7 +51,7 @@ export class DeliveryMetrics {
     });
   }
 
-  /** Returns the store, whose recorded attempts are counted. */
+  /** Wraps the store in an object that counts the delivery attempts that are recorded. */
   observeStore<T extends DeliveryStore>(store: T): T {
     return observedCalls<DeliveryStore>(store, {
       settle: ({ parameters: [, { endpointId, body }, { durationMs }, { status }], outcome }) => {
@@ -66,7 +66,10 @@ export class DeliveryMetrics {
   }
 }
 
-/** Returns the time of an event in JSON, in milliseconds since 1970. Parsing the whole event would cost more. */
+/**
+ * Returns the timestamp of an event, in milliseconds since 1970. Only the start of the event's JSON is
+ * searched, because parsing the whole event would cost more.
+ */
 function timeOfEvent(body: string): number | undefined {
   const [, timestamp] = /"timestamp":"([^"]{20,40})"/.exec(body.slice(0, HEAD_OF_EVENT)) ?? [];
   return timestamp === undefined ? undefined : Date.parse(timestamp);

@@ -3,7 +3,7 @@ import type { FeedStore, PollQueue } from '#feed';
 import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
 import type { UpstreamMetrics } from './upstream-metrics.js';
 
-/** Metrics of the polls of contacts and of what they find. */
+/** Metrics of the polls of contacts, and of the changes that the polls find. */
 export class FeedMetrics {
   private readonly polls: Counter<'kind' | 'result'>;
   private readonly lateness: Histogram<'kind'>;
@@ -38,7 +38,7 @@ export class FeedMetrics {
     );
   }
 
-  /** Returns the store, whose committed changes are counted. */
+  /** Wraps the store in an object that counts the changes that polls commit. */
   observeStore<T extends FeedStore>(store: T): T {
     return observedCalls<FeedStore>(store, {
       commitPoll: ({ parameters: [, , { events }], outcome }) => {
@@ -49,7 +49,7 @@ export class FeedMetrics {
     }) as T;
   }
 
-  /** Returns the queue, whose polls are counted. */
+  /** Wraps the queue in an object that counts the polls. */
   observeQueue(queue: PollQueue): PollQueue {
     return observedCalls(queue, {
       claim: ({ outcome }) => {

@@ -1,11 +1,11 @@
 /**
- * Metrics in the format of Prometheus. Only the apps import this lib: the other libs do not measure themselves, they
- * are observed.
+ * Metrics in the format of Prometheus. Only the apps import this lib. The other libs contain no code for
+ * metrics: this lib observes calls of their objects.
  *
  * | | |
  * |---|---|
- * | `prom-metrics.ts`           | the metrics of one process, by prom-client |
- * | `*-metrics.ts`              | what is measured of upstream, the feed, the relay, deliveries, Redis and the clock |
+ * | `prom-metrics.ts`           | the metrics of one process, kept with prom-client |
+ * | `*-metrics.ts`              | metrics of upstream, the feed, the relay, deliveries, Redis and the clock |
  * | `redis-command-observer.ts` | reports the commands of a connection to Redis |
  * | `bounded-label.ts`          | keeps the number of values of a label bounded |
  * | `metrics-access.ts`         | who may read the metrics |

@@ -10,16 +10,20 @@ export interface MetricsRequest {
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** What to tell somebody who may not read the metrics. */
+/** Text of the error reply to a caller who may not read the metrics. */
 export const METRICS_REFUSED =
   'Send the value of METRICS_TOKEN as a bearer token or an API key with the scope admin in the X-API-Key header, or ask from a network of METRICS_ALLOW_NETWORKS without a proxy.';
 
-/** Headers by which a proxy says for whom it asks. The address of such a connection is the proxy's. */
+/**
+ * Headers that a proxy adds. A request with such a header comes from the proxy's address, not from the
+ * caller's.
+ */
 const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
 /**
- * Decides who may read the metrics: everyone in the networks of METRICS_ALLOW_NETWORKS, unless a proxy forwards the
- * request, everyone with METRICS_TOKEN, and every API key with the scope `admin`.
+ * Decides whether a caller may read the metrics. The caller needs the token METRICS_TOKEN, or an API key with
+ * the scope `admin`, or an address in METRICS_ALLOW_NETWORKS. The address does not count if a proxy forwards
+ * the request.
  */
 export class MetricsAccess {
   constructor(

@@ -9,14 +9,17 @@ export const DELAY_BUCKETS = [
 /** Upper bounds of the buckets of a request's duration, in seconds. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Metrics of the library that are named like counters and are none. Their values by type have other names. */
+/**
+ * Gauges of prom-client whose names have the suffix of counters, `_total`. They are removed. The gauges
+ * without this suffix show the same values by type.
+ */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
 
-/** The metrics of Node.js. They exist once per process, because each collection of them keeps timers running. */
+/** The metrics of Node.js. They are created only once, because their measurement runs until the process ends. */
 let nodeMetrics: Registry | undefined;
 
 function metricsOfNode(): Registry {
@@ -51,7 +54,7 @@ export class PromMetrics {
     return new Gauge({ name, help, labelNames, registers: [this.registry] });
   }
 
-  /** Adds a gauge whose value is read whenever the metrics are read. */
+  /** Adds a gauge. Whenever the metrics are read, the function `read` provides its value. */
   readGauge(name: string, help: string, read: () => number): void {
     const gauge: Gauge = new Gauge({
       ...{ name, help, registers: [this.registry] },

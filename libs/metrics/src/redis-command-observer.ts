@@ -2,9 +2,9 @@ import type { Redis } from 'ioredis';
 import type { RedisClient } from '#platform';
 
 /**
- * Reports every command of a connection to Redis after its reply: the command's name in lower case and the time until
- * the reply, in seconds, including the wait for a lost connection.
- * @param observe called after each reply; it must not throw
+ * Observes the commands of a connection to Redis.
+ * @param observe called when a command has succeeded or failed, with the command's name in lower case and its
+ * duration in seconds; a wait for a lost connection counts, too; the function must not throw
  */
 export function observeRedisCommands(
   redis: RedisClient,
@@ -19,7 +19,7 @@ export function observeRedisCommands(
     const done = (): void => {
       observe(command.name.toLowerCase(), (performance.now() - began) / 1_000);
     };
-    // The caller handles a failed command.
+    // The error of a failed command is ignored here, because the caller of the command handles it.
     command.promise.then(done, done);
     return reply;
   };

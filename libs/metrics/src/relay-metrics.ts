@@ -28,7 +28,7 @@ export class RelayMetrics {
     );
   }
 
-  /** Returns the store, whose transitions are counted. */
+  /** Wraps the store in an object that counts the transitions of sends. */
   observeStore<T extends RelayStore>(store: T): T {
     return observedCalls<RelayStore>(store, {
       apply: ({ parameters: [, before, { transition }], outcome }) => {

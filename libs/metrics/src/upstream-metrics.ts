@@ -52,7 +52,7 @@ export class UpstreamMetrics {
     );
   }
 
-  /** Returns the upstream, whose requests are counted. */
+  /** Wraps the client of upstream in an object that counts and times its requests. */
   observe(upstream: Upstream): Upstream {
     const observer =
       (operation: string) =>
@@ -69,7 +69,7 @@ export class UpstreamMetrics {
     return observedCalls(upstream, observers);
   }
 
-  /** Returns the budget, whose tokens and waits are counted. */
+  /** Wraps the budget in an object that counts its tokens, waits and refusals. */
   observeBudget<T extends AdaptiveBudget>(budget: T): T {
     const observers: CallObservers<AdaptiveBudget> = {
       acquire: ({ parameters: [, , kind], outcome, seconds }) => {
@@ -84,7 +84,10 @@ export class UpstreamMetrics {
     return observedCalls(budget, observers as CallObservers<T>);
   }
 
-  /** Counts a token that was taken outside the budget's own methods, for example together with a contact. */
+  /**
+   * Counts a token that was not taken with a method of the budget. For example, the claim of a contact's poll
+   * takes a token in the same step.
+   */
   countToken(kind: string): void {
     this.tokens.labels(kind).inc();
   }

@@ -10,7 +10,7 @@ export const ACCOUNT_ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 /** One account at upstream. */
 export interface Account {
   id: string;
-  /** Base URL of upstream. It ends with `/v1`, without a trailing slash. */
+  /** Base URL of upstream, including its path such as `/v1`, without a trailing slash. */
   baseUrl: string;
   apiKey: string;
   /** Maximum number of upstream requests per second, over all processes. */

@@ -23,8 +23,8 @@ export interface ApiKeys {
 }
 
 /**
- * API keys that do not change while the process runs. A key is found by its hash, so that the time of the
- * look-up does not reveal how much of a guessed key is correct.
+ * API keys that do not change while the process runs. They are compared by their hashes, so that the duration
+ * of a comparison does not reveal how much of a guessed key is correct.
  */
 export class FixedApiKeys implements ApiKeys {
   private readonly principals: ReadonlyMap<string, Principal>;

@@ -15,14 +15,17 @@ export interface ObservedCall<Method> {
   seconds: number;
 }
 
-/** For each observed method, a function that is called after each call. It must not throw. */
+/**
+ * Maps the name of each observed method to a function that is called after each call of the method and must
+ * not throw.
+ */
 export type CallObservers<T> = {
   [Name in AsyncMethod<T>]?: (call: ObservedCall<T[Name]>) => void;
 };
 
 /**
- * Returns an object that behaves like the target and reports calls of its methods when they end. Calls that the target
- * makes of its own methods are not reported.
+ * Returns a proxy that behaves like the target, and calls the observers when a call of an observed method has
+ * ended. If the target calls one of its own methods, no observer is called.
  */
 export function observedCalls<T extends object>(target: T, observers: CallObservers<T>): T {
   const interceptors = Object.entries(observers as Record<string, Observer>).map(([name, observe]) => [

@@ -98,7 +98,10 @@ function nearestTo(name: string): { nearest: string; distance: number } {
   return best;
 }
 
-/** Returns the Levenshtein distance: the number of characters to insert, remove or replace to turn one text into the other. */
+/**
+ * Returns the Levenshtein distance of two texts: the minimum number of characters to insert, remove or
+ * replace to turn one text into the other.
+ */
 function editDistance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {

@@ -6,7 +6,8 @@ import { parseBlobLocation } from './blob-location.js';
 import { describeVariable } from './variable-description.js';
 
 /**
- * Takes the place of a value whose text is invalid. `validText` follows "must be" in the text of the fault.
+ * Replaces the value of a variable whose text is invalid. The error message then says "must be", followed by
+ * `validText`.
  */
 class InvalidText {
   constructor(readonly validText: string) {}

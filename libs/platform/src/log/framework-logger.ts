@@ -5,8 +5,7 @@ export class FrameworkLogger {
   constructor(private readonly logger: Logger) {}
 
   log(words: unknown, ...rest: unknown[]): void {
-    // NestJS logs every module and route at start with this method. These details are logged at the level
-    // debug.
+    // At start, NestJS logs every module and route with this method. These entries get the level debug.
     this.logger.debug(contextOf(rest), String(words));
   }
 

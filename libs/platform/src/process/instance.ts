@@ -34,8 +34,8 @@ export function instancesKey(prefix: string, kind: 'gateways' | 'workers'): stri
 }
 
 /**
- * Formats a running process as a member of the heartbeat set; {@link parseInstance} reads it. The roles come last, because earlier builds take
- * everything after `roles=` as roles.
+ * Formats a running process as a member of the heartbeat set. {@link parseInstance} parses this text. The roles
+ * come last, because earlier builds parse everything after `roles=` as roles.
  */
 export function formatInstance(
   { name, version = '', since }: Instance,

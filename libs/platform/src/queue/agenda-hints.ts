@@ -6,8 +6,8 @@ type PendingHint = AgendaTask & { time: number | { atMs: number } };
 /** Time after which a failed write to the agenda is retried, in milliseconds. */
 const RETRY_AFTER_MS = 500;
 /**
- * Maximum number of tasks that wait to be written. Further tasks are dropped: the worker finds them when it
- * next checks the account.
+ * Maximum number of tasks that wait to be written. Further tasks are dropped. A worker finds them at its next
+ * regular check of the account.
  */
 const MAX_WAITING = 20_000;
 

@@ -3,8 +3,8 @@ import type { Queue } from 'bullmq';
 import type { Clock } from '../time/clock.js';
 
 /**
- * Delayed hints about the same subject that end in the same interval become one job, which runs at the end of
- * the interval. This is the length of the interval, in milliseconds.
+ * Length of an interval, in milliseconds. Delayed hints about the same subject whose delays end in the same
+ * interval become one job, which runs at the end of the interval.
  */
 const INTERVAL_MS = 250;
 
@@ -16,8 +16,9 @@ export interface Hint<Payload> {
 }
 
 /**
- * Stores hints as BullMQ jobs. A hint without delay is always a new job. Merged with an earlier job, it could
- * be lost, because the process that runs the earlier job may have crashed. An additional job does no harm.
+ * Stores hints as BullMQ jobs. A hint without delay always becomes a new job. If the hint were merged with an
+ * earlier job, it could be lost, because the process that runs the earlier job may have crashed. An additional
+ * job does no harm.
  */
 export class BullmqHintQueue<Payload> {
   /**

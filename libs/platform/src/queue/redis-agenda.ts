@@ -29,8 +29,8 @@ export class RedisAgenda implements Agenda {
     prefix: string,
     name: string,
   ) {
-    // This name takes the place of an account's id. It has a dot, which no account's id has, so it never
-    // equals one.
+    // In the keys of an agenda, this name stands where other keys have the id of an account. The name starts
+    // with a dot, which no account id contains, so no account has the same keys.
     const key = accountKeys(prefix, `.agenda-${name}`);
     this.keys = { due: key('due'), claimed: key('taken'), rescheduled: key('asked') };
     this.claims = key('claims');

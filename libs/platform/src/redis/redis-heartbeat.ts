@@ -3,7 +3,10 @@ import type { RedisClient } from './redis-connection.js';
 import { LuaScript } from './redis-lua-script.js';
 import { redisTime } from './redis-time.js';
 
-/** A process that stopped is missing within 10 s, so three heartbeats must fit into less. */
+/**
+ * Interval between two heartbeats, in milliseconds. Other processes must notice within 10 s that a process
+ * has crashed, so three intervals must be shorter than that.
+ */
 const BEAT_EVERY_MS = 3_000;
 /** A process counts as running while its last heartbeat is at most this old, in milliseconds. */
 export const HEARTBEAT_TTL_MS = 3 * BEAT_EVERY_MS;

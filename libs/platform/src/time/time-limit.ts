@@ -1,7 +1,7 @@
 /**
- * A time limit that begins when the object is created. The time is measured by two clocks, of which the one
- * that has advanced further counts. The steady clock stands still while the machine is suspended. The wall
- * clock runs on, but it can be set back.
+ * A time limit that begins when the object is created. Two clocks measure the time, and the larger result
+ * counts. The steady clock stands still while the machine is suspended. The wall clock runs on, but it can be
+ * set back.
  */
 export class TimeLimit {
   private readonly steady = performance.now();
