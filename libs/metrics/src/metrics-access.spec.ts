@@ -13,14 +13,24 @@ function access({ token = '', networks = '127.0.0.0/8,::1/128' } = {}): MetricsA
 describe('a request for the metrics', () => {
   it.each([
     ['is allowed from an allowed network', '127.0.0.1', {}, true],
-    ['is allowed from an allowed IPv4 network whose address is written as IPv6', '::ffff:127.0.0.1', {}, true],
+    [
+      'is allowed from an allowed IPv4 network whose address is written as IPv6',
+      '::ffff:127.0.0.1',
+      {},
+      true,
+    ],
     ['is allowed from an allowed IPv6 network', '::1', {}, true],
     ['is allowed with the token', '203.0.113.9', { authorization: 'Bearer a-long-random-token' }, true],
     ['is allowed with an admin key', '203.0.113.9', { 'x-api-key': 'admin-key' }, true],
     ['is refused from another network', '203.0.113.9', {}, false],
     ['is refused with another token', '203.0.113.9', { authorization: 'Bearer another-random-token' }, false],
     ['is refused with an empty token', '203.0.113.9', { authorization: 'Bearer ' }, false],
-    ['is refused with an API key without the scope admin', '203.0.113.9', { 'x-api-key': 'other-key' }, false],
+    [
+      'is refused with an API key without the scope admin',
+      '203.0.113.9',
+      { 'x-api-key': 'other-key' },
+      false,
+    ],
     ['is refused with an unknown API key', '203.0.113.9', { 'x-api-key': 'unknown' }, false],
     [
       'is refused if a proxy in an allowed network forwards it',

@@ -42,9 +42,12 @@ function arrivals(
 }
 
 describe('the messages whose detection delay is measured', () => {
-  it.each(['inbound', 'outbound', 'unknown direction'])('include new messages of each direction: %s', (direction) => {
-    expect(arrivals([message('m', { direction })])).toMatchObject([{ timestamp: STAMP }]);
-  });
+  it.each(['inbound', 'outbound', 'unknown direction'])(
+    'include new messages of each direction: %s',
+    (direction) => {
+      expect(arrivals([message('m', { direction })])).toMatchObject([{ timestamp: STAMP }]);
+    },
+  );
 
   it('do not include messages of a baseline', () => {
     expect(arrivals([message('m')], undefined, 'silent')).toEqual([]);

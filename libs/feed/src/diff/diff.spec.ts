@@ -122,12 +122,15 @@ describe('the first read of a contact', () => {
   it.each([
     ['silent', []],
     ['emit', ['message.sent']],
-  ] as const)('with the setting `undated: %s` emits the events %j for a message without a timestamp', (undated, expected) => {
-    const events = new Memory().see([shown('m', { timestamp: null })], {
-      firstRead: { ...firstRead, undated },
-    });
-    expect(types(events)).toEqual(expected);
-  });
+  ] as const)(
+    'with the setting `undated: %s` emits the events %j for a message without a timestamp',
+    (undated, expected) => {
+      const events = new Memory().see([shown('m', { timestamp: null })], {
+        firstRead: { ...firstRead, undated },
+      });
+      expect(types(events)).toEqual(expected);
+    },
+  );
 
   it('emits a message that belongs to a send, however old the message is', () => {
     const events = new Memory().see([shown('m', at(-99_999_999))], {

@@ -171,14 +171,17 @@ describe('a read of the newest messages', () => {
     expect(pages.reads).toHaveLength(order === 'newestFirst' ? 1 : 3);
   });
 
-  it.each(ORDERS)('costs one request if the first page is shorter than pages of other contacts: %s', async (order) => {
-    const pages = contact(order, 2, 1);
-    expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
-      coversAllNew: true,
-      showsEnd: true,
-    });
-    expect(pages.reads).toHaveLength(1);
-  });
+  it.each(ORDERS)(
+    'costs one request if the first page is shorter than pages of other contacts: %s',
+    async (order) => {
+      const pages = contact(order, 2, 1);
+      expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
+        coversAllNew: true,
+        showsEnd: true,
+      });
+      expect(pages.reads).toHaveLength(1);
+    },
+  );
 
   it.each([
     ['as many messages known as on the page', 12, true],
@@ -275,14 +278,17 @@ describe('a read of the newest messages, if every page with a certain message fa
     expect(pages.reads).toEqual(['1/10']);
   });
 
-  it.each([9, 5, 3, 1])('requests even shorter pages after a failed read: position of the message %d', async (index) => {
-    const pages = failingAt(index);
-    await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
-    expect(pages.reads).toHaveLength(2);
-    const head = await pages.head('newestFirst', { failures: 1 });
-    expect(head.headLimit).toBeLessThanOrEqual(index);
-    expect(head.served.length).toBeGreaterThan(0);
-  });
+  it.each([9, 5, 3, 1])(
+    'requests even shorter pages after a failed read: position of the message %d',
+    async (index) => {
+      const pages = failingAt(index);
+      await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
+      expect(pages.reads).toHaveLength(2);
+      const head = await pages.head('newestFirst', { failures: 1 });
+      expect(head.headLimit).toBeLessThanOrEqual(index);
+      expect(head.served.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe('consecutive reads of the newest messages', () => {

@@ -173,13 +173,16 @@ describe('the environment', () => {
     ['BLOB_STORE', 's3://key:secret@bucket/a', 'file:.data/blobs'],
     ['AWS_ENDPOINT_URL_S3', 's3.example.com', 'https://s3.example.com'],
     ['LOG_LEVEL', 'loud', 'fatal'],
-  ])('is rejected with %s=%p by an error of one line with the name, the fault and an example', (name, text, example) => {
-    const faults = faultsOf(WorkerEnvironment, { ...REQUIRED, [name]: text });
-    expect(faults).toHaveLength(1);
-    expect(faults[0]?.startsWith(`${name} must be `)).toBe(true);
-    expect(faults[0]?.endsWith(`, for example ${name}=${example}`)).toBe(true);
-    expect(faults[0]).not.toContain('\n');
-  });
+  ])(
+    'is rejected with %s=%p by an error of one line with the name, the fault and an example',
+    (name, text, example) => {
+      const faults = faultsOf(WorkerEnvironment, { ...REQUIRED, [name]: text });
+      expect(faults).toHaveLength(1);
+      expect(faults[0]?.startsWith(`${name} must be `)).toBe(true);
+      expect(faults[0]?.endsWith(`, for example ${name}=${example}`)).toBe(true);
+      expect(faults[0]).not.toContain('\n');
+    },
+  );
 
   it('is rejected with a list of all faults, which does not contain the values of secrets', () => {
     const faults = faultsOf(GatewayEnvironment, {

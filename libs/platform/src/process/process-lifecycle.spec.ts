@@ -50,19 +50,22 @@ describe('A process', () => {
     }
   });
 
-  it.each(['SIGTERM', 'SIGINT', 'disconnect'])('stops only once and exits with 0 on %s, even if another signal follows', async (event) => {
-    const handle = new FakeProcess();
-    let stops = 0;
-    const stop = (): Promise<void> => {
-      stops++;
-      return Promise.resolve();
-    };
-    await runProcess(() => Promise.resolve(running(stop)), handle);
-    handle.emit(event);
-    handle.emit('SIGTERM');
-    await settled();
-    expect([stops, handle.exits]).toEqual([1, [0]]);
-  });
+  it.each(['SIGTERM', 'SIGINT', 'disconnect'])(
+    'stops only once and exits with 0 on %s, even if another signal follows',
+    async (event) => {
+      const handle = new FakeProcess();
+      let stops = 0;
+      const stop = (): Promise<void> => {
+        stops++;
+        return Promise.resolve();
+      };
+      await runProcess(() => Promise.resolve(running(stop)), handle);
+      handle.emit(event);
+      handle.emit('SIGTERM');
+      await settled();
+      expect([stops, handle.exits]).toEqual([1, [0]]);
+    },
+  );
 
   it('that gets SIGTERM during its start stops as soon as the start is complete', async () => {
     const handle = new FakeProcess();

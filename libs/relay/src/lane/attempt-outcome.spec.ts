@@ -56,9 +56,12 @@ describe('the wait before the next attempt of a send', () => {
     [1, 0.5, 5_500],
     [2, 0, 30_000],
     [99, 0, 30_000],
-  ])('after %d refusals, with the schedule 1, 5 and 30 s and the random number %d, is %d ms', (refusals, random, ms) => {
-    expect(retryWaitMs([1, 5, 30], refusals, undefined, random)).toBeCloseTo(ms);
-  });
+  ])(
+    'after %d refusals, with the schedule 1, 5 and 30 s and the random number %d, is %d ms',
+    (refusals, random, ms) => {
+      expect(retryWaitMs([1, 5, 30], refusals, undefined, random)).toBeCloseTo(ms);
+    },
+  );
 
   it('is the longer of the time that upstream requested and the configured retry interval', () => {
     expect(retryWaitMs([1], 0, 60_000, 0)).toBe(60_000);

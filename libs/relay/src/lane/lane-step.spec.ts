@@ -85,7 +85,12 @@ describe('the send that is first in the queue of its recipient', () => {
       {},
       { kind: 'recover' },
     ],
-    ['is recovered if its status is relaying and it has no phase', { status: 'relaying' }, {}, { kind: 'recover' }],
+    [
+      'is recovered if its status is relaying and it has no phase',
+      { status: 'relaying' },
+      {},
+      { kind: 'recover' },
+    ],
     [
       'waits between two steps of its look-up',
       { status: 'relaying', phase: 'looking', notBefore: NOW + 7 },

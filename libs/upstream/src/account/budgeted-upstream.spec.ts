@@ -156,14 +156,17 @@ describe('an account whose upstream is down', () => {
     [2, 20],
     [1, 10],
     [1, 100],
-  ])('still gets requests if only reads of other pages than page 1 with limit 20 fail: page %d, limit %d', async (page, limit) => {
-    const one = make();
-    for (let i = 0; i < 3 * FAILURES_UNTIL_BREAKER_OPENS; i += 1)
-      await pages(one, [page, limit, status(500)]);
-    expect(begun).toEqual([]);
-    await pages(one, [1, 20, 'fine']);
-    expect(requests).toBe(3 * FAILURES_UNTIL_BREAKER_OPENS + 1);
-  });
+  ])(
+    'still gets requests if only reads of other pages than page 1 with limit 20 fail: page %d, limit %d',
+    async (page, limit) => {
+      const one = make();
+      for (let i = 0; i < 3 * FAILURES_UNTIL_BREAKER_OPENS; i += 1)
+        await pages(one, [page, limit, status(500)]);
+      expect(begun).toEqual([]);
+      await pages(one, [1, 20, 'fine']);
+      expect(requests).toBe(3 * FAILURES_UNTIL_BREAKER_OPENS + 1);
+    },
+  );
 
   it('gets no more requests after several first pages got 5xx, even if later pages got 5xx in between', async () => {
     const one = make();
@@ -293,25 +296,31 @@ describe('a probe of an unavailable upstream', () => {
     ['refused', status(403), 'refused'],
     ['away', new UpstreamIsGatewayError(false), 'loop'],
     ['loop', new UpstreamIsGatewayError(true), 'loop'],
-  ] as const)('in an outage of the kind "%s" delays the next probe if it fails with "%s"', async (kind, error, next) => {
-    during(kind);
-    ends = [error];
-    await make().probe('a');
-    expect(failedProbes).toEqual([`${next}: ${error.message}`]);
-    expect(outages.size).toBe(1);
-  });
+  ] as const)(
+    'in an outage of the kind "%s" delays the next probe if it fails with "%s"',
+    async (kind, error, next) => {
+      during(kind);
+      ends = [error];
+      await make().probe('a');
+      expect(failedProbes).toEqual([`${next}: ${error.message}`]);
+      expect(outages.size).toBe(1);
+    },
+  );
 
   it.each([
     ['away', status(403)],
     ['away', status(404)],
     ['refused', status(429)],
     ['refused', new UpstreamReplyError('not JSON')],
-  ] as const)('in an outage of the kind "%s" ends the outage if upstream answers with "%s"', async (kind, answer) => {
-    during(kind);
-    ends = [answer];
-    await make().probe('a');
-    expect(outages.size).toBe(0);
-  });
+  ] as const)(
+    'in an outage of the kind "%s" ends the outage if upstream answers with "%s"',
+    async (kind, answer) => {
+      during(kind);
+      ends = [answer];
+      await make().probe('a');
+      expect(outages.size).toBe(0);
+    },
+  );
 });
 
 describe('the budget of an account', () => {

@@ -48,14 +48,17 @@ describe('the decision after an attempt of a delivery', () => {
     expect(decideNextStep(policy, 1, outcome(410, { error: 'body cut' }), now).kind).toBe('gone');
   });
 
-  it.each([429, 503])('is a retry after the wait of Retry-After for status %d, whether it is in seconds or a date', (status) => {
-    for (const retryAfter of ['60', ' 60 ', 'Thu, 01 Jan 2026 00:01:00 GMT']) {
-      expect(decideNextStep(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
-        kind: 'retry',
-        waitMs: 60_000,
-      });
-    }
-  });
+  it.each([429, 503])(
+    'is a retry after the wait of Retry-After for status %d, whether it is in seconds or a date',
+    (status) => {
+      for (const retryAfter of ['60', ' 60 ', 'Thu, 01 Jan 2026 00:01:00 GMT']) {
+        expect(decideNextStep(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
+          kind: 'retry',
+          waitMs: 60_000,
+        });
+      }
+    },
+  );
 
   it('never makes a wait shorter because of Retry-After, limits it to a day, and ignores it for statuses but 429 and 503', () => {
     const wait = (status: number, retryAfter: string): unknown =>
