@@ -125,7 +125,7 @@ describe('a message matches a send', () => {
     expect(match([undated], [send('s1', 'Hi')])).toEqual(['m=s1']);
   });
 
-  it('without a file only if the message has no attachment, and a send of only a file only if it has one', () => {
+  it('only if both have a file or both have none, unless upstream shows text and file as two messages', () => {
     const file = message('f', '', { attachments: 1 });
     expect(match([file], [send('s1', 'Hi')])).toEqual([]);
     expect(match([message('m', 'Hi', { attachments: 1 })], [send('s1', 'Hi')])).toEqual([]);

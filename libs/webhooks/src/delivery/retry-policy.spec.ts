@@ -60,7 +60,7 @@ describe('the decision after an attempt of a delivery', () => {
     },
   );
 
-  it('never makes a wait shorter because of Retry-After, limits it to a day, and ignores it for statuses but 429 and 503', () => {
+  it('never shortens a wait because of Retry-After, limits Retry-After to a day, and obeys it only for 429 and 503', () => {
     const wait = (status: number, retryAfter: string): unknown =>
       decideNextStep(policy, 1, outcome(status, { retryAfter }), now);
     expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000 });
