@@ -199,71 +199,77 @@ async function secretOfWebhook(): Promise<string> {
   return (await product.json<{ secret: string }>('GET', `/v1/webhooks/${webhookId}/secret`)).secret;
 }
 
-(PROMETHEUS === undefined ? describe.skip : describe)('with Prometheus', () => {
-  beforeAll(async () => {
-    product = await Product.start({
-      UPSTREAM_TIMEOUT_MS: '1000',
-      SEND_CONFIRM_MS: '1000',
-      WEBHOOK_RETRY_SCHEDULE_SECONDS: Array.from({ length: 100 }, () => 1).join(','),
+(PROMETHEUS === undefined ? describe.skip : describe)(
+  'the alerts and the dashboard, tested with Prometheus',
+  () => {
+    beforeAll(async () => {
+      product = await Product.start({
+        UPSTREAM_TIMEOUT_MS: '1000',
+        SEND_CONFIRM_MS: '1000',
+        WEBHOOK_RETRY_SCHEDULE_SECONDS: Array.from({ length: 100 }, () => 1).join(','),
+      });
+      gatewayPort = String(product.gateway.port);
+      workerPort = String(product.worker.port);
+      const environment = { ...product.environment(), API_KEY: product.apiKey, PORT: '0' };
+      const process = await startProcess('gateway', environment);
+      second = { port: process.port, process };
+      redis = new Redis(product.redis.url);
+      receiver = await WebhookReceiver.start(product.api);
+      const made = await product.json<{ id: string; secret: string }>('POST', '/v1/webhooks', {
+        url: receiver.url,
+      });
+      webhookId = made.id;
+      receiver.secret = made.secret;
+      prometheus = await TestPrometheus.start(PROMETHEUS ?? '', {
+        'tidings-gateway': [product.gateway.port, second.port],
+        'tidings-worker': [product.worker.port],
+      });
+      const id = await send();
+      await wait('the contact is known', async () => (await statusOf(id)) === 'delivered');
     });
-    gatewayPort = String(product.gateway.port);
-    workerPort = String(product.worker.port);
-    const environment = { ...product.environment(), API_KEY: product.apiKey, PORT: '0' };
-    const process = await startProcess('gateway', environment);
-    second = { port: process.port, process };
-    redis = new Redis(product.redis.url);
-    receiver = await WebhookReceiver.start(product.api);
-    const made = await product.json<{ id: string; secret: string }>('POST', '/v1/webhooks', {
-      url: receiver.url,
+    afterAll(async () => {
+      await prometheus[Symbol.asyncDispose]();
+      await receiver[Symbol.asyncDispose]();
+      await second.process?.stop();
+      redis.disconnect();
+      await product[Symbol.asyncDispose]();
     });
-    webhookId = made.id;
-    receiver.secret = made.secret;
-    prometheus = await TestPrometheus.start(PROMETHEUS ?? '', {
-      'tidings-gateway': [product.gateway.port, second.port],
-      'tidings-worker': [product.worker.port],
+
+    it('are complete in this test: it has a fault for every alert', async () => {
+      const rules = await readFile(join(ROOT, 'monitoring/alerts.yml'), 'utf8');
+      const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+      expect(FAULTS.map(({ alert }) => alert).sort()).toEqual(alerts.sort());
     });
-    const id = await send();
-    await wait('the contact is known', async () => (await statusOf(id)) === 'delivered');
-  });
-  afterAll(async () => {
-    await prometheus[Symbol.asyncDispose]();
-    await receiver[Symbol.asyncDispose]();
-    await second.process?.stop();
-    redis.disconnect();
-    await product[Symbol.asyncDispose]();
-  });
 
-  it('has a fault for every alert', async () => {
-    const rules = await readFile(join(ROOT, 'monitoring/alerts.yml'), 'utf8');
-    const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
-    expect(FAULTS.map(({ alert }) => alert).sort()).toEqual(alerts.sort());
-  });
+    it('have data: Prometheus answers every query of the dashboard', async () => {
+      const file = join(ROOT, 'monitoring/grafana/dashboards/tidings.json');
+      const { panels } = JSON.parse(await readFile(file, 'utf8')) as {
+        panels: { title: string; targets: { expr: string }[] }[];
+      };
+      const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+      expect(queries.length).toBeGreaterThan(20);
+      await product.simulate('messages', { phoneNumber: NUMBER, text: 'For the delays' });
+      for (const query of queries)
+        await wait(`an answer to ${query}`, async () => (await prometheus.seriesOf(query)) > 0);
+    });
 
-  it('answers every query of the dashboard', async () => {
-    const file = join(ROOT, 'monitoring/grafana/dashboards/tidings.json');
-    const { panels } = JSON.parse(await readFile(file, 'utf8')) as {
-      panels: { title: string; targets: { expr: string }[] }[];
-    };
-    const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    expect(queries.length).toBeGreaterThan(20);
-    await product.simulate('messages', { phoneNumber: NUMBER, text: 'For the delays' });
-    for (const query of queries)
-      await wait(`an answer to ${query}`, async () => (await prometheus.seriesOf(query)) > 0);
-  });
-
-  it.each(FAULTS)('$alert fires during its fault and clears afterwards', async ({ alert, cause, cure }) => {
-    const isFiring = async (): Promise<boolean> =>
-      (await prometheus.firing()).some(({ labels }) => labels['alertname'] === alert);
-    await wait('the alert does not fire yet', async () => !(await isFiring()));
-    await cause();
-    try {
-      await wait(`${alert} fires`, isFiring);
-      const [found] = (await prometheus.firing()).filter(({ labels }) => labels['alertname'] === alert);
-      expect(found?.annotations['summary']).toMatch(/^[^{}]+$/);
-      expect(found?.annotations['runbook']).toBe(`docs/operations.md#${alert.toLowerCase()}`);
-    } finally {
-      await cure();
-    }
-    await wait(`${alert} clears`, async () => !(await isFiring()));
-  });
-});
+    it.each(FAULTS)(
+      'include $alert, which fires during its fault and clears afterwards',
+      async ({ alert, cause, cure }) => {
+        const isFiring = async (): Promise<boolean> =>
+          (await prometheus.firing()).some(({ labels }) => labels['alertname'] === alert);
+        await wait('the alert does not fire yet', async () => !(await isFiring()));
+        await cause();
+        try {
+          await wait(`${alert} fires`, isFiring);
+          const [found] = (await prometheus.firing()).filter(({ labels }) => labels['alertname'] === alert);
+          expect(found?.annotations['summary']).toMatch(/^[^{}]+$/);
+          expect(found?.annotations['runbook']).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+        } finally {
+          await cure();
+        }
+        await wait(`${alert} clears`, async () => !(await isFiring()));
+      },
+    );
+  },
+);

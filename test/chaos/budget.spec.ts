@@ -61,16 +61,19 @@ describe('the request budget of an account, shared by four workers of which one 
     [1, 40_000],
     [20, 30_000],
     [400, 30_000],
-  ])('is exceeded in no time range, but well used, at %d requests per second', async (rate, forMs) => {
-    const arrivals = await arrivalsUnder(rate, forMs);
-    const excess = worstExcess(arrivals, rate);
-    const share = arrivals.length / (rate * (forMs / 1_000));
-    process.stdout.write(
-      `budget ${rate}/s: ${arrivals.length} requests, ${share.toFixed(2)} of the budget, worst excess ${excess.toFixed(2)}\n`,
-    );
-    expect(excess).toBeLessThanOrEqual(0);
-    // The workers must have been busy enough to need the limit. At 400 requests per second the machine is the
-    // limit.
-    if (rate <= 20) expect(share).toBeGreaterThan(0.6);
-  });
+  ])(
+    'is not exceeded in any time range at %d requests per second; up to 20 per second, over 60 % of it is used',
+    async (rate, forMs) => {
+      const arrivals = await arrivalsUnder(rate, forMs);
+      const excess = worstExcess(arrivals, rate);
+      const share = arrivals.length / (rate * (forMs / 1_000));
+      process.stdout.write(
+        `budget ${rate}/s: ${arrivals.length} requests, ${share.toFixed(2)} of the budget, worst excess ${excess.toFixed(2)}\n`,
+      );
+      expect(excess).toBeLessThanOrEqual(0);
+      // The workers must have been busy enough to need the limit. At 400 requests per second the machine is the
+      // limit.
+      if (rate <= 20) expect(share).toBeGreaterThan(0.6);
+    },
+  );
 });

@@ -40,8 +40,8 @@ function print(title: string, counts: object): void {
 
 const secondsSince = (began: number): number => Math.round((performance.now() - began) / 1_000);
 
-describe('while Redis fails over twice and fills up, a worker clock is 20 minutes ahead, and ten workers are each suspended for a minute', () => {
-  it('none of 2,000 sends is lost, duplicated, reordered or left unfinished', async () => {
+describe('while Redis fails over twice and fills up, the clock of one worker is 20 minutes ahead, and ten workers are each suspended for a minute,', () => {
+  it('no accepted send is lost, duplicated, reordered or left unfinished', async () => {
     const running = await RelayTrial.start(await startTestPair(), SENDS);
     trial = running;
     calamities = await Calamities.start(running.product);
@@ -58,7 +58,7 @@ describe('while Redis fails over twice and fills up, a worker clock is 20 minute
     expect(verdict.counts.unknown).toBeLessThanOrEqual(verdict.counts.ambiguousFaults);
   }, 900_000);
 
-  it('none of 5,000 events is lost for a healthy webhook or a webhook revived after a week, few are duplicated, and ordered webhooks receive them in order', async () => {
+  it('healthy webhooks and a webhook that is enabled again after a week get every recorded event, few events twice, and an ordered webhook in order', async () => {
     const running = await WebhookTrial.startOn(await startTestPair(), BEHAVIOURS, VIRTUAL);
     trial = running;
     calamities = await Calamities.start(running.product);

@@ -13,7 +13,7 @@ const REPORTED_WITHIN_MS = 5_000;
 const worst = (delays: readonly (number | undefined)[]): number =>
   Math.max(...delays.map((delay) => delay ?? Infinity));
 
-describe('a message that upstream cannot serve', () => {
+describe('a message that makes every page fail that contains it', () => {
   const CONTACTS = ['healthy', 'deep', 'from the start', 'at the head'] as const;
   const FAILING = ['deep', 'from the start', 'at the head'] as const;
   let outcome: TroubleOutcome<(typeof CONTACTS)[number]>;
@@ -39,16 +39,16 @@ describe('a message that upstream cannot serve', () => {
     process.stdout.write(`Failing elements: ${JSON.stringify({ of, ...status })}\n${complaints}\n`);
   }, 180_000);
 
-  it.each(FAILING)('(of the contact "%s") delays no new message of that contact beyond 5 s', (name) => {
+  it.each(FAILING)('of the contact "%s" delays no new message of that contact by more than 5 s', (name) => {
     expect(outcome.of[name].delays.length).toBeGreaterThan(5);
     expect(worst(outcome.of[name].delays)).toBeLessThanOrEqual(REPORTED_WITHIN_MS);
   });
 
-  it.each(FAILING)('(of the contact "%s") increases requests for that contact by at most 20 %', (name) => {
+  it.each(FAILING)('of the contact "%s" increases the requests for that contact by at most 20 %', (name) => {
     expect(outcome.of[name].requests / outcome.of.healthy.requests).toBeLessThanOrEqual(1.2);
   });
 
-  it('does not end the sweep of its contact: changes of older messages are still reported', () => {
+  it('does not stop the sweep of its contact: changes of older messages are still reported', () => {
     expect(outcome.emitted.get('message.updated')?.toSorted()).toEqual(editedIds.toSorted());
   });
 
@@ -64,7 +64,7 @@ describe('a message that upstream cannot serve', () => {
 });
 
 describe('a message or contact with 4,000 levels of nesting', () => {
-  it('delays neither messages nor the contact list', async () => {
+  it('delays neither other messages nor the reading of the contact list', async () => {
     const { of, status, emitted } = await runTroubleTrial({
       contacts: ['healthy', 'with a nested message', 'nested itself'],
       before: (world) => ({
@@ -95,7 +95,7 @@ describe('a contact whose pages never end', () => {
     ['with the same messages at each read', false],
     ['with different messages at each read', true],
   ])(
-    '(%s) neither exhausts the memory of the worker nor delays other contacts',
+    '%s neither exhausts the memory of the worker nor delays other contacts',
     async (_, fresh) => {
       const { of, rss, rssBefore, status } = await runTroubleTrial({
         contacts: ['healthy', 'endless'],

@@ -109,7 +109,7 @@ function losses(read: readonly EmittedEvent[], log: readonly EmittedEvent[]): Re
 }
 
 describe('a failover by Redis Sentinel', () => {
-  it('loses only unreplicated writes: the product recovers on its own and reports all upstream changes', async () => {
+  it('loses only writes that were not replicated; the product then works without a restart and reports every change at upstream', async () => {
     trial = await FeedTrial.start(await startTestSentinel(), {
       SEND_CONFIRM_MS: String(SEND_CONFIRM_MS),
     });

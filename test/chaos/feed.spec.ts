@@ -16,7 +16,7 @@ const LAYOUTS: [string, () => Promise<RedisLayout>][] = [
   ['a Redis Cluster of three masters', startTestCluster],
 ];
 
-describe('the polling of contacts while workers are killed', () => {
+describe('the polling of contacts', () => {
   it.each(LAYOUTS)(
     'reports each of 5,000 changes exactly once on %s while a worker is killed every 5 s',
     async (layout, startLayout) => {

@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 describe('a contact list of 100,000 contacts of 1 KB', () => {
-  it('is committed by a first read and compared by a second read, which needs at most 300 MB of memory', async () => {
+  it('is stored by a first read, and needs at most 300 MB of memory at a second read that finds no change', async () => {
     server.list = { count: CONTACTS, bytes: 1_024 };
     const { stdout } = await promisify(execFile)(
       process.execPath,

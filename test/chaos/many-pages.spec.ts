@@ -54,7 +54,7 @@ async function served(upstream: Fleet): Promise<Record<string, number>> {
 }
 
 describe('a contact with thirty pages and a slow upstream that fails in bursts', () => {
-  it('is read and swept completely because failed reads resume, and new messages are reported meanwhile', async () => {
+  it('is read and swept completely, because failed reads are resumed; new messages are reported meanwhile', async () => {
     const running = await Fleet.open({
       environment: {
         UPSTREAM_REQUESTS_PER_SECOND: '30',

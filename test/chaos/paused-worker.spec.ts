@@ -124,7 +124,7 @@ async function waitForEventLoop({ port }: ProductProcess): Promise<void> {
   }
 }
 
-it('a worker paused before its POST sends no duplicate after other workers have sent the message', async () => {
+it('a worker that is paused before its POST and resumed sends no duplicate if another worker has posted the send meanwhile', async () => {
   // The other workers resend a message that they do not find: the hardest case.
   const { texts, posts, end } = await runWithPausedWorker(
     { SEND_ON_UNKNOWN: 'resend' },
@@ -135,7 +135,7 @@ it('a worker paused before its POST sends no duplicate after other workers have 
   expect(end.status).toBe('delivered');
 }, 180_000);
 
-it('a worker paused before its POST does not send after the look-ups of other workers have ended', async () => {
+it('a worker that is paused before its POST and resumed does not post the send if the send has become unknown meanwhile', async () => {
   const { texts, posts, end } = await runWithPausedWorker(
     { SEND_ON_UNKNOWN: 'hold' },
     async ({ view }) => (await view()).status === 'unknown',
@@ -145,7 +145,7 @@ it('a worker paused before its POST does not send after the look-ups of other wo
   expect(end).toMatchObject({ status: 'unknown', attempts: [] });
 }, 180_000);
 
-it('a worker paused before its POST sends no duplicate while other workers look up the send, and the send gets a final status', async () => {
+it('a worker that is paused before its POST and resumed during a look-up of the send sends no duplicate, and the send ends', async () => {
   const { texts, end } = await runWithPausedWorker({ SEND_CONFIRM_MEDIA_MS: '5000' }, ({ product }) =>
     Promise.resolve(product.worker.output().includes('the process that posted a send ended; searching')),
   );

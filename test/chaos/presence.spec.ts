@@ -25,7 +25,7 @@ async function missingReasons(): Promise<string[]> {
 
 // SIGSTOP stands for a blocked event loop: the process is there and does nothing.
 it.each(['SIGKILL', 'SIGSTOP'] as const)(
-  'a worker that was stopped by %s is missing in readiness, status and metrics within 10 s',
+  'a worker that was stopped by %s is reported as missing in readiness, status and metrics within 10 s',
   async (signal) => {
     await eventually('the worker is there', async () => !(await missingReasons()).includes('no_worker'));
     const at = performance.now();

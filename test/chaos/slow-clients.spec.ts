@@ -91,7 +91,7 @@ const percentileOf = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
 
 describe('500 simultaneous connections of each kind of slow client', () => {
-  it('delay no normal request beyond a second, and are closed without leaving files', async () => {
+  it('delay no normal request by a second or more, and are closed by the gateway without leaving uploaded files', async () => {
     await measureNormalRequests();
     const before = await measureNormalRequests();
     const all = slowKinds();

@@ -54,7 +54,7 @@ describe("a client generated from upstream's API description", () => {
   });
 
   it.each(['array', 'contacts', 'data', 'items'])(
-    'gets the same contacts from every server if upstream lists them as %s',
+    'gets the same contacts from upstream and from the gateway, whatever form the list of upstream has: %s',
     async (contactsShape) => {
       await product.simulate('settings', { contactsShape });
       const bodies = await Promise.all(

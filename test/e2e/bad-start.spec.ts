@@ -26,7 +26,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-describe('a process with an invalid configuration prints one line per fault and exits with status 78', () => {
+describe('a process with an invalid configuration prints one line per fault and exits with status 78:', () => {
   it('the gateway names each missing variable', async () => {
     const { code, stderr } = await runToEnd('gateway', {});
     expect(code).toBe(78);

@@ -60,7 +60,7 @@ describe('the client', () => {
     }
   });
 
-  it('stops waiting for a send that does not reach the expected status in time, or no longer can', async () => {
+  it('stops waiting for a send that does not reach the expected status in time, or can no longer reach it', async () => {
     const { id } = await tidings.send({
       phoneNumber: NUMBER,
       message: 'Later',
@@ -75,7 +75,7 @@ describe('the client', () => {
     });
   });
 
-  it('passes on each event once and in order, even across a restart of the gateway, and from a stored cursor', async () => {
+  it('yields each event once and in order even if the gateway restarts, and continues from a stored cursor', async () => {
     const { port } = product.gateway;
     const { next } = (await tidings.call('GET', '/v1/events?after=now')) as EventList;
     const leave = new AbortController();

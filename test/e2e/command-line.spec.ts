@@ -60,7 +60,7 @@ describe('tidings login', () => {
       URL: `http://127.0.0.1:${product.gateway.port}`,
     }).ended;
 
-  it('stores a key that works in a file that only the user can read, and no other key', async () => {
+  it('stores a valid API key in a file that only the user can read, and does not store an invalid key', async () => {
     const path = join(folder, 'tidings/profiles.json');
     expect(await signIn('tk_not-a-key')).toMatchObject({ code: 3 });
     await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' });
@@ -85,7 +85,7 @@ describe('tidings login', () => {
   });
 });
 
-describe('tidings', () => {
+describe('the command tidings', () => {
   it('sends a text and a file, waits for the delivery, and shows the send', async () => {
     const file = join(folder, 'note.txt');
     await writeFile(file, 'a note');
@@ -107,7 +107,7 @@ describe('tidings', () => {
     expect(messages.stdout).toContain('Hello');
   });
 
-  it('sends once for an idempotency key, also if the command is repeated', async () => {
+  it('sends a text only once if the command is repeated with the same idempotency key', async () => {
     const send = (): Promise<QueuedSend[]> =>
       json<QueuedSend>('send', NUMBER, 'Only once', '--idempotency-key', 'cli-once');
     const [[first], [second]] = [await send(), await send()];
@@ -151,7 +151,7 @@ describe('tidings', () => {
     expect(await json<Event>('events', 'show', String(seen[0]?.id))).toMatchObject([{ id: seen[0]?.id }]);
   });
 
-  it('creates, tests, rotates and deletes a webhook, shows what failed, retries and replays', async () => {
+  it('creates, tests, changes and deletes a webhook, lists failed deliveries, and retries and replays deliveries', async () => {
     let status = 500;
     const receiver: Server = createServer((_request, response) =>
       response.writeHead(status).end('no'),
@@ -200,7 +200,7 @@ describe('tidings', () => {
     }
   });
 
-  it('creates and revokes an API key, and keeps the upstream key of an account off the command line', async () => {
+  it('creates and revokes an API key, and reads the upstream key of a new account from standard input', async () => {
     const [created] = await json<{ id: string; key: string }>(
       'keys',
       'create',
@@ -236,7 +236,7 @@ describe('tidings', () => {
     expect(status.stdout).toMatch(/State +ok/);
   });
 
-  it('shows no control characters of texts that others wrote', async () => {
+  it('replaces control characters in the text of a message', async () => {
     const cleared = 'before\u001b[2J\u009b31m\u202eafter';
     await run('send', NUMBER, cleared, '--reference', 'control');
     const { stdout } = await run('sends', '--reference', 'control');
@@ -256,11 +256,11 @@ describe('tidings', () => {
       2,
       /number above 0/,
     ],
-    ['a time that is none', ['deliveries', '--since', 'yesterday'], 2, /--since: yesterday is neither/],
+    ['an invalid time', ['deliveries', '--since', 'yesterday'], 2, /--since: yesterday is neither/],
     ['a request that the gateway rejects', ['send', '12', 'Hello'], 1, /phoneNumber/],
     ['something that does not exist', ['sends', 'show', 'snd_none'], 1, /not found|no send/i],
   ])(
-    'explains %s on standard error, with an exit code of its own',
+    'explains %s on standard error and exits with the documented code',
     async (_name, parameters, code, words) => {
       const outcome = await run(...parameters);
       expect(outcome).toMatchObject({ code, stdout: '' });
@@ -268,7 +268,7 @@ describe('tidings', () => {
     },
   );
 
-  it('says for programs what failed', async () => {
+  it('prints an error as JSON with --json', async () => {
     const rejected = await run('--json', 'send', '12', 'Hello');
     expect(JSON.parse(rejected.stderr)).toMatchObject({
       code: 'validation_failed',
@@ -283,7 +283,7 @@ describe('tidings', () => {
     expect(JSON.parse(nowhere.stderr)).toMatchObject({ code: 'unreachable' });
   });
 
-  it('writes a support bundle without secrets and without the text of a message, and overwrites no file', async () => {
+  it('writes a support bundle without secrets, message texts and phone numbers, and overwrites no existing file', async () => {
     await run('send', NUMBER, 'A text that stays private');
     const file = join(folder, 'bundle.json');
     const environment = {
@@ -323,7 +323,7 @@ describe('tidings', () => {
 });
 
 describe('tidings listen', () => {
-  it('forwards events with a valid signature, none lost or twice over a restart of the gateway and of the receiver', async () => {
+  it('forwards each event once, in order and with a valid signature, even if the gateway restarts', async () => {
     const { port } = product.gateway;
     const receiver = await WebhookReceiver.start(product.api);
     receiver.secret = SECRET;
@@ -362,7 +362,7 @@ describe('tidings listen', () => {
     }
   });
 
-  it('refuses a signing secret that cannot sign, before any event is forwarded', async () => {
+  it('rejects an invalid signing secret before it forwards any event', async () => {
     const environment = { ...reaching(product), TIDINGS_WEBHOOK_SECRET: 'not-a-secret' };
     const outcome = await runTidings(['listen', '--forward', 'http://127.0.0.1:9/'], environment);
     expect(outcome).toMatchObject({ code: 2, stdout: '' });

@@ -22,7 +22,7 @@ withChromium('the API documentation page in a real browser', () => {
     await product[Symbol.asyncDispose]();
   });
 
-  it('the documentation page accepts the API key and executes a request, and its content security policy blocks nothing that the page needs', async () => {
+  it('accepts the API key and executes a request; its content security policy blocks nothing that the page needs', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const page = await context.newPage();
       const complaints: string[] = [];
@@ -58,7 +58,7 @@ withChromium('the API documentation page in a real browser', () => {
     });
   });
 
-  it('leads to the first event, lists every error once, and folds those of each operation', async () => {
+  it('shows how to send a first message, lists the errors of the API once, and hides those of each operation until a click', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const page = await context.newPage();
       const home = `http://127.0.0.1:${product.gateway.port}`;
@@ -88,26 +88,29 @@ withChromium('the API documentation page in a real browser', () => {
     });
   });
 
-  it.each(['light', 'dark'] as const)('is readable at a width of 375 px, %s', async (colorScheme) => {
-    await withBrowser(browser ?? '', async (context) => {
-      for (const width of [375, 1_280]) {
-        const page = await context.newPage();
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize({ width, height: 900 });
-        await page.goto(`http://127.0.0.1:${product.gateway.port}/docs`);
-        const operation = page.locator('#operations-Messages-sendMessage');
-        await operation.locator('.opblock-summary-control').click();
-        await operation.locator('details.errors').waitFor();
-        // Nothing is cut off, and nothing makes the page wider than the screen.
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-        const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-        expect(background).toBe(colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(18, 22, 28)');
-        const folder = process.env['TIDINGS_SCREENSHOTS'];
-        if (folder !== undefined) {
-          await page.screenshot({ path: `${folder}/docs-${colorScheme}-${width}.png` });
-          await operation.screenshot({ path: `${folder}/docs-send-${colorScheme}-${width}.png` });
+  it.each(['light', 'dark'] as const)(
+    'fits into a width of 375 px and of 1,280 px, with the color scheme %s',
+    async (colorScheme) => {
+      await withBrowser(browser ?? '', async (context) => {
+        for (const width of [375, 1_280]) {
+          const page = await context.newPage();
+          await page.emulateMedia({ colorScheme });
+          await page.setViewportSize({ width, height: 900 });
+          await page.goto(`http://127.0.0.1:${product.gateway.port}/docs`);
+          const operation = page.locator('#operations-Messages-sendMessage');
+          await operation.locator('.opblock-summary-control').click();
+          await operation.locator('details.errors').waitFor();
+          // Nothing is cut off, and nothing makes the page wider than the screen.
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+          const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+          expect(background).toBe(colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(18, 22, 28)');
+          const folder = process.env['TIDINGS_SCREENSHOTS'];
+          if (folder !== undefined) {
+            await page.screenshot({ path: `${folder}/docs-${colorScheme}-${width}.png` });
+            await operation.screenshot({ path: `${folder}/docs-send-${colorScheme}-${width}.png` });
+          }
         }
-      }
-    });
-  });
+      });
+    },
+  );
 });

@@ -79,8 +79,8 @@ async function problemsWith(changes: Readonly<Record<string, string>>): Promise<
   return problems;
 }
 
-describe('tidings doctor in a container', () => {
-  it('finds nothing wrong with a sound installation, and says what it checked', async () => {
+describe('tidings doctor with the variables of an installation', () => {
+  it('finds no problem in a correct installation, and lists its checks', async () => {
     const run = await runTidings(['doctor'], installation());
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout).toContain('No problem found.');
@@ -118,7 +118,7 @@ describe('tidings doctor in a container', () => {
     expect(`${problems[0]?.text ?? ''} ${problems[0]?.remedy ?? ''}`).toMatch(remedy);
   });
 
-  it('finds an upstream address without its path, and one that is a Tidings gateway', async () => {
+  it('finds an upstream address without its path, and an upstream address that leads to a Tidings gateway', async () => {
     expect(await problemsWith({ UPSTREAM_BASE_URL: upstream.url })).toMatchObject([
       { check: 'messaging service', remedy: expect.stringContaining('/v1') },
     ]);
@@ -167,7 +167,7 @@ describe('tidings doctor in a container', () => {
     }
   });
 
-  it('finds another program at the port of the gateway', async () => {
+  it('finds that another program uses the port of the gateway', async () => {
     expect(await problemsWith({ PORT: new URL(upstream.url).port })).toMatchObject([
       { check: 'gateway', remedy: expect.stringContaining('a free PORT') },
     ]);
@@ -187,8 +187,8 @@ describe('tidings doctor in a container', () => {
   });
 });
 
-describe('tidings doctor from elsewhere', () => {
-  it('finds a gateway that does not answer, an address that is none, and a missing key', async () => {
+describe('tidings doctor with only the address of a gateway and an API key', () => {
+  it('finds a gateway that does not answer, a server that is not a gateway, a wrong clock, and a missing API key', async () => {
     const findings = async (environment: Record<string, string>): Promise<Finding[]> =>
       findingsOf(await runTidings(['--json', 'doctor'], environment)).filter(
         ({ state }) => state === 'problem',

@@ -86,8 +86,8 @@ class Session {
   }
 }
 
-describe('the commands of a document print the output that the document shows', () => {
-  it('README.md, including its webhook receiver', async () => {
+describe('each documented command prints the documented output', () => {
+  it('in README.md, as does the documented webhook receiver', async () => {
     const page = read('README.md');
     const [subscribe, ...rest] = commandsOf(page).filter(({ command }) => command.startsWith('curl'));
     const session = new Session();
@@ -118,7 +118,7 @@ describe('the commands of a document print the output that the document shows', 
     }
   });
 
-  it('docs/api-guide.md', async () => {
+  it('in docs/api-guide.md', async () => {
     const commands = commandsOf(read('docs/api-guide.md'));
     expect(commands.length).toBeGreaterThan(15);
     const session = new Session();

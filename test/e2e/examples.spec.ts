@@ -92,7 +92,7 @@ const EXAMPLES: Example[] = [
   },
 ];
 
-describe('the auto-responder', () => {
+describe('the example of an auto-responder', () => {
   for (const { name, needs, command, isWebhook } of EXAMPLES) {
     const missing = needs.filter((program) => findProgram(program) === undefined);
     if (missing.length > 0)
@@ -178,8 +178,8 @@ interface NestExample {
   };
 }
 
-describe('the NestJS module', () => {
-  it('hands verified events to the service, and answers 401 to others and 500 if the service fails', async () => {
+describe('the example of a NestJS module', () => {
+  it('passes signed events to its handler, and returns 401 for other requests and 500 if the handler fails', async () => {
     const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
     const handled: Event[] = [];
     let fails = false;

@@ -119,7 +119,7 @@ describe('a send whose POST fails', () => {
   );
 });
 
-describe('a send while upstream cannot be reached', () => {
+describe('a send while upstream is unavailable', () => {
   let running: Product | undefined;
   let product: Product;
   const closing: (() => void | Promise<void>)[] = [];
@@ -202,7 +202,7 @@ describe('a send while upstream cannot be reached', () => {
     expect(await product.worker.stop()).toBe(0);
   });
 
-  it('waits after a 401 in the middle of a lane: no send fails, and each is sent once, in order', async () => {
+  it('waits after a 401, and then each send of its lane is sent once and in order', async () => {
     const number = '+14155553999';
     const ids: string[] = [];
     for (const text of ['first', 'second', 'third']) ids.push(await post(product, number, text));

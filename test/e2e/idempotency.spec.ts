@@ -95,7 +95,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('returns the stored send if the gateway was killed after it stored the send and before it replied', async () => {
+  it('leads to the stored send if the gateway was killed after it stored the send and before it replied', async () => {
     await using line = await MutableProxy.open(product.redis.url);
     const doomed = await anotherGateway({ REDIS_URL: line.url });
     try {
@@ -124,7 +124,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('whose gateway was killed during an upload can be used again after its lease expires, and not before', async () => {
+  it('of an upload whose gateway was killed can be used again once its lease has expired, and not before', async () => {
     const doomed = await anotherGateway();
     const call = request({
       host: '127.0.0.1',

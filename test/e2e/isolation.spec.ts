@@ -256,7 +256,7 @@ afterAll(async () => {
 });
 
 describe('each of several accounts', () => {
-  it('has the same lists and counts, whatever data the other accounts have', async () => {
+  it('has the same lists and counts after other accounts have stored data', async () => {
     expect(await listedData('red')).toBe(listedBefore.get('red'));
     expect(await listedData('red')).toContain(objectsOf('red').word);
   });
@@ -274,7 +274,7 @@ describe('each of several accounts', () => {
   );
 
   it.each(pairs)(
-    '(%s) can neither read, change nor count any object of another account (%s)',
+    'can neither read, change nor count any object of another account: %s of %s',
     async (mine, theirs) => {
       const [me, them] = [objectsOf(mine), objectsOf(theirs)];
       const secrets = [them.word, them.key, them.cursor, them.webhook, them.delivery, them.event];

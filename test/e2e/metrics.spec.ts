@@ -41,7 +41,7 @@ async function scrape(process: 'gateway' | 'worker'): Promise<Scrape> {
 }
 
 describe('the metrics', () => {
-  it('of a worker count a send, its message, its events and their deliveries exactly', async () => {
+  it('of a worker count a send, its message, its events and their deliveries correctly', async () => {
     const { secret } = await product.json<{ secret: string }>('POST', '/v1/webhooks', { url: receiver.url });
     receiver.secret = secret;
     const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', {
@@ -97,7 +97,7 @@ describe('the metrics', () => {
     );
   });
 
-  it('of a worker are refused to a proxy, unless it has the token', async () => {
+  it('of a worker are refused to a request that a proxy forwards, unless it has an admin API key', async () => {
     const asked = async (headers: Record<string, string>): Promise<number> => {
       const url = `http://127.0.0.1:${product.worker.port}/metrics`;
       return (await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.9', ...headers } })).status;

@@ -132,7 +132,7 @@ describe('outages', () => {
     expect(await Promise.all([gateway.stop(), worker.stop()])).toEqual([0, 0]);
   });
 
-  it('the unfinished work of a killed worker is continued by another worker within half a minute', async () => {
+  it('if a worker is killed during its reads, another worker reads the contact and reports a reply within half a minute', async () => {
     product = await Product.start({ UPSTREAM_TIMEOUT_MS: '1000' });
     const running = product;
     const first = running.worker;

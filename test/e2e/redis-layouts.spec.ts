@@ -82,7 +82,7 @@ describe('the product on a Redis Cluster of three masters', () => {
 
   // The restart comes last: soon after it, a cluster may be down for another moment.
   it.each(['SIGSTOP', 'SIGKILL'] as const)(
-    'returns 503 for send requests within 2 s while the master with the data of the account is down (%s), and needs no restart',
+    'returns 503 for send requests within 2 s while the master with the data of the account is down (%s), and works again afterwards without a restart',
     async (signal) => {
       const relayed = (await running.texts()).length;
       const master = await cluster.masterOf('tidings:{default}:events');
@@ -106,13 +106,13 @@ describe('the product on a Redis Cluster of three masters', () => {
     },
   );
 
-  it('stops with exit status 0', async () => {
+  it('shuts down with exit status 0', async () => {
     await expectCleanStop(running);
   });
 });
 
-describe('the product on a Redis Cluster whose only unavailable master is that of the queue', () => {
-  it('still stores a send, which is relayed afterwards', async () => {
+describe('the product on a Redis Cluster while the master that holds the job queue is unavailable', () => {
+  it('accepts and stores a send, and relays it afterwards', async () => {
     const cluster = await startTestCluster();
     // With this prefix, the queue is on another master than the account and the rate limit of the API key.
     await using running = await Product.startOn<RedisLayout>(cluster, { REDIS_KEY_PREFIX: PREFIX });

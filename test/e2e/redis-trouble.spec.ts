@@ -155,7 +155,7 @@ describe('While Redis is unavailable, every operation gets 503 unavailable withi
 });
 
 describe('While Redis is full', () => {
-  it('reads continue, operations that store data get 503 unavailable, and no failed operation is reported as done', async () => {
+  it('reads of stored data continue, operations that store data get 503 unavailable, and no failed operation is reported as done', async () => {
     await redis.config('SET', 'maxmemory', '1');
     const outcomes = await askAll();
     await redis.config('SET', 'maxmemory', '0');

@@ -45,7 +45,7 @@ async function loggedIds(running: Product): Promise<string[]> {
 }
 
 describe('a webhook that was disabled for 1,000 events', () => {
-  it('gets none of them, then all events after it is enabled, and each missed event once by a replay', async () => {
+  it('gets none of these events, gets new events once it is enabled, and gets each missed event once by a replay', async () => {
     product = await Product.start({ UPSTREAM_REQUESTS_PER_SECOND: '500' });
     const running = product;
     const { contacts } = await running.simulate<{ contacts: { id: string }[] }>('contacts', {

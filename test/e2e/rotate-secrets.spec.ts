@@ -38,7 +38,7 @@ interface Side {
 }
 
 describe('npm run rotate-secrets', () => {
-  it('changes the encryption key of a running product by restarting one process after another', async () => {
+  it('replaces the encryption key while the product runs and its processes are restarted one after another', async () => {
     // The environment of all processes that start from now on.
     const variables: Record<string, string> = { ENCRYPTION_KEY: text(OLD) };
     const product = disposeLater(await Product.start(variables));
@@ -132,7 +132,7 @@ describe('npm run rotate-secrets', () => {
     // A dozen processes start one after another.
   });
 
-  it('can be killed at any moment and completed by another run', async () => {
+  it('can be killed before it has finished, and is completed by another run', async () => {
     await withTestRedis(async ({ url }) => {
       const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       await once(redis, 'ready');

@@ -7,7 +7,7 @@ import { WebhookReceiver } from '../support/webhook-receiver.js';
 const AHEAD_MS = 20 * 60_000;
 const NUMBER = '+15551230001';
 
-it('processes whose clocks are 20 minutes ahead create valid signatures, return timestamps from the clock of Redis, and report the wrong clocks', async () => {
+it('processes whose clocks are 20 minutes ahead create valid signatures, return correct timestamps, and report that their clocks are wrong', async () => {
   await using product = await Product.start(shiftedClock(AHEAD_MS));
   await using receiver = await WebhookReceiver.start(product.api);
   const { secret } = await product.json<{ secret: string }>('POST', '/v1/webhooks', { url: receiver.url });

@@ -111,7 +111,7 @@ afterAll(async () => {
 });
 
 describe('a send is bound to its message', () => {
-  it('if two identical texts are sent within a minute: each is bound to one message, in order', async () => {
+  it('if two identical texts are sent within a minute: each send is bound to one message, in order', async () => {
     const phoneNumber = NUMBERS.twice;
     const ids = [await post({ phoneNumber, message: TEXT }), await post({ phoneNumber, message: TEXT })];
     const sends = await Promise.all(ids.map((id) => until(id, 'delivered')));
@@ -148,7 +148,7 @@ describe('a send is bound to its message', () => {
     expect(await sendEvents(id)).toEqual(['send.accepted', 'send.sent']);
   });
 
-  it('if text and file appear as two messages: the text is bound to the send, and both messages are emitted', async () => {
+  it('if text and file appear as two messages: the send is bound to the text, and both messages are emitted', async () => {
     const phoneNumber = NUMBERS.split;
     const id = await post({ phoneNumber, message: TEXT, fileUrl: FILE_URL });
     const send = await until(id, 'delivered');
@@ -173,7 +173,7 @@ describe('a send is bound to its message', () => {
     expect(event?.data.message?.message).toBe('“Don’t” — she said – ‘wait’…');
   });
 
-  it('if the message appears after the deadline: send.unconfirmed is emitted, and the message is still bound', async () => {
+  it('if the message appears after the deadline: send.unconfirmed is emitted, and the send is still bound', async () => {
     const send = await until(late.overdue, 'delivered', 30_000);
     const accepted = await acceptedTexts(NUMBERS.overdue);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);

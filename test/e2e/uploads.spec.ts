@@ -81,7 +81,7 @@ async function acceptedSizes(running: Product): Promise<number[]> {
 }
 
 describe('Ten uploads of 25 MB at once', () => {
-  it('reach upstream completely, leave no file, and need less than half of their size in memory', async () => {
+  it('reach upstream completely, leave no file, and need less memory than half of their total size', async () => {
     const running = await Product.start({ UPSTREAM_TIMEOUT_MS: '60000' });
     product = running;
     await untilAccepted(running, [await upload(running, new Blob([Buffer.alloc(MEGABYTE, 1)]), 0)]);

@@ -51,7 +51,7 @@ export function propertyOfTheFeed(part: number): void {
   });
 
   it(
-    'every difference between two reads is reported exactly once, whatever upstream does and whenever a worker dies',
+    'every difference between two reads is reported exactly once, whatever upstream does and whenever a worker is killed',
     async () => {
       const steps: number[] = [];
       const began = performance.now();

@@ -16,7 +16,7 @@ function canaries(): Canaries {
 
 describe('the leak check', () => {
   it.each([TEXT, 'own-header', 'whsec_secret', 'upstream-key', 'tidings_key'])(
-    'finds %s in a log, both plain and within JSON, and does not print the secret',
+    'finds the secret or text "%s" in a log, both plain and within JSON, and does not print it',
     (canary) => {
       for (const line of [canary, JSON.stringify({ canary }), JSON.stringify(JSON.stringify({ canary }))]) {
         const found = canaries().leaksInLog('it', `fine\n${line}\nfine`);
@@ -27,7 +27,7 @@ describe('the leak check', () => {
     },
   );
 
-  it('finds secrets and message texts in every type of Redis value, but allows message texts in their own records', async () => {
+  it('finds secrets and message texts in Redis values of every type, but allows message texts in records of sends and events', async () => {
     await withTestRedis(async ({ url }) => {
       const redis = new Redis(url);
       await redis.set('t:{a}:string', 'whsec_secret');

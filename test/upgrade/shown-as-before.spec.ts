@@ -16,7 +16,7 @@ afterAll(async () => {
   await upgraded[Symbol.asyncDispose]();
 });
 
-describe('on the stored data of an old build, the gateway', () => {
+describe('the gateway, on the data that an old build stored,', () => {
   // Fields may be added. Cursors in the paths are those that the old build gave.
   it.each([
     ['sends and their pages', /^\/v1\/sends/],
@@ -24,7 +24,7 @@ describe('on the stored data of an old build, the gateway', () => {
     ['deliveries and their pages', /\/deliveries/],
     ['events from each cursor', /^\/v1\/events/],
     ['API keys', /^\/v1\/api-keys/],
-  ])('shows the same %s', async (_, wanted) => {
+  ])('shows the same %s as the old build', async (_, wanted) => {
     const answers = upgraded.snapshot.answers.filter(({ path }) => wanted.test(path));
     expect(answers.length).toBeGreaterThan(0);
     for (const { account, path, reply } of answers) {
@@ -35,14 +35,14 @@ describe('on the stored data of an old build, the gateway', () => {
     }
   });
 
-  it('shows the same accounts, except that a variable sets the base URL of the account default', async () => {
+  it('shows the same accounts, but with the base URL of the account default from its environment variable', async () => {
     const [before] = upgraded.answersTo<{ accounts: { id: string }[] }>(/^\/v1\/accounts$/);
     const baseUrl = upgraded.baseUrlOf('default');
     const expected = before?.accounts.map((one) => (one.id === 'default' ? { ...one, baseUrl } : one));
     expect(await upgraded.json('GET', '/v1/accounts')).toMatchObject({ accounts: expected });
   });
 
-  it('accepts the same API keys, within the same scopes', async () => {
+  it('accepts the same API keys with the same scopes', async () => {
     const status = async (name: string, path: string): Promise<number> => {
       const key = upgraded.snapshot.names.keys[name] ?? '';
       return (await upgraded.call('GET', path, undefined, { 'X-API-Key': key })).status;
@@ -66,7 +66,7 @@ describe('on the stored data of an old build, the gateway', () => {
     }
   });
 
-  it('does not bring a removed webhook back', async () => {
+  it('still returns 404 for a removed webhook', async () => {
     const path = `/v1/webhooks/${upgraded.snapshot.names.webhooks['removed'] ?? ''}`;
     expect((await upgraded.call('GET', path)).status).toBe(404);
   });

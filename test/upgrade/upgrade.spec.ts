@@ -45,18 +45,18 @@ describe('sends that an old build stored', () => {
     'queued after an attempt',
     'queued with a key',
     'scheduled, due soon',
-  ])('"%s" is posted exactly once', async (name) => {
+  ])('include "%s", which is posted exactly once', async (name) => {
     await sends.becomes(name, 'sent', 'delivered');
     expect(await sends.postsOf(name)).toHaveLength(1);
   });
 
-  it('a send of another account is posted exactly once', async () => {
+  it('include a send of another account, which is posted exactly once', async () => {
     const others = new Sends(upgraded, 'oldest');
     await others.becomes('queued in another account', 'sent', 'delivered');
     expect(await others.postsOf('queued in another account')).toHaveLength(1);
   });
 
-  it('are posted with the file that was uploaded to the old build', async () => {
+  it('include a send with an uploaded file, which is posted once with that file', async () => {
     await sends.becomes('queued with a file', 'sent', 'delivered');
     const posts = await sends.postsOf('queued with a file');
     const sha256 = createHash('sha256').update('Waits').digest('hex');
@@ -72,20 +72,20 @@ describe('sends that an old build stored', () => {
   });
 
   it.each(['accepted', 'accepted with a file', 'looked up, taken', 'being posted'])(
-    '"%s" finds its message and is not posted again',
+    'include "%s", which is bound to its message and not posted again',
     async (name) => {
       expect((await sends.becomes(name, 'sent', 'delivered')).messageId).toMatch(/^msg_/);
       expect(await sends.postsOf(name)).toHaveLength(1);
     },
   );
 
-  it('become unknown and are not posted again if upstream did not accept them', async () => {
+  it('include a send in its look-up that upstream did not accept, which becomes unknown and is not posted again', async () => {
     expect((await sends.becomes('looked up, not taken', 'unknown')).attempts).toHaveLength(1);
     expect(await sends.postsOf('looked up, not taken')).toEqual([]);
   });
 
   it.each(['unknown', 'unconfirmed'])(
-    'with the status "%s" are matched when their message appears late',
+    'include "%s", which is bound to its message when the message appears late',
     async (name) => {
       const message = { direction: 'outbound', to: sends.before(name).phoneNumber, text: name };
       const { ids } = await upgraded.simulate<{ ids: string[] }>('default', 'messages', message);
@@ -93,7 +93,7 @@ describe('sends that an old build stored', () => {
     },
   );
 
-  it('expire without a POST if their expiry has passed', async () => {
+  it('include a send whose expiry has passed, which expires without a POST', async () => {
     await sends.becomes('queued, expires soon', 'expired');
     expect(await sends.postsOf('queued, expires soon')).toEqual([]);
   });
@@ -107,33 +107,36 @@ describe('sends that an old build stored', () => {
   it.each([
     ...['delivered', 'read', 'with a file', 'with everything', 'resent', 'resolved as sent', 'failed'],
     ...['resolved as failed', 'expired', 'cancelled', 'cancelled without a worker', 'scheduled'],
-  ])('"%s" stays as it was', async (name) => {
+  ])('include "%s", which stays as it was', async (name) => {
     expect(await sends.now(name)).toMatchObject(sends.before(name));
   });
 });
 
-describe('in the event log that an old build stored', () => {
+describe('with the event log and the snapshots that an old build stored,', () => {
   it.each([
     ['default', 'Ann'],
     ['oldest', 'Dora'],
     ['shuffled', 'Fay'],
-  ])('known messages of the account %s are not emitted again, but new ones are', async (account, name) => {
-    const contactId = upgraded.snapshot.names.contacts[name] ?? '';
-    const events = new Events(upgraded, account);
-    const received = { contactId, text: 'New' };
-    const { ids } = await upgraded.simulate<{ ids: string[] }>(account, 'messages', received);
-    // Only a read of everything, compared with what is stored of it, finds the edit of the oldest message.
-    const oldest = await upgraded.oldestMessage(account, contactId);
-    await upgraded.simulate(account, 'messages/edit', { id: oldest, message: 'Edited after years' });
-    const seen = await eventually('the new message and the edit are emitted', async () => {
-      const later = (await events.later()).filter((event) => event.contactId === contactId);
-      const subjects = ['message.received', 'message.updated'].map((type) =>
-        later.filter((event) => event.type === type).map(messageIdOf),
-      );
-      return subjects.every(({ length }) => length > 0) && subjects;
-    });
-    expect(seen).toEqual([ids, [oldest]]);
-  });
+  ])(
+    'only a new and an edited message of the account %s are emitted, and no other known message',
+    async (account, name) => {
+      const contactId = upgraded.snapshot.names.contacts[name] ?? '';
+      const events = new Events(upgraded, account);
+      const received = { contactId, text: 'New' };
+      const { ids } = await upgraded.simulate<{ ids: string[] }>(account, 'messages', received);
+      // Only a read of everything, compared with what is stored of it, finds the edit of the oldest message.
+      const oldest = await upgraded.oldestMessage(account, contactId);
+      await upgraded.simulate(account, 'messages/edit', { id: oldest, message: 'Edited after years' });
+      const seen = await eventually('the new message and the edit are emitted', async () => {
+        const later = (await events.later()).filter((event) => event.contactId === contactId);
+        const subjects = ['message.received', 'message.updated'].map((type) =>
+          later.filter((event) => event.type === type).map(messageIdOf),
+        );
+        return subjects.every(({ length }) => length > 0) && subjects;
+      });
+      expect(seen).toEqual([ids, [oldest]]);
+    },
+  );
 
   it('a deleted message that returns is emitted as message.updated, and a deleted contact that returns as contact.created', async () => {
     const { contacts, messages } = upgraded.snapshot.names;
@@ -153,15 +156,18 @@ describe('in the event log that an old build stored', () => {
     });
   });
 
-  it.each(ACCOUNTS)('a cursor of the account %s leads to exactly the later events', async (account) => {
-    const events = new Events(upgraded, account);
-    const later = await events.later();
-    const all = await events.all();
-    const ids = [...events.before(), ...later].map(({ id }) => id);
-    expect(all.map(({ id }) => id).slice(0, ids.length)).toEqual(ids);
-    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
-    expectNoGaps(all, 1);
-  });
+  it.each(ACCOUNTS)(
+    'the log of the account %s keeps the events of the old build, and the cursor of that build leads to exactly the later events',
+    async (account) => {
+      const events = new Events(upgraded, account);
+      const later = await events.later();
+      const all = await events.all();
+      const ids = [...events.before(), ...later].map(({ id }) => id);
+      expect(all.map(({ id }) => id).slice(0, ids.length)).toEqual(ids);
+      expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+      expectNoGaps(all, 1);
+    },
+  );
 
   it.each(ACCOUNTS)(
     'the account %s has no second message.received of a message and no second contact.created of a contact',
@@ -178,9 +184,9 @@ describe('in the event log that an old build stored', () => {
   );
 });
 
-describe('of the webhooks that an old build stored', () => {
+describe('with the webhooks that an old build stored,', () => {
   it.each(['ordered', 'filtered', 'hanging', 'failing', 'of another account'] as const)(
-    '"%s" gets its pending deliveries with their ids, signed with its secret',
+    'the webhook "%s" gets its pending deliveries under their ids, signed with its secret',
     async (name) => {
       const subscriber = subscriberOf(name);
       const pending = subscriber.pendingBefore();
@@ -201,7 +207,7 @@ describe('of the webhooks that an old build stored', () => {
     expectNoGaps(events.filter(({ id }, i) => events.findIndex((event) => event.id === id) === i));
   });
 
-  it('a webhook gets the event that no worker had dispatched', async () => {
+  it('a webhook gets the event that no worker of the old build had dispatched', async () => {
     const id = upgraded.snapshot.names.sends['cancelled without a worker'];
     const { receiver } = subscriberOf('live');
     await eventually('the event arrives', () =>

@@ -40,7 +40,7 @@ it('a gateway and a worker each detect whether they share one blob store', async
   expect(lines.at(-1)).toContain('use the same blob store again');
 });
 
-it('a process that ends removes its marker file from the blob store and is not reported as using another store', async () => {
+it('a process that ends removes its marker file from the blob store, and no process reports that it uses another store', async () => {
   const worker = peer('worker', 'a', () => Promise.resolve([]));
   await worker.check();
   expect(await marksIn('a')).toEqual(['worker']);
@@ -52,7 +52,7 @@ it('a process that ends removes its marker file from the blob store and is not r
   expect(gateway.unseenPeers).toBe(0);
 });
 
-it('the last result of the check for a shared blob store stays while the list of running processes is not available', async () => {
+it('the check for a shared blob store keeps its last result while the list of running processes is not available', async () => {
   let isRedisDown = false;
   const others = (): Promise<string[]> =>
     isRedisDown ? Promise.reject(new Error('Redis is unavailable')) : Promise.resolve(['worker']);

@@ -50,7 +50,7 @@ describe('a send', () => {
     ['no answer', silence],
     ['503', status(503)],
     ['429', status(429, { 'Retry-After': '0' })],
-  ])('is repeated after %s, with the same idempotency key', async (_, fault) => {
+  ])('is repeated with the same idempotency key after this failure: %s', async (_, fault) => {
     answers = [fault, fault, ok];
     expect(await tidings.send(SEND)).toEqual({ id: 'snd_1', status: 'queued' });
     const keys = requests.map(({ headers }) => headers['idempotency-key']);
@@ -60,13 +60,13 @@ describe('a send', () => {
     expect(requests.at(-1)?.headers['idempotency-key']).not.toBe(keys[0]);
   });
 
-  it('has the key that the caller gives', async () => {
+  it('has the idempotency key that the caller passes', async () => {
     answers = [ok];
     await tidings.send(SEND, { idempotencyKey: 'mine' });
     expect(requests[0]?.headers).toMatchObject({ 'idempotency-key': 'mine', 'x-api-key': 'key' });
   });
 
-  it('that is invalid is not repeated: the error names code, fields and request', async () => {
+  it('that is invalid is not repeated, and its error has the code, the invalid fields and the request id', async () => {
     const problem = {
       ...{ code: 'validation_failed', detail: 'phoneNumber must be a phone number', requestId: 'req_1' },
       errors: [{ field: 'phoneNumber', message: 'must be a phone number' }],
@@ -83,7 +83,7 @@ describe('a send', () => {
 });
 
 describe('a call other than a send', () => {
-  it('is repeated only after 429 if it changes something, because otherwise its outcome is not known', async () => {
+  it('that changes something is repeated after 429, but not after other failures, because its outcome is then unknown', async () => {
     answers = [status(429, { 'Retry-After': '0' }), ok];
     await tidings.cancelSend('snd_1');
     expect(requests).toHaveLength(2);
@@ -94,7 +94,7 @@ describe('a call other than a send', () => {
     expect(requests).toHaveLength(4);
   });
 
-  it('is repeated at most maxRetries times, and then fails with the last error', async () => {
+  it('that only reads is repeated at most maxRetries times, and then fails with the last error', async () => {
     const { port } = server.address() as AddressInfo;
     const impatient = new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 2 });
     answers = [status(503)];
@@ -102,13 +102,13 @@ describe('a call other than a send', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it('leaves a long Retry-After to the caller', async () => {
+  it('fails at once if Retry-After is long, and its error has the requested wait', async () => {
     answers = [status(503, { 'Retry-After': '3600' })];
     await expect(tidings.getSend('snd_1')).rejects.toMatchObject({ retryAfterMs: 3_600_000 });
     expect(requests).toHaveLength(1);
   });
 
-  it('ends with the reason of an abort, also while it waits for a retry', async () => {
+  it('fails with the reason of the abort if the caller aborts it, even while it waits for a retry', async () => {
     answers = [status(503, { 'Retry-After': '30' })];
     const abort = new AbortController();
     const reading = tidings.getSend('snd_1', { signal: abort.signal });

@@ -18,7 +18,7 @@ function signed(secret: string, body = BODY, at = NOW): Record<string, string> {
 describe('the verification of a webhook request', () => {
   const secret = newSecret();
 
-  it('returns the event, from text and bytes, and from headers in any form', async () => {
+  it('returns the event, whether the body is text or bytes, and whatever form the headers have', async () => {
     const headers = signed(secret);
     const inCapitals = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]),
@@ -32,7 +32,7 @@ describe('the verification of a webhook request', () => {
       expect(await verifyWebhook(body, given, secret, { nowMs: NOW })).toEqual(JSON.parse(BODY));
   });
 
-  it('takes a request of the fetch API', async () => {
+  it('accepts a request of the fetch API', async () => {
     const request = new Request('http://receiver/', { method: 'POST', headers: signed(secret), body: BODY });
     expect(await verifyWebhookRequest(request, secret, { nowMs: NOW })).toEqual(JSON.parse(BODY));
   });
@@ -73,15 +73,15 @@ describe('the verification of a webhook request', () => {
     await expect(verify()).rejects.toBeInstanceOf(WebhookVerificationError);
   });
 
-  it('says that a secret in another form is a mistake of the caller', async () => {
+  it('throws a TypeError if the secret does not have the form of a webhook secret', async () => {
     await expect(verifyWebhook(BODY, signed(secret), 'secret', { nowMs: NOW })).rejects.toBeInstanceOf(
       TypeError,
     );
   });
 });
 
-describe('the signature of a body', () => {
-  it('is accepted by the verification, and by the public library', async () => {
+describe('a signature that the client creates', () => {
+  it('is accepted by the client itself and by the Standard Webhooks library', async () => {
     const secret = newSecret();
     const headers = await signWebhook(BODY, { id: 'evt_1', secret, atMs: Date.now() });
     expect(await verifyWebhook(BODY, headers, secret)).toEqual(JSON.parse(BODY));

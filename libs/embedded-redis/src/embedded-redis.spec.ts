@@ -99,7 +99,7 @@ describe('an embedded Redis', () => {
     expect(await using(url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('first shuts down a server that a killed process left running on the same data', async () => {
+  it('shuts down at its start a Redis that a killed process left running on the same data', async () => {
     const search = await findRedisServer();
     if (!search.found) throw new Error(search.reason);
     const port = await freePort();
@@ -119,7 +119,7 @@ describe('an embedded Redis', () => {
     expect(await using(redis.url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('does not shut down a Redis on other data, even if an outdated record names that Redis', async () => {
+  it('does not shut down at its start a Redis on other data, even if an outdated server.json names that Redis', async () => {
     const other = await mkdtemp(join(tmpdir(), 'tidings-embedded-'));
     const neighbour = await startEmbeddedRedis({ dataDirectory: other });
     try {
@@ -132,7 +132,7 @@ describe('an embedded Redis', () => {
     }
   });
 
-  it('reports a damaged file with the message of Redis and a way to repair the file', async () => {
+  it('does not start with a damaged file, and reports the message of Redis and the command that repairs the file', async () => {
     const redis = await start();
     await using(redis.url, async (client) => {
       for (let index = 0; index < 50; index++) await client.set(`key:${index}`, 'v'.repeat(50));
@@ -148,7 +148,7 @@ describe('an embedded Redis', () => {
     expect(String(failure)).toContain(`redis-check-aof --fix ${folder}/appendonly.aof.manifest`);
   });
 
-  it('reports which program is missing', async () => {
+  it('does not start if its program does not exist, and reports ENOENT', async () => {
     await expect(
       startEmbeddedRedis({ dataDirectory: directory, binary: join(directory, 'redis-server') }),
     ).rejects.toThrow(/ENOENT/);

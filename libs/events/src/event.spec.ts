@@ -35,7 +35,7 @@ describe('an event as JSON', () => {
 });
 
 describe('an event type pattern', () => {
-  it('matches one type, all types of a subject, or every type', () => {
+  it('matches one event type, all types of one subject, or every type', () => {
     expect(matchesEventType('*', 'send.failed')).toBe(true);
     expect(matchesEventType('send.*', 'send.failed')).toBe(true);
     expect(matchesEventType('send.failed', 'send.failed')).toBe(true);
@@ -45,13 +45,13 @@ describe('an event type pattern', () => {
   });
 
   it.each(['', 'message', 'messages.*', '.*', 'message.lost', '**'])(
-    'is invalid if it matches no known type: %p',
+    'is invalid if it matches no known event type: %p',
     (text) => {
       expect(isEventTypePattern(text)).toBe(false);
     },
   );
 
-  it('can be any known type', () => {
+  it('can be the name of any known event type', () => {
     expect(EVENT_TYPES.every(isEventTypePattern)).toBe(true);
   });
 });

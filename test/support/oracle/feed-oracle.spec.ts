@@ -150,7 +150,7 @@ describe('the test oracle for emitted events', () => {
     expect(seldom.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).brokenRules()).toEqual([]);
   });
 
-  it('reports a change that is missing from the event after it', () => {
+  it('reports a change that upstream showed but no event contains, even if a later event follows', () => {
     const scene = new Scene().created(1, 'a', 'outbound').served(2, ['a']).emitted(2, 'sent', 'a');
     scene.changed(3, 'a', { delivered: true, message: 'Edited' }).served(4, ['a']);
     scene.emitted(4, 'delivered', 'a', DELIVERED);
@@ -180,7 +180,7 @@ describe('the test oracle for emitted events', () => {
     expect(scene.served(4, ['a']).brokenRules()).toEqual(['false']);
   });
 
-  it('reports an event with an older version of a message than an earlier event had', () => {
+  it('reports an event with an older version of a message than the event before it', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a']);
     scene.changed(3, 'a', { message: 'Newer' }).served(4, ['a']).emitted(4, 'received', 'a');
     scene
@@ -204,7 +204,7 @@ describe('the test oracle for emitted events', () => {
     expect(twice.brokenRules()).toEqual(['gap']);
   });
 
-  it('reports message.deleted for an existing message, or within a minute after the deletion', () => {
+  it('reports message.deleted for an existing message, within a minute after the deletion, or a second time', () => {
     expect(completeScene().emitted(100, 'deleted', 'a').brokenRules()).toContain('false deletion');
     expect(completeScene().deleted(50, 'a').emitted(100, 'deleted', 'a').brokenRules()).toEqual([
       'false deletion',

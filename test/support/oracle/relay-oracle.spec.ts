@@ -81,7 +81,7 @@ describe('the test oracle for relayed sends', () => {
     expect(boundShare({ ...SOUND, shown: shy })).toEqual({ bound: 1, of: 2 });
   });
 
-  it('treats two messages for one text and file as one send', () => {
+  it('treats two messages for the text and the file of one send as one send', () => {
     if (one === undefined || three === undefined) throw new Error('the history has fewer than two texts');
     const accepted = [{ ...one, messageIds: ['m0', 'm1'] }, three];
     expect(rulesOf({ accepted })).toEqual([]);

@@ -40,7 +40,7 @@ describe('the account directory', () => {
     expect(await accounts.find('constructor')).toBeUndefined();
   });
 
-  it('reads the stored accounts at each call, so that a removed account is not found from then on', async () => {
+  it('reads the stored accounts at each call, so that an account is no longer found after its removal', async () => {
     const kept = [stored('a')];
     const { accounts } = directory(kept);
     expect(await accounts.find('a')).toBeDefined();

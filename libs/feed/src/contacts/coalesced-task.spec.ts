@@ -52,7 +52,7 @@ describe('a requested run of a task', () => {
     await Promise.all(both);
   });
 
-  it('rejects for all callers that share it, and begins even if the previous run failed', async () => {
+  it('that fails rejects for all callers that share it, and the next run still begins', async () => {
     const { runs, begun, end } = controlled();
     const first = runs.run('a').catch((error: unknown) => error);
     const later = [runs.run('a'), runs.run('a')].map((run) => run.catch((error: unknown) => error));

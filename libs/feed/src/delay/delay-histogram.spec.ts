@@ -34,7 +34,7 @@ describe('a histogram of delays', () => {
     expect(ERROR).toBeLessThan(0.073);
   });
 
-  it('has a limited number of buckets, whatever the delay is', () => {
+  it('has a limited number of buckets, however long a delay is', () => {
     expect([-DAY_MS, 0, 10].map(delayBucketOf)).toEqual([0, 0, 0]);
     expect(delayBucketOf(Number.MAX_VALUE)).toBe(LAST_BUCKET);
   });
@@ -70,7 +70,7 @@ describe('a histogram of delays', () => {
     );
   });
 
-  it('merged from two histograms contains the delays of both', () => {
+  it('that was merged from two histograms contains the delays of both', () => {
     fc.assert(
       fc.property(delays, delays, (a, b) => {
         const merged = mergeHistograms([histogramOf(a), histogramOf(b)]);
@@ -80,7 +80,7 @@ describe('a histogram of delays', () => {
     );
   });
 
-  it('has no percentiles without delays', () => {
+  it('returns no percentiles if it contains no delays', () => {
     expect(percentiles(new Map(), [0.5, 0.95])).toEqual([undefined, undefined]);
   });
 });

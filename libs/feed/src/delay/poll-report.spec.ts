@@ -42,16 +42,19 @@ function arrivals(
 }
 
 describe('the messages whose detection delay is measured', () => {
-  it.each(['inbound', 'outbound', 'of no known direction'])('include new messages: %s', (direction) => {
-    expect(arrivals([message('m', { direction })])).toMatchObject([{ timestamp: STAMP }]);
-  });
+  it.each(['inbound', 'outbound', 'unknown direction'])(
+    'include new messages of each direction: %s',
+    (direction) => {
+      expect(arrivals([message('m', { direction })])).toMatchObject([{ timestamp: STAMP }]);
+    },
+  );
 
   it('do not include messages of a baseline', () => {
     expect(arrivals([message('m')], undefined, 'silent')).toEqual([]);
     expect(arrivals([message('m')], undefined, { emitAfter: STAMP, undated: 'silent' })).toEqual([]);
   });
 
-  it('include the messages that a first read emits', () => {
+  it('include the messages that the first read of a contact emits', () => {
     const observed = [message('old'), message('new', { timestamp: STAMP + 1 })];
     const found = arrivals(observed, undefined, { emitAfter: STAMP, undated: 'silent' });
     expect(found.map(({ timestamp }) => timestamp)).toEqual([STAMP + 1]);
@@ -68,7 +71,7 @@ describe('the messages whose detection delay is measured', () => {
 describe('the estimated arrival of a message without a timestamp', () => {
   const undated = Array.from({ length: 1_000 }, (_, n) => message(`m${n}`, { timestamp: undefined }));
 
-  it('lies between the two reads and is spread evenly over the messages', () => {
+  it('lies between the previous read and the read that found the message, at an evenly distributed time', () => {
     const moments = arrivals(undated).map(({ estimatedAt }) => estimatedAt ?? NaN);
     expect(Math.min(...moments)).toBeGreaterThanOrEqual(1_000);
     expect(Math.max(...moments)).toBeLessThanOrEqual(11_000);
@@ -80,7 +83,7 @@ describe('the estimated arrival of a message without a timestamp', () => {
     for (const share of quarters) expect(share).toBeGreaterThan(200);
   });
 
-  it('is the same if the same read is repeated', () => {
+  it('is the same if it is computed again for the same read', () => {
     expect(arrivals(undated)).toEqual(arrivals(undated));
   });
 

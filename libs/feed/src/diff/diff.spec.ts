@@ -59,7 +59,7 @@ describe('a new message', () => {
     });
   });
 
-  it('that is outbound with both flags set is emitted as sent, then delivered, then read', () => {
+  it('that is outbound, delivered and read is emitted as sent, then delivered, then read', () => {
     const events = new Memory().see([shown('m', flags(true, true))]);
     expect(types(events)).toEqual(['message.sent', 'message.delivered', 'message.read']);
     expect(changes(events)).toEqual([
@@ -98,7 +98,7 @@ describe('a new message', () => {
     expect(events.map(({ data }) => data['sendId'])).toEqual(['snd_1', 'snd_1']);
   });
 
-  it('has an event subject of its own, even if ids contain quotes or separators', () => {
+  it('has an event subject that no other message has, even if ids contain quotes or separators', () => {
     const subjectOf = (contactId: string, id: string): string | undefined =>
       new Memory().see([shown(id)], { contactId })[0]?.subject;
     expect(subjectOf('a:b', 'c')).not.toBe(subjectOf('a', 'b:c'));
@@ -122,12 +122,15 @@ describe('the first read of a contact', () => {
   it.each([
     ['silent', []],
     ['emit', ['message.sent']],
-  ] as const)('with `undated: %s` emits %j for a message without a timestamp', (undated, expected) => {
-    const events = new Memory().see([shown('m', { timestamp: null })], {
-      firstRead: { ...firstRead, undated },
-    });
-    expect(types(events)).toEqual(expected);
-  });
+  ] as const)(
+    'with the setting `undated: %s` emits the events %j for a message without a timestamp',
+    (undated, expected) => {
+      const events = new Memory().see([shown('m', { timestamp: null })], {
+        firstRead: { ...firstRead, undated },
+      });
+      expect(types(events)).toEqual(expected);
+    },
+  );
 
   it('emits a message that belongs to a send, however old the message is', () => {
     const events = new Memory().see([shown('m', at(-99_999_999))], {
@@ -145,7 +148,7 @@ describe('the first read of a contact', () => {
     expect(events).toEqual([]);
   });
 
-  it('emits no event for flags that are already set, but does for flags that are set later', () => {
+  it('emits no event for a flag of an old message that is already set; a flag that is set later causes an event', () => {
     const memory = new Memory();
     expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })], { firstRead })).toEqual([]);
     expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })])).toEqual([]);
@@ -264,7 +267,7 @@ describe('a known message', () => {
   });
 });
 
-describe('the result of one comparison', () => {
+describe('the result of comparing one read with the snapshots', () => {
   it('lists the events of new messages, oldest first, then those of changed messages', () => {
     const memory = new Memory();
     memory.see([shown('a'), shown('b')]);
@@ -282,7 +285,7 @@ describe('the result of one comparison', () => {
     ]);
   });
 
-  it('contains the snapshots of new and changed messages, and no others', () => {
+  it('contains the new snapshots of new and changed messages, and no others', () => {
     const known = new Map<string, KnownMessage>();
     const first = diffMessages({
       contactId: 'c',

@@ -101,7 +101,7 @@ describe('a contact field', () => {
     );
   });
 
-  it('of an account with a single contact causes an event at each of nine consecutive changes', () => {
+  it('causes an event at each of nine consecutive changes if the account has only one contact', () => {
     const account = new Account();
     for (let n = 0; n < 10; n += 1) account.list(contacts(1, () => ({ lastMessageAt: n })));
     expect(account.events).toBe(9);
@@ -114,13 +114,13 @@ describe('the fingerprint of a contact', () => {
   const bare = 'https://x.example/a.png?v=2';
   const signed = `${bare}&Expires=1&Signature=a`;
 
-  it('equals that of older builds if no URL is signed, and does not depend on URL signatures', () => {
+  it('equals the fingerprint of older builds if no URL is signed, and does not depend on URL signatures', () => {
     expect(contactFingerprint(shown(bare))).toBe('d2268692bbb1388a');
     expect(contactFingerprint(shown(signed))).toBe('d2268692bbb1388a');
     expect(contactFingerprintWithUrlSignatures(shown(signed))).toBe('acfc7a4bbbfd87d2');
   });
 
-  it('is still recognized if an older build stored it, even if the signature of a URL changes', () => {
+  it('that an older build stored is still recognized, even if the signature of a URL changes', () => {
     const stored = contactFingerprintWithUrlSignatures(shown(signed));
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };

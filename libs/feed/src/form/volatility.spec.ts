@@ -95,7 +95,7 @@ describe('a message field that differs at every read', () => {
     );
   });
 
-  it('causes at most two events per message while older messages are read and new messages arrive', () => {
+  it('causes at most two events per message even while older messages are read and new messages arrive', () => {
     const reads = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 10, maxLength: 25 });
     fc.assert(
       fc.property(reads, (deepPages) => {
@@ -144,7 +144,7 @@ describe('a message field that differs at every read', () => {
     expect(contact.read(other)).toEqual([]);
   });
 
-  it('but stays unchanged at a few reads causes at most 12 events per message in 50 reads', () => {
+  it('except a few causes at most 12 events per message in 50 reads', () => {
     const stills = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 50, maxLength: 50 });
     fc.assert(
       fc.property(stills, (draws) => {
@@ -175,7 +175,7 @@ describe('changes made by people', () => {
       );
     });
 
-  it('are emitted at the read that shows them, with few and with many messages', () => {
+  it('are emitted at the read that shows them if nobody edits a message before three consecutive reads', () => {
     fc.assert(
       fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
         const contact = new Contact();
@@ -193,7 +193,7 @@ describe('changes made by people', () => {
     );
   });
 
-  it('to the text of a message are never lost: the last text is emitted once the edits stop', () => {
+  it('to the text of a message at many consecutive reads still cause an event with the last text once the edits stop', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
@@ -214,7 +214,7 @@ describe('changes made by people', () => {
     );
   });
 
-  it('to all messages before two consecutive reads cause two events per message', () => {
+  it('to all messages before each of two consecutive reads cause two events per message', () => {
     const contact = new Contact();
     const events = contact.reads(9, (n) =>
       ids(20).map((id) => shown(id, picture(n < 3 ? 0 : n < 4 ? 1 : 2))),
@@ -223,7 +223,7 @@ describe('changes made by people', () => {
   });
 });
 
-describe('fingerprints of older builds', () => {
+describe('message fingerprints that an older build stored', () => {
   const signed = (n: number, more: Fields = {}): UpstreamMessage =>
     shown('m', { attachments: [{ url: `https://a.example/f.jpg?Expires=${n}&Signature=${n}` }], ...more });
 
@@ -237,7 +237,7 @@ describe('fingerprints of older builds', () => {
     return contact;
   }
 
-  it('are still recognized; only the first change of a URL signature is emitted', () => {
+  it('are still recognized; only the first change of a URL signature causes an event', () => {
     const contact = storedBefore(signed(1));
     expect(contact.read([signed(1)])).toEqual([]);
     expect(contact.read([signed(2)])).toEqual(['m:attachments']);

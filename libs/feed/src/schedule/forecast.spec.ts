@@ -4,7 +4,7 @@ import { forecastDelay } from './forecast.js';
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
 describe('the forecast of detection delays', () => {
-  it('spreads the delays evenly from 0 to the polling interval if all contacts change equally often', () => {
+  it('contains delays spread evenly from 0 to the polling interval if all contacts change equally often', () => {
     const forecast = forecastDelay(new Map([[20, 1_000]]), 10, BOUNDS);
     expect(forecast?.meanMs).toBeCloseTo(50_000, -2);
     expect(forecast?.p50Ms).toBeCloseTo(50_000, -2);
@@ -12,7 +12,7 @@ describe('the forecast of detection delays', () => {
     expect(forecast?.p99Ms).toBeCloseTo(99_000, -2);
   });
 
-  it('is shorter with twice the budget and longer with half the budget', () => {
+  it('has shorter delays with twice the budget and longer delays with half the budget', () => {
     const histogram = new Map([
       [10, 1_000],
       [30, 100],

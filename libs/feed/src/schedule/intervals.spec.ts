@@ -35,7 +35,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('are never longer for a contact that changes more often', () => {
+  it('are never longer for a contact that changes more often than another', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
         const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
@@ -45,7 +45,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('are at least the minimum and at most 1.25 times the interval for equal rates of change', () => {
+  it('are at least the configured minimum and at most 1.25 times the interval if all contacts were polled equally often', () => {
     fc.assert(
       fc.property(histograms, budgets, fc.double({ min: 0, max: 1e3 }), (histogram, budget, rate) => {
         const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
@@ -56,7 +56,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('do not exceed the maximum if the budget is a tenth larger than the maximum requires', () => {
+  it('do not exceed the configured maximum if the budget is 10 % larger than polling all contacts at the maximum costs', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
         const { intervalMs, budgetAllowsMaxMs } = planIntervals(histogram, budget, BOUNDS);
@@ -69,7 +69,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('are half as long for a contact that changes four times as often, if they are short', () => {
+  it('are half as long for a contact that changes four times as often as another, if both intervals are short', () => {
     const histogram = new Map([
       [40, 20],
       [45, 20],
@@ -97,7 +97,7 @@ describe('the planned poll intervals', () => {
     expect(half.budgetAllowsMaxMs).toBe(whole.budgetAllowsMaxMs);
   });
 
-  it('equal the minimum if there are no contacts', () => {
+  it('equal the configured minimum if there are no contacts', () => {
     expect(planIntervals(new Map(), 10, BOUNDS).intervalMs(1e-6)).toBe(BOUNDS.minMs);
     expect(planIntervals(new Map(), 10, BOUNDS).budgetAllowsMaxMs).toBe(BOUNDS.minMs);
   });

@@ -10,7 +10,7 @@ const rates = new Map([
 ]);
 
 describe('the polling forecast of an account', () => {
-  it('contains delays for half, once and twice the budget; a larger budget gives shorter delays', () => {
+  it('contains delays for half, the whole and twice the budget; a larger budget gives shorter delays', () => {
     const { forecast } = forecastPolling(
       { contacts: 1_000, rates, interval },
       { requestsPerSecond: 20, allowed: 20, usedByOthers: 0 },
@@ -22,7 +22,7 @@ describe('the polling forecast of an account', () => {
     expect(twice).toBeGreaterThan(0);
   });
 
-  it('contains an interval above the configured maximum if the budget is too small', () => {
+  it('contains a longest poll interval above the configured maximum if the budget is too small for that maximum', () => {
     const at = (requestsPerSecond: number): number =>
       forecastPolling(
         { contacts: 1_000, rates, interval },
@@ -33,7 +33,7 @@ describe('the polling forecast of an account', () => {
     expect(at(1)).toBeGreaterThanOrEqual(1_000_000);
   });
 
-  it('subtracts requests other than polls from the budget, but leaves at least a fifth to polls', () => {
+  it('subtracts requests other than polls from the budget, but leaves at least a fifth of the budget to polls', () => {
     const p95 = (usedByOthers: number): number =>
       forecastPolling(
         { contacts: 1_000, rates, interval },

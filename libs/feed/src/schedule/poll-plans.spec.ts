@@ -17,7 +17,7 @@ function plansOf(contacts: number, perSecond = 0.01): { plans: PollIntervalPlans
 }
 
 describe('the planned poll interval of an account', () => {
-  it('is the minimum for all contacts if the budget allows it; the rates of change are then not read', async () => {
+  it('is the configured minimum if the budget allows that for all contacts; the rates of change are then not read', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 1_000 }),
@@ -36,7 +36,7 @@ describe('the planned poll interval of an account', () => {
     );
   });
 
-  it('is computed from the rates of change if the budget does not allow the minimum, and is cached', async () => {
+  it('is computed from the rates of change and cached if the budget does not allow the configured minimum', async () => {
     const { plans, asked } = plansOf(100);
     const plan = await plans.planOf('a', 10, 100);
     expect(plan.intervalMs(0.01)).toBeGreaterThan(BOUNDS.minMs);

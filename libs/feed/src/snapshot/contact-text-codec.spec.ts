@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 
-describe('the stored form of a contact’s JSON', () => {
+describe('the packed JSON of a contact', () => {
   it.each([
     ['c', '{"id":"c"}', '}'],
     ['c', '{"id":"c","name":"Ada"}', ',"name":"Ada"}'],
@@ -10,7 +10,7 @@ describe('the stored form of a contact’s JSON', () => {
     ['c', '{"name":"Ada","id":"c"}', '{"name":"Ada","id":"c"}'],
     ['c', '{"id":"cd"}', '{"id":"cd"}'],
     ['c', '{}', '{}'],
-  ])('for the id %s and the JSON text %s is %s, and unpacks to the same JSON text', (id, text, kept) => {
+  ])('with the id %s and the JSON %s is %s, and unpacks to the same JSON', (id, text, kept) => {
     expect(packContactText(id, text)).toBe(kept);
     expect(unpackContactText(id, kept)).toBe(text);
   });

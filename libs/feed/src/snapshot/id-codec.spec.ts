@@ -7,7 +7,7 @@ const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const hex = fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF-'.split('')), maxLength: 70 });
 
 describe('a packed message id', () => {
-  it('unpacks to exactly the same id, and never equals another packed id', () => {
+  it('unpacks to exactly the same id, and never equals the packed form of another id', () => {
     const ids = fc.oneof(fc.uuid(), hex, fc.string({ unit: 'grapheme' }), fc.constantFrom('ÿ', 'þ', '\0'));
     fc.assert(
       fc.property(ids, ids, (one, other) => {
@@ -30,7 +30,7 @@ describe('a packed message id', () => {
     expect(packId(id)).toHaveLength(length);
   });
 
-  it('counts as damaged if it lacks bytes of a UUID', () => {
+  it('counts as damaged if it is a UUID with a missing byte', () => {
     expect(() => unpackId(packId(UUID).subarray(0, 16))).toThrow(DamagedSnapshotError);
   });
 });

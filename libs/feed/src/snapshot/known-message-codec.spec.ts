@@ -48,11 +48,14 @@ describe('a packed message snapshot', () => {
     [-1, undefined],
     [0, undefined],
     [8.64e15, undefined],
-  ])('rounds the timestamp %d down to the minute, or omits it if it is out of range', (timestamp, kept) => {
-    const [message] = fc.sample(fc.record(base), 1);
-    if (message === undefined) throw new Error('no sample');
-    expect(unpackKnownMessage(packKnownMessage({ ...message, timestamp })).timestamp).toBe(kept);
-  });
+  ])(
+    'contains the timestamp %d rounded down to the minute, or no timestamp if it is out of range',
+    (timestamp, kept) => {
+      const [message] = fc.sample(fc.record(base), 1);
+      if (message === undefined) throw new Error('no sample');
+      expect(unpackKnownMessage(packKnownMessage({ ...message, timestamp })).timestamp).toBe(kept);
+    },
+  );
 
   it('counts as damaged if it has a wrong number of bytes', () => {
     for (const length of [0, 34, 36]) {

@@ -27,7 +27,7 @@ describe('the packed form of what polls have learned about a contact', () => {
     expect(packLearnedContactState({})).toHaveLength(0);
   });
 
-  it('skips a section of a later build and keeps the known sections', () => {
+  it('unpacks to the known sections if a later build added another section', () => {
     const later = Buffer.concat([packLearnedContactState({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
     expect(unpackLearnedContactState(later)).toEqual({ readAt: 5 });
   });

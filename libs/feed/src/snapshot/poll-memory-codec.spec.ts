@@ -41,7 +41,7 @@ describe('the packed poll state of a contact', () => {
     expect(unpackPollMemory(packPollMemory(EMPTY_POLL_MEMORY))).toEqual(EMPTY_POLL_MEMORY);
   });
 
-  it('counts as damaged if bytes are missing or left over', () => {
+  it('counts as damaged if it has too few or too many bytes', () => {
     fc.assert(
       fc.property(
         memory,
@@ -61,7 +61,7 @@ describe('the packed poll state of a contact', () => {
     ['the JSON of an old build', 0, 0x7b],
     ['an unknown order', 1, PAGE_ORDERS.length],
     ['unknown fields', 2, 0x7f],
-  ])('counts as damaged if it has %s', (_, at, byte) => {
+  ])('counts as damaged if it contains %s', (_, at, byte) => {
     const packed = packPollMemory({ ...EMPTY_POLL_MEMORY, completeAt: 1, lookUpDueAt: 2 });
     packed[at] = byte;
     expect(() => unpackPollMemory(packed)).toThrow(DamagedSnapshotError);

@@ -15,23 +15,23 @@ const after = (...counts: number[]): UnreadableElements => {
   return elements;
 };
 
-describe('a missing contact', () => {
-  it('may be an element that became unreadable in the list from which the contact went missing', () => {
+describe('a contact that is missing in a list with unreadable elements', () => {
+  it('may be an unreadable element if the number of such elements rose in the list that first lacked the contact', () => {
     expect(mayBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
-  it('is not an element that was already unreadable before or became unreadable later', () => {
+  it('is not an unreadable element if the number of such elements rose only in earlier or later lists', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
     const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);
   });
 
-  it('is not an unreadable element once the list has as few unreadable elements as before', () => {
+  it('is not an unreadable element once a list has as few such elements as before the contact went missing', () => {
     expect(mayBeUnreadable(after(1, 3, 1), 2)).toBe(false);
     expect(mayBeUnreadable(after(1, 3, 2), 2)).toBe(true);
   });
 
-  it('may be an unreadable element if an older build read the previous lists', () => {
+  it('may be an unreadable element if an older build read the previous lists and the number of such elements rises', () => {
     const old = parseUnreadableElements(undefined, 1);
     expect(mayBeUnreadable(unreadableAfterList(old, 2, 1_000), 900)).toBe(true);
     expect(mayBeUnreadable(unreadableAfterList(old, 1, 1_000), 900)).toBe(false);
@@ -39,12 +39,12 @@ describe('a missing contact', () => {
 });
 
 describe('the record of unreadable list elements', () => {
-  it('is parsed to the same record after it was written', () => {
+  it('is parsed to the same record after it was serialized', () => {
     const elements = after(1, 2, 3, 3);
     expect(parseUnreadableElements(serializeUnreadableElements(elements), 0)).toEqual(elements);
   });
 
-  it('has a limited size, and still contains every time at which an element became unreadable', () => {
+  it('has a limited size, and still covers every time at which an element became unreadable', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);

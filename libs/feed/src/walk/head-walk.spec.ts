@@ -89,14 +89,14 @@ describe('a read of the newest messages', () => {
     },
   );
 
-  it('reads two pages, then the first again, if 25 messages are new and pages have at most 20', async () => {
+  it('requests page 1, page 2 and page 1 again if 25 messages are new and a page has at most 20', async () => {
     const pages = contact('newestFirst', 75, 25);
     const head = await pages.head('newestFirst', { limit: PAGE_LIMIT });
     expect(pages.reads).toEqual(['1/20', '2/20', '1/20']);
     expect(idsOf(head)).toEqual(expect.arrayContaining(allIds(messages(51, 75))));
   });
 
-  it('reads the first page again with limit 100 if it is full and upstream honours that limit', async () => {
+  it('requests the first page again with limit 100 if the page has 20 new messages and upstream honours that limit', async () => {
     const pages = contact('newestFirst', 75, 25);
     pages.cap = LARGE_PAGE_LIMIT;
     await pages.head('newestFirst', { limit: LARGE_PAGE_LIMIT, pageSize: PAGE_LIMIT });
@@ -143,12 +143,12 @@ describe('a read of the newest messages', () => {
     expect(head.served.find(({ id }) => id === 'm45')?.read).toBe(true);
   });
 
-  it('reports that a read of all pages is needed if the list is not in the assumed order', async () => {
+  it('reports that it may have missed new messages if the list is not in the assumed order', async () => {
     const pages = contact('oldestFirst', 75, 5);
     expect(await pages.head('newestFirst')).toMatchObject({ order: 'unsorted', coversAllNew: false });
   });
 
-  it('covers a list in unknown order only if the whole list fits on the first page', async () => {
+  it('of a list in unknown order finds all new messages only if the whole list fits on the first page', async () => {
     const alike = (count: number): Pages => {
       const all = Array.from({ length: count }, (_, n) => message(n, 1));
       return new Pages(all, 'newestFirst', new Set(allIds(all.slice(0, count - 1))));
@@ -171,20 +171,23 @@ describe('a read of the newest messages', () => {
     expect(pages.reads).toHaveLength(order === 'newestFirst' ? 1 : 3);
   });
 
-  it.each(ORDERS)('costs one request if pages of other contacts are longer: %s', async (order) => {
-    const pages = contact(order, 2, 1);
-    expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
-      coversAllNew: true,
-      showsEnd: true,
-    });
-    expect(pages.reads).toHaveLength(1);
-  });
+  it.each(ORDERS)(
+    'costs one request if the first page is shorter than pages of other contacts: %s',
+    async (order) => {
+      const pages = contact(order, 2, 1);
+      expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
+        coversAllNew: true,
+        showsEnd: true,
+      });
+      expect(pages.reads).toHaveLength(1);
+    },
+  );
 
   it.each([
-    ['as many messages as on the page', 12, true],
-    ['one message more than on the page', 13, false],
+    ['as many messages known as on the page', 12, true],
+    ['one message more known than on the page', 13, false],
   ])(
-    'treats a page shorter than other contacts’ pages as the last one, unless more messages are known: %s',
+    'treats a page that is shorter than other contacts’ pages as the last one, unless it lacks a known message: %s',
     async (_, length, showsEnd) => {
       const pages = contact('newestFirst', length, 0);
       pages.cap = 12;
@@ -203,7 +206,7 @@ describe('a read of the newest messages', () => {
     expect(idsOf(await pages.head('unknown', { pageSize: 10, longestPage: 10 }))).toContain('m11');
   });
 
-  it('reads on after a page that ends in a new message, even if it also contains a known one', async () => {
+  it('requests the next page if a page ends with a new message, even if the page also contains a known message', async () => {
     const pages = contact('newestFirst', 60, 25);
     pages.known.add('m50');
     expect(idsOf(await pages.head('newestFirst'))).toEqual(expect.arrayContaining(allIds(messages(36, 60))));
@@ -224,7 +227,7 @@ describe('a read of the newest messages', () => {
     expect(pages.reads.length).toBeLessThanOrEqual(4);
   });
 
-  it('stops after a bounded number of pages if every page holds only new messages, and then asks for a complete read', async () => {
+  it('stops after a bounded number of pages if every page has only new messages, and reports that it may have missed some', async () => {
     let n = 1_000;
     const pages = contact('newestFirst', 1, 0);
     pages.page = () => ({ items: Array.from({ length: 20 }, () => message((n += 1), 1e6 - n)), skipped: 0 });
@@ -233,14 +236,14 @@ describe('a read of the newest messages', () => {
     expect(pages.reads.length).toBeLessThan(400);
   });
 
-  it('reads on after a page on which no message can be read', async () => {
+  it('requests the next page after a page on which no message can be read', async () => {
     const pages = contact('newestFirst', 45, 25);
     const inner = pages.page.bind(pages);
     pages.page = (page) => (page === 1 ? { items: [], skipped: 20 } : inner(page));
     expect(idsOf(await pages.head('newestFirst'))).toHaveLength(20);
   });
 
-  it('fails if any of the pages after the first cannot be read', async () => {
+  it('fails if the second of several pages cannot be read', async () => {
     const pages = contact('newestFirst', 75, 45);
     pages.before = (_, page) => {
       if (page === 2) throw new Error('503');
@@ -267,7 +270,7 @@ describe('a read of the newest messages, if every page with a certain message fa
     return pages;
   }
 
-  it('reads a shorter first page, and later reads request that shorter page at once', async () => {
+  it('requests a shorter first page, and later reads request that shorter page at once', async () => {
     const pages = failingAt(13);
     expect(await pages.head('newestFirst')).toMatchObject({ headLimit: 10 });
     expect(pages.reads).toEqual(['1/20', '1/10']);
@@ -275,19 +278,22 @@ describe('a read of the newest messages, if every page with a certain message fa
     expect(pages.reads).toEqual(['1/10']);
   });
 
-  it.each([9, 5, 3, 1])('tries even shorter pages after a failed read: failing message %d', async (index) => {
-    const pages = failingAt(index);
-    await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
-    expect(pages.reads).toHaveLength(2);
-    const head = await pages.head('newestFirst', { failures: 1 });
-    expect(head.headLimit).toBeLessThanOrEqual(index);
-    expect(head.served.length).toBeGreaterThan(0);
-  });
+  it.each([9, 5, 3, 1])(
+    'requests even shorter pages after a failed read: position of the message %d',
+    async (index) => {
+      const pages = failingAt(index);
+      await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
+      expect(pages.reads).toHaveLength(2);
+      const head = await pages.head('newestFirst', { failures: 1 });
+      expect(head.headLimit).toBeLessThanOrEqual(index);
+      expect(head.served.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe('consecutive reads of the newest messages', () => {
   it.each(ORDERS)(
-    'miss no new message, however many messages vanish and however short the pages are: %s',
+    'miss no new message, however many messages are deleted and however short the pages are: %s',
     async (order) => {
       const step = fc.record({ vanish: fc.array(fc.nat(60), { maxLength: 4 }), come: fc.nat(45) });
       const history = fc.tuple(
@@ -317,8 +323,8 @@ describe('consecutive reads of the newest messages', () => {
   );
 });
 
-describe('a page that repeats the previous page', () => {
-  it('is not taken for the end of the list if the list grew by a whole page', async () => {
+describe('a page of messages that equals the previous page', () => {
+  it('does not count as the end of the list if the list grew by a whole page during the read', async () => {
     // Four new messages above two known ones. The first page can be read only with the limit 1.
     const pages = contact('newestFirst', 6, 4);
     pages.before = (read) => {
@@ -331,7 +337,7 @@ describe('a page that repeats the previous page', () => {
     expect(read.metNoKnownMessage).toBe(false);
   });
 
-  it('ends the read, which found all messages, if upstream repeats its last page', async () => {
+  it('ends the read, which has found all messages, if upstream repeats its last page for higher page numbers', async () => {
     const pages = contact('newestFirst', 3, 3);
     const page = pages.page.bind(pages);
     pages.page = (number, limit) => page(Math.min(number, 3), limit);
@@ -341,9 +347,9 @@ describe('a page that repeats the previous page', () => {
   });
 });
 
-describe('the last page of an oldest-first list', () => {
+describe('the page and limit that request the end of an oldest-first list', () => {
   it.each([7, 13, 20, 25])(
-    'contains the last message and has room for a new one: page size %d',
+    'lead to a page with the last message and room for a new message: page size %d',
     (pageSize) => {
       for (let length = 1; length <= 200; length += 1) {
         const { page, limit } = lastPageOf(length, pageSize);
@@ -377,7 +383,7 @@ describe('the order of messages', () => {
     expect(messageOrderOf(stamped(...minutes))).toBe(order);
   });
 
-  it('becomes oldest first by sorting, and messages without a timestamp then come last', () => {
+  it('is oldest first after sorting; in an unsorted list, messages without a timestamp then come last', () => {
     const order = (minutes: (number | undefined)[], as: PageOrder): string[] =>
       sortOldestFirst(stamped(...minutes), as).map(({ id }) => id);
     expect(order([3, 2, 2, 1], 'newestFirst')).toEqual(['m3', 'm2', 'm1', 'm0']);

@@ -24,7 +24,7 @@ class Store {
 }
 
 describe('an object whose calls are observed', () => {
-  it('behaves like the object, private fields and getters included', async () => {
+  it('behaves like the object without observers, even with private fields and getters', async () => {
     const store = observedCalls(new Store(), { add: () => undefined });
     expect(await store.add(2)).toBe(2);
     expect(await store.addTwice(3)).toBe(8);
@@ -32,7 +32,7 @@ describe('an object whose calls are observed', () => {
     await expect(store.fail()).rejects.toThrow('broken');
   });
 
-  it('reports parameters, outcome and duration of each call from outside, failed ones included', async () => {
+  it('reports the parameters, outcome and duration of each call, also of a failed one, but not of calls to itself', async () => {
     const calls: unknown[] = [];
     const note = (call: object): void => {
       calls.push(call);

@@ -98,13 +98,13 @@ describe('the environment', () => {
     ['s3://company-tidings/', { kind: 's3', bucket: 'company-tidings', prefix: '' }],
     ['s3://company.tidings/a/b_c', { kind: 's3', bucket: 'company.tidings', prefix: 'a/b_c' }],
     ['file:relative/dir', { kind: 'file', directory: 'relative/dir' }],
-  ])('may contain the location BLOB_STORE=%s', (text, location) => {
+  ])('may contain BLOB_STORE=%s, which is parsed to a bucket or a directory', (text, location) => {
     expect(readEnvironment(CommonEnvironment, { ...REQUIRED, BLOB_STORE: text }).BLOB_STORE).toEqual(
       location,
     );
   });
 
-  it('gives an empty variable its default value, and rejects an empty variable that is required', () => {
+  it('has the default value of a variable that is empty, and is rejected if a required variable is empty', () => {
     expect(
       readEnvironment(WorkerEnvironment, { ...REQUIRED, WORKER_PORT: '', SEND_ON_UNKNOWN: '' }),
     ).toMatchObject({
@@ -116,7 +116,7 @@ describe('the environment', () => {
     ]);
   });
 
-  it('is rejected if the max poll interval is below the min interval, even if one is the default', () => {
+  it('is rejected if the max poll interval is below the min poll interval, even if one of them is the default', () => {
     const interval = (min: string, max = ''): Record<string, string> => ({
       ...REQUIRED,
       POLL_MIN_INTERVAL_MS: min,
@@ -173,15 +173,18 @@ describe('the environment', () => {
     ['BLOB_STORE', 's3://key:secret@bucket/a', 'file:.data/blobs'],
     ['AWS_ENDPOINT_URL_S3', 's3.example.com', 'https://s3.example.com'],
     ['LOG_LEVEL', 'loud', 'fatal'],
-  ])('is rejected with %s=%p: one line has the name, the fault and an example', (name, text, example) => {
-    const faults = faultsOf(WorkerEnvironment, { ...REQUIRED, [name]: text });
-    expect(faults).toHaveLength(1);
-    expect(faults[0]?.startsWith(`${name} must be `)).toBe(true);
-    expect(faults[0]?.endsWith(`, for example ${name}=${example}`)).toBe(true);
-    expect(faults[0]).not.toContain('\n');
-  });
+  ])(
+    'is rejected with %s=%p by an error of one line with the name, the fault and an example',
+    (name, text, example) => {
+      const faults = faultsOf(WorkerEnvironment, { ...REQUIRED, [name]: text });
+      expect(faults).toHaveLength(1);
+      expect(faults[0]?.startsWith(`${name} must be `)).toBe(true);
+      expect(faults[0]?.endsWith(`, for example ${name}=${example}`)).toBe(true);
+      expect(faults[0]).not.toContain('\n');
+    },
+  );
 
-  it('is rejected with all faults at once, without the values of secrets', () => {
+  it('is rejected with a list of all faults, which does not contain the values of secrets', () => {
     const faults = faultsOf(GatewayEnvironment, {
       REDIS_URL: 'nonsense',
       ENCRYPTION_KEY: 'short-secret',
@@ -196,7 +199,7 @@ describe('the environment', () => {
     expect(ConfigurationError.exitCode).toBe(78);
   });
 
-  it('must contain an API key for the gateway but not for the worker', () => {
+  it('must contain API_KEY for the gateway, but not for the worker', () => {
     expect(faultsOf(GatewayEnvironment, REQUIRED)).toEqual([
       'API_KEY is required, for example API_KEY=a-long-random-key',
     ]);

@@ -43,7 +43,7 @@ describe('a logged error', () => {
     expect(logMessageOf(error)).toBe('upstream answered 400');
   });
 
-  it('does not quote the text that a parser rejected', () => {
+  it('does not contain the text that a JSON parser rejected', () => {
     let caught: unknown;
     try {
       JSON.parse('hush-text');
@@ -61,8 +61,11 @@ describe('a logged error', () => {
     expect(lineOf(endless).length).toBeLessThan(10_000);
   });
 
-  it.each([undefined, null, 'hush', 7, { key: 'hush' }])('hides the content of a thrown %p', (thrown) => {
-    expect(JSON.stringify(loggedError(thrown))).not.toContain('hush');
-    expect(lineOf(thrown)).not.toContain('hush');
-  });
+  it.each([undefined, null, 'hush', 7, { key: 'hush' }])(
+    'does not contain a value that is thrown instead of an error: %p',
+    (thrown) => {
+      expect(JSON.stringify(loggedError(thrown))).not.toContain('hush');
+      expect(lineOf(thrown)).not.toContain('hush');
+    },
+  );
 });

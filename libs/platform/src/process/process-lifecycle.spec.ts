@@ -36,7 +36,7 @@ describe('A process', () => {
     expect(handle.exits).toEqual([]);
   });
 
-  it('prints each configuration fault on its own line and exits with 78, at start and later', async () => {
+  it('prints each configuration fault on its own line and exits with 78, during its start and later', async () => {
     const fault = new ConfigurationError(['A is required', 'B is required']);
     const atStart = new FakeProcess();
     await runProcess(() => Promise.reject(fault), atStart);
@@ -50,19 +50,22 @@ describe('A process', () => {
     }
   });
 
-  it.each(['SIGTERM', 'SIGINT', 'disconnect'])('stops once and exits with 0 on %s', async (event) => {
-    const handle = new FakeProcess();
-    let stops = 0;
-    const stop = (): Promise<void> => {
-      stops++;
-      return Promise.resolve();
-    };
-    await runProcess(() => Promise.resolve(running(stop)), handle);
-    handle.emit(event);
-    handle.emit('SIGTERM');
-    await settled();
-    expect([stops, handle.exits]).toEqual([1, [0]]);
-  });
+  it.each(['SIGTERM', 'SIGINT', 'disconnect'])(
+    'stops only once and exits with 0 on %s, even if another signal follows',
+    async (event) => {
+      const handle = new FakeProcess();
+      let stops = 0;
+      const stop = (): Promise<void> => {
+        stops++;
+        return Promise.resolve();
+      };
+      await runProcess(() => Promise.resolve(running(stop)), handle);
+      handle.emit(event);
+      handle.emit('SIGTERM');
+      await settled();
+      expect([stops, handle.exits]).toEqual([1, [0]]);
+    },
+  );
 
   it('that gets SIGTERM during its start stops as soon as the start is complete', async () => {
     const handle = new FakeProcess();
@@ -105,7 +108,7 @@ describe('The error of a process that cannot listen on its address', () => {
   const address = { host: '::1', port: 3000, hostVariable: 'HOST', portVariable: 'PORT' };
   const fault = (code: string): unknown => toListenError(Object.assign(new Error(code), { code }), address);
 
-  it('names the address in use and the variable to change', () => {
+  it('names the address that is in use and the variable to change', () => {
     expect(fault('EADDRINUSE')).toEqual(
       new ConfigurationError([
         'PORT: the address [::1]:3000 is already in use by another process; choose another port, for example PORT=3010',
@@ -113,7 +116,7 @@ describe('The error of a process that cannot listen on its address', () => {
     );
   });
 
-  it('says what to change if the port or the address is unavailable', () => {
+  it('names the variable to change if the process must not use the port or does not have the address', () => {
     expect(fault('EACCES')).toBeInstanceOf(ConfigurationError);
     expect(fault('EADDRNOTAVAIL')).toMatchObject({ faults: [expect.stringMatching(/^HOST: ::1 is not/)] });
     expect(fault('EMFILE')).not.toBeInstanceOf(ConfigurationError);

@@ -65,7 +65,7 @@ describe('a Lua script', () => {
     expect(readLuaSource(path).text).toContain('local function now_ms()');
   });
 
-  it('contains the values that its module gives for declared constants', async () => {
+  it('contains the value that its module passes for each declared constant', async () => {
     const path = await lua(
       'script.lua',
       ...['--- Does it.', '-- @constant MAX   A maximum.', '-- @reply   Nothing.'],
@@ -108,7 +108,7 @@ describe('a Lua script', () => {
     expect(() => readLuaSource(path)).toThrow(words);
   });
 
-  it('is rejected if an included file uses a key that the script does not declare', async () => {
+  it('is rejected if an included file uses a key or argument that the script does not declare', async () => {
     const path = await lua('script.lua', '--- Does it.', '-- @reply   Nothing.', '--- @include "a.lua"');
     await lua('a.lua', '--- Gives a.', '-- @uses list   A list.');
     expect(() => readLuaSource(path)).toThrow('uses "list", which no key or argument is named');

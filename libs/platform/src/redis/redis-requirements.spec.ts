@@ -29,7 +29,7 @@ describe('a Redis', () => {
     },
   );
 
-  it('that reports neither its version nor its eviction policy has two faults', () => {
+  it('that reports neither its version nor its eviction policy fails both requirements', () => {
     expect(redisFaults('', '')).toHaveLength(2);
   });
 });

@@ -15,12 +15,12 @@ describe('Retry-After', () => {
     ['Thu, 01 Jan 2026 11:00:00 GMT', 0],
     ['999999999999', 86_400_000],
     ['Fri, 01 Jan 2100 00:00:00 GMT', 86_400_000],
-  ])('%p is parsed to a wait of %d ms, which is at most a day', (header, ms) => {
+  ])('with the value %p is parsed to a wait of %d ms, which is at most a day', (header, ms) => {
     expect(parseRetryAfter(header, NOW)).toBe(ms);
   });
 
   it.each([undefined, '', 'soon', '-5', '1.5.5', '1.', '7s', 'Someday, never'])(
-    '%p is ignored, because it is missing or invalid',
+    'with the missing or invalid value %p is ignored',
     (header) => {
       expect(parseRetryAfter(header, NOW)).toBeUndefined();
     },

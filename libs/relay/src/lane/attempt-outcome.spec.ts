@@ -20,16 +20,16 @@ describe('an attempt of a send', () => {
     ...[301, 302, 307, 402, 405, 408, 409, 500, 502, 503, 504].map(
       (code) => [String(code), status(code), 'ambiguous'] as const,
     ),
-    ['a gateway that answered a refusal', new UpstreamIsGatewayError(false), 'not_taken'],
-    ['a gateway that answered 200', new UpstreamIsGatewayError(true), 'ambiguous'],
+    ['a refusal by a Tidings gateway', new UpstreamIsGatewayError(false), 'not_taken'],
+    ['200 from a Tidings gateway', new UpstreamIsGatewayError(true), 'ambiguous'],
     ['a timeout', new UpstreamTimeoutError(10), 'ambiguous'],
-    ['a reset', new UpstreamConnectionLostError('ECONNRESET'), 'ambiguous'],
-    ['an unreadable 200', new UpstreamReplyError('not JSON'), 'ambiguous'],
+    ['a connection reset', new UpstreamConnectionLostError('ECONNRESET'), 'ambiguous'],
+    ['200 with an unreadable body', new UpstreamReplyError('not JSON'), 'ambiguous'],
   ] as const)('that ended with %s has the outcome %s', (_, error, outcome) => {
     expect(classifyPostError(error, [429])).toMatchObject({ outcome, error: error.message });
   });
 
-  it('has the outcome not_taken for a status that is configured as safe to retry, and ambiguous for 429 without that', () => {
+  it('has the outcome not_taken for a status that is configured as safe to retry; 429 is ambiguous if not configured so', () => {
     expect(classifyPostError(status(503), [429, 503]).outcome).toBe('not_taken');
     expect(classifyPostError(status(429), []).outcome).toBe('ambiguous');
   });
@@ -43,7 +43,7 @@ describe('an attempt of a send', () => {
     });
   });
 
-  it('rethrows an error that did not come from upstream instead of returning an outcome', () => {
+  it('has no outcome if its error did not come from upstream; the error is thrown again', () => {
     const error = new Error('a bug of the gateway');
     expect(() => classifyPostError(error, [429])).toThrow(error);
   });
@@ -56,9 +56,12 @@ describe('the wait before the next attempt of a send', () => {
     [1, 0.5, 5_500],
     [2, 0, 30_000],
     [99, 0, 30_000],
-  ])('after %d refusals, with random number %d, is %d ms', (refusals, random, ms) => {
-    expect(retryWaitMs([1, 5, 30], refusals, undefined, random)).toBeCloseTo(ms);
-  });
+  ])(
+    'after %d refusals, with the schedule 1, 5 and 30 s and the random number %d, is %d ms',
+    (refusals, random, ms) => {
+      expect(retryWaitMs([1, 5, 30], refusals, undefined, random)).toBeCloseTo(ms);
+    },
+  );
 
   it('is the longer of the time that upstream requested and the configured retry interval', () => {
     expect(retryWaitMs([1], 0, 60_000, 0)).toBe(60_000);

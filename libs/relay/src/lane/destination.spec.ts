@@ -26,7 +26,7 @@ function destination(
 describe('a send', () => {
   it.each<[string, Destination, Destination]>([
     [
-      'is posted to the address that the send was accepted for',
+      'is posted to the upstream address for which the send was accepted',
       destination('first', { upstream: 'first' }),
       'same_service',
     ],
@@ -42,32 +42,32 @@ describe('a send', () => {
       'same_service',
     ],
     [
-      'that was stored without an address by an older build is posted to the present address',
+      'that an older build stored without an address is posted to the present address',
       destination('first', {}),
       'same_service',
     ],
     [
-      'waits until a contact list was read from the address',
+      'waits until a contact list was read from the present address',
       destination('new', { upstream: 'first' }),
       'unverified',
     ],
     [
-      'of an older build waits until a contact list was read from the address',
+      'that an older build stored waits until a contact list was read from the present address',
       destination('first', {}, {}, new Map()),
       'unverified',
     ],
     [
-      'for an unverified address waits until every process knows that address',
+      'that was accepted for an unknown address waits until every process can know that address',
       destination('first', { upstream: 'new' }),
       59_995,
     ],
     [
-      'for an unverified address is posted to the present address after a minute',
+      'that was accepted for an unknown address is posted to the present address after a minute',
       destination('first', { upstream: 'new', createdAt: NOW - 60_000 }),
       'same_service',
     ],
     [
-      'that was resent waits a minute from the resend on',
+      'that was resent to an unknown address waits for a minute after the resend',
       destination('first', { createdAt: 0 }, { resentTo: 'new', resentAt: NOW - 1_000 }),
       59_000,
     ],

@@ -33,9 +33,9 @@ describe('the send that is first in the queue of its recipient', () => {
   it.each<[string, Partial<SendState>, Partial<SendOrder>, LaneStep]>([
     ['is posted if queued', {}, {}, { kind: 'post' }],
     ['is posted if queued and its wait just ended', { notBefore: NOW }, {}, { kind: 'post' }],
-    ['waits if queued with a wait left', { notBefore: NOW + 5 }, {}, { kind: 'wait', ms: 5 }],
+    ['waits if queued and its wait has not ended', { notBefore: NOW + 5 }, {}, { kind: 'wait', ms: 5 }],
     [
-      'waits for its maximum age if its wait is longer',
+      'waits only until its maximum age if its wait is longer',
       { notBefore: NOW + 99_999 },
       {},
       { kind: 'wait', ms: MAX_AGE - 1 },
@@ -50,7 +50,7 @@ describe('the send that is first in the queue of its recipient', () => {
     ['expires at its expiresAt', {}, { expiresAt: NOW }, { kind: 'expire', reason: PAST_EXPIRES_AT }],
     ['is posted before its expiresAt', {}, { expiresAt: NOW + 1 }, { kind: 'post' }],
     [
-      'expires at its expiresAt even with a wait left',
+      'expires at its expiresAt even if its wait has not ended',
       { notBefore: NOW + 9 },
       { expiresAt: NOW },
       { kind: 'expire', reason: PAST_EXPIRES_AT },
@@ -74,7 +74,7 @@ describe('the send that is first in the queue of its recipient', () => {
       { kind: 'expire', reason: TOO_OLD },
     ],
     [
-      'is waited for while its POST holds the lease',
+      'is left alone while its POST holds the lease',
       { status: 'relaying', phase: 'posting', notBefore: NOW + 7 },
       {},
       { kind: 'wait', ms: 7 },
@@ -85,21 +85,26 @@ describe('the send that is first in the queue of its recipient', () => {
       {},
       { kind: 'recover' },
     ],
-    ['is recovered if relaying without a phase', { status: 'relaying' }, {}, { kind: 'recover' }],
     [
-      'waits between two search steps',
+      'is recovered if its status is relaying and it has no phase',
+      { status: 'relaying' },
+      {},
+      { kind: 'recover' },
+    ],
+    [
+      'waits between two steps of its look-up',
       { status: 'relaying', phase: 'looking', notBefore: NOW + 7 },
       {},
       { kind: 'wait', ms: 7 },
     ],
     [
-      'is searched for when the next search step is due',
+      'is looked up when the next step of its look-up is due',
       { status: 'relaying', phase: 'looking', notBefore: NOW },
       {},
       { kind: 'search' },
     ],
     [
-      'does not expire while it is searched for',
+      'does not expire during its look-up',
       { status: 'relaying', phase: 'looking' },
       { expiresAt: 1 },
       { kind: 'search' },

@@ -98,7 +98,7 @@ describe('a message matches a send', () => {
     ]);
   });
 
-  it('only if that send was posted before the message, even if another send with equal text was posted earlier', () => {
+  it('only if the send was posted before the message, also if another send with equal text was posted earlier', () => {
     const later = send('s2', 'Hi', {}, { begunAt: BEGUN + 60_000 });
     expect(match([message('m1', 'Hi')], [later])).toEqual([]);
     expect(
@@ -125,7 +125,7 @@ describe('a message matches a send', () => {
     expect(match([undated], [send('s1', 'Hi')])).toEqual(['m=s1']);
   });
 
-  it('only if the message has as many attachments as the send has files', () => {
+  it('only if both have a file or both have none, unless upstream shows text and file as two messages', () => {
     const file = message('f', '', { attachments: 1 });
     expect(match([file], [send('s1', 'Hi')])).toEqual([]);
     expect(match([message('m', 'Hi', { attachments: 1 })], [send('s1', 'Hi')])).toEqual([]);
@@ -137,7 +137,7 @@ describe('a message matches a send', () => {
     ]);
   });
 
-  it('by its text if upstream shows text and file as two messages', () => {
+  it('with a file by the text alone if upstream shows text and file as two messages', () => {
     const [text, file] = [message('t', 'Hi'), message('f', '', { attachments: 1 })];
     expect(match([text, file], [send('s1', 'Hi', { file: FILE })])).toEqual(['t=s1']);
     expect(match([file, text], [send('s1', 'Hi', { file: FILE })])).toEqual(['t=s1']);
@@ -149,7 +149,7 @@ describe('a message matches a send', () => {
     expect(match([message('m', shown)], [send('s1', typed)])).toEqual(['m=s1']);
   });
 
-  it('one to one, and as many as possible match, for random lists of messages and sends', () => {
+  it('one to one; of random lists of messages and sends, as many as possible match', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {
@@ -172,42 +172,42 @@ describe('a message matches a send', () => {
 describe('the matching of several messages with equal text to sends:', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[], string[]]>([
     [
-      'as many as there are sends match in order, even if upstream may not have accepted the sends',
+      'as many messages as sends match in order, even if upstream may not have accepted the sends',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) }), send('s2', 'Hi', {}, { ...UNKNOWN, ...since(1) })],
       [at('m1', 1), at('m2', 2)],
       ['m1=s1', 'm2=s2'],
       [],
     ],
     [
-      'the oldest matches a send that upstream accepted',
+      'the oldest message matches a send that upstream accepted',
       [send('s1', 'Hi', {}, since(0))],
       [at('m1', 1), at('m2', 9)],
       ['m1=s1'],
       [],
     ],
     [
-      'the oldest matches a send that is being posted',
+      'the oldest message matches a send that is being posted',
       [send('s1', 'Hi', {}, { ...POSTING, ...since(0) })],
       [at('m1', 1), at('m2', 9)],
       ['m1=s1'],
       [],
     ],
     [
-      'none matches a send that upstream may not have accepted',
+      'no message matches a send that upstream may not have accepted',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [at('m1', 1), at('m2', 9)],
       [],
       ['s1'],
     ],
     [
-      'none matches an unknown send',
+      'no message matches a send with the status unknown',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(0) })],
       [at('m1', 60), at('m2', 90)],
       [],
       ['s1'],
     ],
     [
-      'none matches a send if the messages have no timestamps',
+      'no message matches a send that upstream may not have accepted if the messages have no timestamps',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [undated('m1'), undated('m2')],
       [],
@@ -242,14 +242,14 @@ describe('the matching of several messages with equal text to sends:', () => {
       [],
     ],
     [
-      'an accepted send matches the oldest, and a send without an answer stays undecided',
+      'an accepted send matches the oldest message, and a send without an answer stays undecided',
       [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })],
       [at('m1', 1), at('m2', 2), at('m3', 3)],
       ['m1=s1'],
       ['s2'],
     ],
     [
-      'two can belong to one send that was posted twice',
+      'two messages can belong to one send that was posted twice',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(20), firstBegunAt: BEGUN, copies: 2 })],
       [at('m1', 1), at('m2', 21)],
       ['m1=s1'],
@@ -283,19 +283,19 @@ describe('if several sends have the text of a message, the message matches', () 
       ['m=s1'],
     ],
     [
-      'a send whose message is expected before a send whose message is overdue',
+      'a send whose message is expected rather than a send whose message is overdue',
       [send('s1', 'Hi', {}, { ...OVERDUE, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m', 1)],
       ['m=s2'],
     ],
     [
-      'a send whose message is expected before an unknown send',
+      'a send whose message is expected rather than a send with the status unknown',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m', 1)],
       ['m=s2'],
     ],
     [
-      'the last posted of several overdue sends, because one lost text must not shift all later matches',
+      'the last posted of several sends whose messages are overdue, so that one lost text does not shift all later matches',
       [
         send('s1', 'Hi', {}, { ...OVERDUE, ...since(-86_400) }),
         send('s2', 'Hi', {}, { ...OVERDUE, ...since(0) }),
@@ -304,13 +304,13 @@ describe('if several sends have the text of a message, the message matches', () 
       ['m=s2'],
     ],
     [
-      'an unknown send if the message is older than the POST of the other send',
+      'a send with the status unknown if the message is older than the POST of the other send',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m', -290)],
       ['m=s1'],
     ],
     [
-      'a send without a message before a second copy of another send',
+      'a send that has no message yet rather than a send that was posted twice and has one message',
       [
         send('s1', 'Hi', {}, { ...since(-30), status: 'sent', copies: 2, contactId: 'c', messageId: 'x' }),
         send('s2', 'Hi', {}, since(0)),
@@ -319,7 +319,7 @@ describe('if several sends have the text of a message, the message matches', () 
       ['m=s2'],
     ],
     [
-      'each send in order if there are enough messages, including unknown sends',
+      'the sends in order if there are enough messages, including sends with the status unknown',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m1', 1), at('m2', 2)],
       ['m1=s1', 'm2=s2'],
@@ -329,47 +329,47 @@ describe('if several sends have the text of a message, the message matches', () 
   });
 });
 
-describe('the matching of messages to sends by the number of attachments:', () => {
+describe('the matching of messages to sends by attachments and text:', () => {
   const both = { file: FILE, fileUrl: 'https://x/y' };
   it.each<[string, SendRecord[], UpstreamMessage[], string[]]>([
     [
-      'a send with two attachments matches a message with two',
+      'a send with two files matches a message with two attachments, and no message with three',
       [send('s', 'Hi', both)],
       [at('m1', 1, { attachments: 3 }), at('m2', 2, { attachments: 2 })],
       ['m2=s'],
     ],
     [
-      'a message with more attachments than the send does not match',
+      'a message with more attachments than the send has files does not match',
       [send('s', 'Hi', { file: FILE })],
       [at('m', 1, { attachments: 2 })],
       [],
     ],
     [
-      'a message with all attachments matches before a message without',
+      'a send with a file matches a message with an attachment rather than an earlier message without one',
       [send('s', 'Hi', { file: FILE })],
       [at('m1', 1), at('m2', 2, { attachments: 1 })],
       ['m2=s'],
     ],
     [
-      'a message with the text of a send matches although one of its two attachments is still missing',
+      'a message with the text of a send matches even if one of two attachments is still missing',
       [send('s', 'Hi', both)],
       [at('m', 1, { attachments: 1 })],
       ['m=s'],
     ],
     [
-      'a send without a file does not match the message with a file',
+      'a send without a file does not match a message with an attachment',
       [send('s1', 'Hi', { file: FILE }), send('s2', 'Hi')],
       [at('m1', 1), at('m2', 2, { attachments: 1 })],
       ['m1=s2', 'm2=s1'],
     ],
     [
-      'a message with a file and no text does not match a send with a text and a file',
+      'a message with an attachment and no text matches a send of only a file rather than a send with a text and a file',
       [send('s1', 'Hi', { file: FILE }), send('s2', undefined, { file: FILE })],
       [at('t', 1), at('f', 1, { body: '', attachments: 1 })],
       ['t=s1', 'f=s2'],
     ],
     [
-      'a message with one file matches a send with two files and no text',
+      'a message with one attachment and no text matches a send with two files and no text',
       [send('s', undefined, both)],
       [at('m', 1, { body: '', attachments: 1 })],
       ['m=s'],

@@ -3,17 +3,17 @@ import { normalizeText } from './normalize-text.js';
 
 describe('a normalized text', () => {
   it.each([
-    ['composed forms', 'Cafe\u0301', 'Caf\u00e9'],
-    ['line ends', 'a\r\nb\rc', 'a\nb\nc'],
+    ['the Unicode form of letters with accents', 'Cafe\u0301', 'Caf\u00e9'],
+    ['the kind of line ends', 'a\r\nb\rc', 'a\nb\nc'],
     ['blanks at its start and end', ' \n a b\t\u00a0', 'a b'],
-    ['non-breaking spaces', 'a\u00a0b', 'a b'],
-    ['double hyphens', 'a -- b', 'a \u2014 b'],
-    ['single quotes', '\u2018a\u2019 \u201Ab\u201B', "'a' 'b'"],
-    ['double quotes', '\u201Ca\u201D \u201Eb\u201F', '"a" "b"'],
-    ['ellipses', 'a\u2026', 'a...'],
-    ['low and reversed quotes', '\u201Aa\u201B \u201Eb\u201F', `'a' "b"`],
-    ['narrow non-breaking spaces', 'a\u202F!', 'a !'],
-    ['the placeholder of an attachment', '\uFFFCa', 'a'],
+    ['whether spaces are non-breaking', 'a\u00a0b', 'a b'],
+    ['whether a dash is written as two hyphens', 'a -- b', 'a \u2014 b'],
+    ['the form of single quotes', '\u2018a\u2019 \u201Ab\u201B', "'a' 'b'"],
+    ['the form of double quotes', '\u201Ca\u201D \u201Eb\u201F', '"a" "b"'],
+    ['whether an ellipsis is one character or three dots', 'a\u2026', 'a...'],
+    ['whether quotes are low or reversed', '\u201Aa\u201B \u201Eb\u201F', `'a' "b"`],
+    ['whether spaces are narrow and non-breaking', 'a\u202F!', 'a !'],
+    ['the placeholder character of an attachment', '\uFFFCa', 'a'],
     [
       'all of these characters at once',
       '\uFFFC \u201CCafe\u0301\u201D\r\n\u2014\u00a0\u2026 ',

@@ -81,7 +81,7 @@ describe('the state machine of a send', () => {
     },
   );
 
-  it('emits an event with every change to accepted, sent, unknown or a final status', () => {
+  it('emits an event with every change to accepted, sent, unknown, failed, cancelled or expired', () => {
     for (const [status, transition] of PAIRS) {
       const step = transitionResult(status, transition);
       if (step === undefined || step.to === status || storageLocationOf(step.to) !== 'archive') continue;
@@ -91,7 +91,7 @@ describe('the state machine of a send', () => {
     }
   });
 
-  it('allows a POST only from queued, and a return from relaying to queued only by the four transitions meant for that', () => {
+  it('allows a POST only from queued, and a return from relaying to queued only by four transitions', () => {
     const back = TRANSITION_NAMES.filter(
       (transition) => transitionResult('relaying', transition)?.to === 'queued',
     );
@@ -101,7 +101,7 @@ describe('the state machine of a send', () => {
     ]);
   });
 
-  it('counts one possible copy at upstream for each POST, and subtracts one if upstream did not accept that POST', () => {
+  it('counts each POST as one possible copy at upstream, and subtracts one if upstream did not accept that POST', () => {
     const changes = TRANSITION_NAMES.map((transition): [TransitionName, number] => [
       transition,
       possiblyAcceptedPostsAfter(transition, 5) - 5,

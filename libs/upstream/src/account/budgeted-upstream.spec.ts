@@ -156,16 +156,19 @@ describe('an account whose upstream is down', () => {
     [2, 20],
     [1, 10],
     [1, 100],
-  ])('still gets requests if only reads of an unusual page fail: page %d, limit %d', async (page, limit) => {
-    const one = make();
-    for (let i = 0; i < 3 * FAILURES_UNTIL_BREAKER_OPENS; i += 1)
-      await pages(one, [page, limit, status(500)]);
-    expect(begun).toEqual([]);
-    await pages(one, [1, 20, 'fine']);
-    expect(requests).toBe(3 * FAILURES_UNTIL_BREAKER_OPENS + 1);
-  });
+  ])(
+    'still gets requests if only reads of other pages than page 1 with limit 20 fail: page %d, limit %d',
+    async (page, limit) => {
+      const one = make();
+      for (let i = 0; i < 3 * FAILURES_UNTIL_BREAKER_OPENS; i += 1)
+        await pages(one, [page, limit, status(500)]);
+      expect(begun).toEqual([]);
+      await pages(one, [1, 20, 'fine']);
+      expect(requests).toBe(3 * FAILURES_UNTIL_BREAKER_OPENS + 1);
+    },
+  );
 
-  it('gets no more requests after 5xx for first pages, even if later pages get 5xx in between', async () => {
+  it('gets no more requests after several first pages got 5xx, even if later pages got 5xx in between', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
       expect(begun).toEqual([]);
@@ -180,7 +183,7 @@ describe('an account whose upstream is down', () => {
     expect(begun).toMatchObject([{ kind: 'away' }]);
   });
 
-  it('has each request rejected with the reason of the outage, and uses none of its budget', async () => {
+  it('has all requests rejected with the reason of the outage, and uses none of its budget', async () => {
     outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
     const one = make();
     const calls = [
@@ -195,7 +198,7 @@ describe('an account whose upstream is down', () => {
     expect(requests).toBe(1);
   });
 
-  it('starts a new outage if upstream fails again after another process recorded its recovery', async () => {
+  it('gets a new outage if upstream fails again after another process recorded its recovery', async () => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
     outages.clear();
@@ -206,7 +209,7 @@ describe('an account whose upstream is down', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('gets no requests from a process that failed to record the outage, until one is admitted', async () => {
+  it('gets no requests from a process that failed to record the outage, until that process admits a send', async () => {
     broken = true;
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
@@ -218,7 +221,7 @@ describe('an account whose upstream is down', () => {
     expect(requests).toBe(made + 1);
   });
 
-  it('gets the outcome of each request even if Redis cannot record the outage', async () => {
+  it('gets the answer or error of each request even if Redis cannot record the outage', async () => {
     broken = true;
     const one = make();
     await one.post('a', send);
@@ -252,7 +255,7 @@ describe('an account that upstream refuses', () => {
   });
 });
 
-describe('an account whose upstream is a Tidings gateway', () => {
+describe('an account whose upstream address leads to a Tidings gateway', () => {
   it.each(['a send', 'a list', "a caller's read"])(
     'gets no more requests after the gateway has answered %s',
     async (asked) => {
@@ -293,25 +296,31 @@ describe('a probe of an unavailable upstream', () => {
     ['refused', status(403), 'refused'],
     ['away', new UpstreamIsGatewayError(false), 'loop'],
     ['loop', new UpstreamIsGatewayError(true), 'loop'],
-  ] as const)('in an outage "%s" delays the next probe if it fails with "%s"', async (kind, error, next) => {
-    during(kind);
-    ends = [error];
-    await make().probe('a');
-    expect(failedProbes).toEqual([`${next}: ${error.message}`]);
-    expect(outages.size).toBe(1);
-  });
+  ] as const)(
+    'in an outage of the kind "%s" delays the next probe if it fails with "%s"',
+    async (kind, error, next) => {
+      during(kind);
+      ends = [error];
+      await make().probe('a');
+      expect(failedProbes).toEqual([`${next}: ${error.message}`]);
+      expect(outages.size).toBe(1);
+    },
+  );
 
   it.each([
     ['away', status(403)],
     ['away', status(404)],
     ['refused', status(429)],
     ['refused', new UpstreamReplyError('not JSON')],
-  ] as const)('in an outage "%s" ends the outage if upstream answers with "%s"', async (kind, answer) => {
-    during(kind);
-    ends = [answer];
-    await make().probe('a');
-    expect(outages.size).toBe(0);
-  });
+  ] as const)(
+    'in an outage of the kind "%s" ends the outage if upstream answers with "%s"',
+    async (kind, answer) => {
+      during(kind);
+      ends = [answer];
+      await make().probe('a');
+      expect(outages.size).toBe(0);
+    },
+  );
 });
 
 describe('the budget of an account', () => {

@@ -4,8 +4,8 @@ import { ExchangeDeadline } from './exchange-deadline.js';
 
 const TIME_MS = 50;
 
-describe('the deadline of an exchange', () => {
-  it('aborts its signal when its time is over', async () => {
+describe('the deadline of an HTTP request and its reply', () => {
+  it('aborts the request when its time is over', async () => {
     const began = performance.now();
     const deadline = new ExchangeDeadline(TIME_MS);
     await once(deadline.signal, 'abort');
@@ -14,7 +14,7 @@ describe('the deadline of an exchange', () => {
     expect(performance.now() - began).toBeGreaterThan(TIME_MS - 2);
   });
 
-  it('does not count the time while it is paused', async () => {
+  it('does not count the time during which it is paused', async () => {
     const deadline = new ExchangeDeadline(TIME_MS);
     deadline.pause();
     await new Promise((over) => setTimeout(over, 2 * TIME_MS));

@@ -25,7 +25,7 @@ function entering(
 }
 
 describe('large replies', () => {
-  it('get a limited number of slots, in the order of arrival', async () => {
+  it('share a limited number of slots, which they get in the order of arrival', async () => {
     const { inside, leave } = entering(new LargeReplySlots(4), ['a', 'b', 'c', 'd', 'e', 'f']);
     await new Promise(setImmediate);
     expect(inside).toEqual(['a0', 'b1', 'c2', 'd3']);
@@ -39,7 +39,7 @@ describe('large replies', () => {
     for (const n of [2, 3, 4, 5]) await leave(n);
   });
 
-  it('of one upstream get at most half of the slots, so that others are not blocked', async () => {
+  it('of one upstream address get at most half of the slots, so that other addresses are not blocked', async () => {
     const { inside, leave } = entering(new LargeReplySlots(4), ['a', 'a', 'a', 'a', 'b', 'c']);
     await new Promise(setImmediate);
     expect(inside).toEqual(['a0', 'a1', 'b4', 'c5']);

@@ -80,18 +80,21 @@ describe('a nested element', () => {
     expect(read(`[${nested(64)}]`)).toMatchObject({ items: [{ id: 'deep' }], skipped: 0 });
   });
 
-  it.each([65, 4_000, 1_000_000])('of depth %d is unreadable, and does not affect the others', (depth) => {
-    const { items, skipped, unreadable } = parseReplyList(
-      `[{"id":1},${nested(depth)},{"id":2},${nested(depth + 1)}]`,
-      'contacts',
-      parseContact,
-    );
-    expect(items.map(({ id }) => id)).toEqual(['1', '2']);
-    expect(skipped).toBe(2);
-    // Their beginnings distinguish them.
-    expect(new Set(unreadable).size).toBe(2);
-    expect(unreadable?.every((text) => text.length < 1_000)).toBe(true);
-  });
+  it.each([65, 4_000, 1_000_000])(
+    'of depth %d is unreadable, and does not affect other elements of the list',
+    (depth) => {
+      const { items, skipped, unreadable } = parseReplyList(
+        `[{"id":1},${nested(depth)},{"id":2},${nested(depth + 1)}]`,
+        'contacts',
+        parseContact,
+      );
+      expect(items.map(({ id }) => id)).toEqual(['1', '2']);
+      expect(skipped).toBe(2);
+      // Their beginnings distinguish them.
+      expect(new Set(unreadable).size).toBe(2);
+      expect(unreadable?.every((text) => text.length < 1_000)).toBe(true);
+    },
+  );
 
   it('outside the list makes the reply unreadable if it is nested too deeply', () => {
     const deep = '{"a":'.repeat(1_000_000);
@@ -170,7 +173,7 @@ describe('a reply that arrives in chunks', () => {
   }
   const written = (reply: JsonValue, indent: number): string => JSON.stringify(reply, null, indent);
 
-  it('is read like a whole reply, wherever the chunks end and whatever JSON it contains', () => {
+  it('is read like a reply in one piece, wherever the chunks end and whatever JSON it contains', () => {
     assert(
       property(replies, nat(2), nat(6), (reply, indent, size) => {
         const text = written(reply, indent);
@@ -193,7 +196,7 @@ describe('a reply that arrives in chunks', () => {
     );
   });
 
-  it('is read like a whole reply even if one of its characters is wrong', () => {
+  it('is read like a reply in one piece even if one of its characters is wrong', () => {
     assert(
       property(lists, nat(1_000), nat(8), (list, at, which) => {
         const text = written({ contacts: list }, 0);

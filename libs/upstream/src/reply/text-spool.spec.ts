@@ -34,7 +34,7 @@ async function read(): Promise<string[]> {
 }
 const wanted = (count: number): string[] => Array.from({ length: count }, (_, n) => `${n % 3} ${n} ${n}`);
 
-describe('stored texts', () => {
+describe('texts that are stored in a temporary file', () => {
   it.each([
     [0, 10],
     [10, 10],
@@ -54,7 +54,7 @@ describe('stored texts', () => {
     expect(await read()).toHaveLength(10);
   });
 
-  it('report the folder in which they could not be stored', async () => {
+  it('cause an error that names the folder if they cannot be stored', async () => {
     await rm(directory, { recursive: true });
     const failed = keep(10, MEGABYTE);
     await expect(failed).rejects.toThrow(UpstreamReplyError);

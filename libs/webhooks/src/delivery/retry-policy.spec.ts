@@ -10,7 +10,7 @@ const outcome = (statusCode: number | null, rest: Partial<AttemptOutcome> = {}):
   ...rest,
 });
 
-describe('the decision after an attempt', () => {
+describe('the decision after an attempt of a delivery', () => {
   it.each([200, 201, 204, 299])('is success for status %d', (status) => {
     expect(decideNextStep(policy, 1, outcome(status), now)).toEqual({ kind: 'succeeded' });
   });
@@ -23,7 +23,7 @@ describe('the decision after an attempt', () => {
     expect(decideNextStep(policy, 1, outcome(200, { error: 'late' }), now).kind).toBe('retry');
   });
 
-  it('takes its wait from the schedule, and is failure when the schedule ends', () => {
+  it('is a retry after the next wait of the schedule, and failure when the schedule has no wait left', () => {
     const broken = outcome(null, { error: 'ECONNREFUSED' });
     expect(decideNextStep(policy, 1, broken, now)).toEqual({ kind: 'retry', waitMs: 5_000 });
     expect(decideNextStep(policy, 2, broken, now)).toEqual({ kind: 'retry', waitMs: 300_000 });
@@ -33,7 +33,7 @@ describe('the decision after an attempt', () => {
     });
   });
 
-  it('spreads waits by 20 % in both directions', () => {
+  it('makes each wait at random up to 20 % shorter or longer than in the schedule', () => {
     const waits = [0, 0.999_999_9].map((n) =>
       decideNextStep({ ...policy, random: () => n }, 2, outcome(500), now),
     );
@@ -48,16 +48,19 @@ describe('the decision after an attempt', () => {
     expect(decideNextStep(policy, 1, outcome(410, { error: 'body cut' }), now).kind).toBe('gone');
   });
 
-  it.each([429, 503])('obeys Retry-After of status %d, in seconds or as a date', (status) => {
-    for (const retryAfter of ['60', ' 60 ', 'Thu, 01 Jan 2026 00:01:00 GMT']) {
-      expect(decideNextStep(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
-        kind: 'retry',
-        waitMs: 60_000,
-      });
-    }
-  });
+  it.each([429, 503])(
+    'is a retry after the wait of Retry-After for status %d, whether it is in seconds or a date',
+    (status) => {
+      for (const retryAfter of ['60', ' 60 ', 'Thu, 01 Jan 2026 00:01:00 GMT']) {
+        expect(decideNextStep(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
+          kind: 'retry',
+          waitMs: 60_000,
+        });
+      }
+    },
+  );
 
-  it('never waits less because of Retry-After, caps it at one day, and ignores it unless the status is 429 or 503', () => {
+  it('never shortens a wait because of Retry-After, limits Retry-After to a day, and obeys it only for 429 and 503', () => {
     const wait = (status: number, retryAfter: string): unknown =>
       decideNextStep(policy, 1, outcome(status, { retryAfter }), now);
     expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000 });

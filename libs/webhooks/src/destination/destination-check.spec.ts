@@ -12,7 +12,7 @@ const resolvesTo =
 const checker = (networks: string, resolve: () => Promise<string[]>): DestinationCheck =>
   new DestinationCheck(new DestinationGuard(parseNetworks(networks)), resolve);
 
-describe('the check of a new endpoint’s URL', () => {
+describe('the check of a new webhook’s URL', () => {
   it('accepts and normalizes an https URL whose host has public addresses', async () => {
     const check = checker('', resolvesTo('93.184.215.14', '2606:4700::1'));
     expect(await check.check('HTTPS://Example.COM:443/a/../hook')).toBe('https://example.com/hook');

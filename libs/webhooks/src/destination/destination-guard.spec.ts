@@ -56,7 +56,7 @@ describe('the destination guard', () => {
     expect(check(strict, `https://${host}/hook`)).toThrow(DestinationRefusedError);
   });
 
-  it.each(HOSTILE_FORMS)('refuses the form %s', (text) => {
+  it.each(HOSTILE_FORMS)('refuses the URL %p for its form, before its name is resolved', (text) => {
     expect(() => strict.parse(text)).toThrow(DestinationRefusedError);
   });
 
@@ -68,7 +68,7 @@ describe('the destination guard', () => {
     expect(check(strict, text)).not.toThrow();
   });
 
-  it('accepts every name, because the addresses are checked after resolution', () => {
+  it('accepts every valid name, because its addresses are checked only after the name is resolved', () => {
     for (const text of ['https://example.com/', 'https://example.com./', 'https://bücher.example/x']) {
       expect(() => strict.parse(text)).not.toThrow();
     }

@@ -13,7 +13,7 @@ describe('a hosts file', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('may list several names per line, comments, and names in upper case', () => {
+  it('may contain several names per line, comments, invalid lines, and names in upper case', () => {
     const text =
       '# local\n127.0.0.1\tlocalhost Box # me\n::1 localhost\r\n\nnonsense here\n10.0.0.7 hooks.internal';
     expect(Object.fromEntries(parseHosts(text))).toEqual({
@@ -27,7 +27,7 @@ describe('a hosts file', () => {
     expect(await new HostsFile(join(directory, 'hosts')).addressesOf('localhost')).toEqual([]);
   });
 
-  it('is searched case-insensitively', async () => {
+  it('resolves a name in upper or lower case', async () => {
     const path = join(directory, 'hosts');
     await writeFile(path, '10.0.0.7 Hooks.Internal\n');
     expect(await new HostsFile(path).addressesOf('HOOKS.internal')).toEqual(['10.0.0.7']);

@@ -58,8 +58,8 @@ const post = (client: HttpDeliveryClient, url: string): Promise<DeliveryReply> =
     new AbortController().signal,
   );
 
-describe('an exchange with a receiver', () => {
-  it('returns the status, Retry-After and the start of the reply', async () => {
+describe('a request to a receiver', () => {
+  it('returns the status, Retry-After and the start of the body of the reply', async () => {
     const { port } = await receiver((_, response) => {
       response.writeHead(503, { 'retry-after': '7' }).end('busy \u{1F40C}');
     });
@@ -71,7 +71,7 @@ describe('an exchange with a receiver', () => {
     });
   });
 
-  it('leaves its connection open for later exchanges', async () => {
+  it('leaves its connection open for later requests', async () => {
     const { port, seen } = await receiver((_, response) => response.end('ok'));
     const client = clientFor();
     for (let i = 0; i < 10; i++) await post(client, `http://127.0.0.1:${port}/`);
@@ -89,7 +89,7 @@ describe('an exchange with a receiver', () => {
     expect(elsewhere.seen.connections).toBe(0);
   });
 
-  it('cuts an endless body at 1 KB and closes the connection', async () => {
+  it('reads only 1 KB of an endless reply, and then closes the connection', async () => {
     let closed: Promise<unknown> = Promise.resolve();
     const { port } = await receiver((request, response) => {
       closed = new Promise((resolve) => request.socket.once('close', resolve));
@@ -111,7 +111,7 @@ describe('an exchange with a receiver', () => {
     expect(reply).toMatchObject({ statusCode: null, error: `no reply within ${TIMEOUT_MS} ms` });
   });
 
-  it('times out if the receiver never finishes the body', async () => {
+  it('times out if the receiver never ends its reply', async () => {
     const { port } = await receiver((_, response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write('x'), 20);
@@ -134,7 +134,7 @@ describe('an exchange with a receiver', () => {
     expect((await post(clientFor(), `https://127.0.0.1:${port}/`)).error).not.toBeNull();
   });
 
-  it('reports a reset, a refused connection and an unresolvable name', async () => {
+  it('reports a connection reset, a refused connection, and a name that does not resolve', async () => {
     const { port } = await receiver((request) => request.socket.resetAndDestroy());
     expect((await post(clientFor(), `http://127.0.0.1:${port}/`)).error).toMatch(
       /ECONNRESET|other side closed/,
@@ -144,7 +144,7 @@ describe('an exchange with a receiver', () => {
     expect((await post(nowhere, 'https://nowhere.example/')).error).toMatch(/ENOTFOUND/);
   });
 
-  it('verifies certificates', async () => {
+  it('is not sent if the certificate of the receiver is not trusted', async () => {
     let requests = 0;
     const server = createTlsServer({ key: TEST_PRIVATE_KEY, cert: TEST_CERTIFICATE }, (_, response) => {
       requests++;
@@ -157,7 +157,7 @@ describe('an exchange with a receiver', () => {
     expect(requests).toBe(0);
   });
 
-  it('rejects if its signal aborts', async () => {
+  it('fails if its signal is aborted', async () => {
     const stop = new AbortController();
     const { port } = await receiver(() => {
       stop.abort();
@@ -181,7 +181,7 @@ describe('the connection to a receiver', () => {
     expect(seen.connections).toBe(0);
   });
 
-  it('is refused if the name has become private since the webhook was created', async () => {
+  it('is refused if a name with public addresses resolves to a private address by the time of the request', async () => {
     const { port, seen } = await receiver((_, response) => response.end());
     const answers = [['93.184.215.14'], ['127.0.0.1'], ['93.184.215.14', '127.0.0.1']];
     const resolve = (): Promise<string[]> => Promise.resolve(answers.shift() ?? []);
@@ -201,14 +201,14 @@ describe('the connection to a receiver', () => {
     expect([asked, seen.connections]).toEqual([1, 1]);
   });
 
-  it('is refused for http if one address of the name is outside the allowed networks', async () => {
+  it('is refused for an http URL if one address of the name is outside the allowed networks', async () => {
     const { port, seen } = await receiver((_, response) => response.end());
     const client = clientFor(LOOPBACK, () => Promise.resolve(['127.0.0.1', '8.8.8.8']));
     expect((await post(client, `http://mixed.example:${port}/`)).error).toMatch(/use https/);
     expect(seen.connections).toBe(0);
   });
 
-  it('ignores a proxy that the environment configures', async () => {
+  it('does not use the proxy that an environment variable configures', async () => {
     const proxy = await receiver((_, response) => response.end());
     const { port, seen } = await receiver((_, response) => response.end());
     const before = process.env['http_proxy'];

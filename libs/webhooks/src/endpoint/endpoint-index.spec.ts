@@ -21,8 +21,8 @@ const events = fc.record({
   tested: fc.constantFrom('whk_0', 'whk_1', 'whk_none'),
 });
 
-describe('the index of endpoints', () => {
-  it('finds exactly the endpoints that want an event', () => {
+describe('the index of webhooks', () => {
+  it('finds exactly the webhooks whose filter matches an event', () => {
     fc.assert(
       fc.property(filters, events, (endpoints, { type, contactId, tested }) => {
         const event: LoggedEvent = {

@@ -4,7 +4,7 @@ import { describeHeadersFault, MAX_CUSTOM_HEADERS } from './header-rules.js';
 const many = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, 'v']));
 
-describe('an endpoint’s own headers', () => {
+describe('the custom headers of a webhook', () => {
   it.each([
     {},
     { Authorization: 'Bearer abc', 'X-Team': 'a b\tc', Cookie: 'k=v; l="w"' },
@@ -20,7 +20,7 @@ describe('an endpoint’s own headers', () => {
     ...['content-type', 'Content-Length', 'content-encoding', 'Host', 'host', 'user-agent', 'Expect'],
     ...['connection', 'Keep-Alive', 'TE', 'trailer', 'transfer-encoding', 'Upgrade'],
     ...['proxy-authorization', 'Proxy-Connection', 'proxy-authenticate'],
-  ])('must not set the reserved header %s', (name) => {
+  ])('are refused if they contain the reserved header %s', (name) => {
     expect(describeHeadersFault({ [name]: 'v' })).toContain(`must not set ${name}`);
   });
 
@@ -51,7 +51,7 @@ describe('an endpoint’s own headers', () => {
   });
 
   it.each([null, [], 'a: b', 7, true, [['a', 'b']]])(
-    'are refused if they are not an object of texts: %j',
+    'are refused if they are not an object: %j',
     (headers) => {
       expect(describeHeadersFault(headers)).toMatch(/must be an object/);
     },

@@ -5,7 +5,7 @@ import { newSigningSecret, signDelivery } from './signature.js';
 const body = '{"type":"message.received","data":{"text":"Grüße 👋 \\u2028"}}';
 const now = Math.floor(Date.now() / 1000);
 
-describe('a signature', () => {
+describe('the signature of a delivery', () => {
   it('is accepted by the Standard Webhooks library', () => {
     const secret = newSigningSecret();
     const headers = {
@@ -16,7 +16,7 @@ describe('a signature', () => {
     expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
   });
 
-  it('is accepted with each of several valid secrets', () => {
+  it('is accepted with each of the secrets that signed the delivery', () => {
     const secrets = [newSigningSecret(), newSigningSecret()];
     const headers = {
       'webhook-id': 'evt_1',
