@@ -102,7 +102,7 @@ describe('a read of the contact list', () => {
     expect(await harness.eventTypes()).toEqual(Array.from({ length: 20 }, () => 'contact.created'));
   });
 
-  it('still counts as the first read and emits no event if the previous read was aborted during its commit', async () => {
+  it('still counts as the first read and emits no event if the previous read stopped during its commit', async () => {
     harness.control('contacts', { count: 450 });
     let scripts = 0;
     const dying = new Proxy(harness.redis, {
@@ -136,7 +136,7 @@ describe('a contact that is missing from the contact list', () => {
     return new ContactListPoll(harness.store, source, 0).poll(ACCOUNT);
   };
 
-  it('is not emitted as deleted while the list has more unreadable elements than the last list with the contact', async () => {
+  it('is not emitted as deleted while the list has more unreadable elements than it had with the contact', async () => {
     const id = harness.createContact('+15551234567');
     await readWithUnreadable(1);
     harness.control('contacts/delete', { contactId: id });
@@ -146,7 +146,7 @@ describe('a contact that is missing from the contact list', () => {
     expect(await harness.eventTypes()).toEqual(['contact.deleted']);
   });
 
-  it('is emitted as deleted, unless an unreadable element appeared in the list when the contact went missing', async () => {
+  it('is emitted as deleted, unless an unreadable element appeared in the list at the same time', async () => {
     const [unreadable, early, late] = ['1', '2', '3'].map((n) => harness.createContact(`+1555123456${n}`));
     await readWithUnreadable(0);
     harness.control('contacts/delete', { contactId: early });

@@ -102,7 +102,7 @@ describe('the detection delay', () => {
     expect(await delays()).toEqual({ count: 0, estimated: 0, late: 2 });
   });
 
-  it('is estimated from the time of the previous read if a message has no timestamp; without such a read it is not measured', async () => {
+  it('of a message without a timestamp is estimated from the previous read, and not measured without one', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([{ estimatedAt: now - 8_000 }, {}]);
@@ -111,7 +111,7 @@ describe('the detection delay', () => {
     expect(p50Ms).toBeGreaterThan(8_000 / 1.073);
   });
 
-  it('is estimated if the message’s timestamp is far in the future, or while the clock difference is unknown', async () => {
+  it('is estimated if the timestamp is far in the future, or while the clock difference is unknown', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([{ timestamp: now + HOUR_MS, estimatedAt: now - 8_000 }]);
@@ -188,7 +188,7 @@ describe('the polling status of an account', () => {
     expect((await here.harness.store.overview(ACCOUNT)).skipped).toBe(3);
   });
 
-  it('contains the number of due reads of older messages, how late they are, and the histogram of change rates', async () => {
+  it('contains the number and delay of due reads of older messages, and the histogram of change rates', async () => {
     const { harness } = here;
     await watched();
     const now = await redisNow();

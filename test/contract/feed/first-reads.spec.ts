@@ -69,7 +69,7 @@ describe('the first read of the messages of a contact', () => {
     expect(await here.messageEvents()).toEqual([]);
   });
 
-  it('emits only the messages of the last day if a contact with years of messages is new in the contact list', async () => {
+  it('emits only the messages of the last day if a new contact has messages of several years', async () => {
     const { harness } = here;
     await harness.sweep();
     const contactId = harness.createContact(NUMBER);

@@ -25,7 +25,7 @@ function watched(
   return { source, limits };
 }
 
-describe.each(['newestFirst', 'oldestFirst'] as const)('a huge page of messages in the order %s', (order) => {
+describe.each(['newestFirst', 'oldestFirst'] as const)('a huge page of messages in order %s', (order) => {
   it('is read in parts: the oversized message is skipped, and all other messages are emitted', async () => {
     const { harness } = here;
     harness.control('settings', { order });
@@ -143,7 +143,7 @@ describe('an unreadable element in a page of messages', () => {
     expect((await harness.store.overview(ACCOUNT)).unreadable).toBe(1);
   });
 
-  it('prevents message.deleted until all elements are readable, because the element may be the missing message', async () => {
+  it('prevents message.deleted while the element is unreadable, as it may be the missing message', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(8);
     harness.control('faults', { match: { contactId }, fault: poison('replace'), times: 'always' });

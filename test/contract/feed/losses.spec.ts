@@ -119,7 +119,7 @@ describe('a worker', () => {
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
-  it('emits each new change of a message after Redis lost the stored messages, even after changes of the same kind', async () => {
+  it('emits each new change of a message after Redis lost the stored messages of the contact', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
     const [id = ''] = harness.createMessages(contactId);
@@ -158,7 +158,7 @@ describe('a worker', () => {
     expect(ids.filter((id) => stored.has(id))).toEqual([]);
   });
 
-  it('emits a message again, with a new event id, if all messages of the contact vanish and that message returns', async () => {
+  it('emits a message again, with a new event id, if all messages vanish and that message returns', async () => {
     const { harness } = here;
     const { contactId, ids: old } = await here.createKnownContact(2);
     const ids = harness.createMessages(contactId, { count: 12, intervalMs: 10 });

@@ -64,7 +64,7 @@ describe('a missing message', () => {
     expect(state?.memory.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
   });
 
-  it('causes no event if it returns before message.deleted is emitted, and one update if it returns later', async () => {
+  it('causes no event if it returns before message.deleted, and one update if it returns after that event', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     const [id = ''] = ids;
@@ -86,7 +86,7 @@ describe('a missing message', () => {
 });
 
 describe('a missing contact', () => {
-  it('that was emitted as deleted and then returns causes contact.created, but no events of its known messages', async () => {
+  it('that returns after contact.deleted causes contact.created, but no events of its known messages', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER, { name: 'Ann' });
     harness.createContact('+15551234568');
@@ -172,7 +172,7 @@ describe('during an outage that looks like an empty account,', () => {
     },
   );
 
-  it('no message is emitted as deleted, even of contacts with few messages, until another contact shows messages again', async () => {
+  it('no message of any contact is emitted as deleted until another contact shows messages again', async () => {
     const { harness } = here;
     const [first = '', second = '', third = ''] = ['+15551230001', '+15551230002', '+15551230003'].map(
       (number) => harness.createContact(number),

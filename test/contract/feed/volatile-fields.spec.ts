@@ -136,7 +136,7 @@ describe('a contact field that differs at each read of the contact list', () => 
     expect(await here.harness.takeDue()).toEqual([]);
   });
 
-  it('causes only two events per contact if the signature in a URL’s path differs; other fields still cause events', async () => {
+  it('causes only two events if the signature in a URL’s path differs; other fields still cause events', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path', extraContactFields: true });
     const [contactId = ''] = contacts(12);

@@ -52,7 +52,7 @@ describe('a send whose POST had no clear answer', () => {
     },
   );
 
-  it('is still looked up after failed look-ups, because only successful look-ups use up its time for look-ups', async () => {
+  it('is still looked up after failed look-ups, because only successful look-ups use up its time', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });

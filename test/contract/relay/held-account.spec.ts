@@ -189,7 +189,7 @@ describe('sends of an account whose key upstream refuses', () => {
 describe('sends while upstream is unreachable', () => {
   const numbers = Array.from({ length: FAILURES_UNTIL_BREAKER_OPENS + 3 }, (_, i) => `+1555123456${i}`);
 
-  it('are no longer attempted by any process after several failures, and are posted when upstream recovers', async () => {
+  it('are not attempted by any process after several failures, and are posted when upstream recovers', async () => {
     const [a, b] = [process(), process()];
     const ids = await Promise.all(numbers.map((number) => accept(number, number)));
     const real = harness.address.baseUrl;

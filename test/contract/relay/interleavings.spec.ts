@@ -66,7 +66,7 @@ it('a send is found after Redis lost the record of its POST, even if the clock o
   expect((await find(id)).status).toBe('sent');
 });
 
-it('a send that is cancelled just before its lane starts to wait for its retry does not delay the next send', async () => {
+it('a send that is cancelled just before its lane is postponed for a retry does not delay the next send', async () => {
   relay.harness.control('faults', {
     match: { method: 'POST' },
     fault: { kind: 'status', status: 429, retryAfter: 600 },
@@ -104,7 +104,7 @@ it('a send that upstream may have accepted becomes unknown, not expired, at its 
   expect(posts()).toBe(1);
 });
 
-it('a send is queued again and posted once if the machine of the worker is suspended right before the POST', async () => {
+it('a send is queued again and posted once if the worker’s machine is suspended right before the POST', async () => {
   const id = await accept();
   const { now } = Date;
   const post: Sender['post'] = async (...call) => {

@@ -43,7 +43,7 @@ async function outage(by = one): Promise<Outage> {
 }
 
 describe('an outage of upstream', () => {
-  it('causes one event when it begins and one when it ends over all processes, each with start time and reason', async () => {
+  it('causes one event at its start and one at its end over all processes, with start time and reason', async () => {
     const begun = await Promise.all(
       [one, two, one, two].map((by) => by.recordOutage('a', 'away', 'no route')),
     );
@@ -60,7 +60,7 @@ describe('an outage of upstream', () => {
     ]);
   });
 
-  it('soon after another outage has its own events, and is not ended by a late recovery from the first outage', async () => {
+  it('soon after another outage has its own events, and does not end when the first outage is ended late', async () => {
     await one.recordOutage('a', 'away', 'first');
     const first = await outage();
     await one.recordRecovery('a', first);
