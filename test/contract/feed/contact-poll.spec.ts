@@ -310,7 +310,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits messages since one day before the previous contact list, if the contact is new in a later list', async () => {
+  it('emits messages since a day before the previous contact list, if the contact is new in a later list', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });

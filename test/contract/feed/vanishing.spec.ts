@@ -64,7 +64,7 @@ describe('a missing message', () => {
     expect(state?.memory.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
   });
 
-  it('causes no event if it returns before message.deleted, and one update if it returns after that event', async () => {
+  it('causes no event if it returns before message.deleted, and one update if it returns afterwards', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     const [id = ''] = ids;
