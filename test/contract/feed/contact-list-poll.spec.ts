@@ -22,7 +22,7 @@ afterEach(async () => {
 const due = (): Promise<string[]> => harness.takeDue();
 
 describe('a read of the contact list', () => {
-  it('emits nothing if it is the first, and makes all contacts due', async () => {
+  it('emits no event and makes all contacts due if it is the first read', async () => {
     harness.control('contacts', { count: 450 });
     await harness.list.poll(ACCOUNT);
     expect(await harness.eventTypes()).toEqual([]);
@@ -33,7 +33,7 @@ describe('a read of the contact list', () => {
     expect(await due()).toEqual([]);
   });
 
-  it('emits a new contact once and makes it due at once', async () => {
+  it('emits contact.created once for a new contact, and makes the contact due at once', async () => {
     await harness.list.poll(ACCOUNT);
     const id = harness.createContact('+15551234567', { name: 'New' });
     await harness.list.poll(ACCOUNT);
@@ -63,7 +63,7 @@ describe('a read of the contact list', () => {
     expect(await due()).toEqual([id]);
   });
 
-  it('emits a change and its reversal as two updates', async () => {
+  it('emits an update for each change of a field, even if a change reverses the previous one', async () => {
     const contactId = harness.createContact('+15551234567', { name: 'a' });
     await harness.list.poll(ACCOUNT);
     for (const name of ['b', 'a', 'b']) {
@@ -86,7 +86,7 @@ describe('a read of the contact list', () => {
     expect(await due()).toEqual([id]);
   });
 
-  it('changes nothing if it fails', async () => {
+  it('changes no stored contact if it fails', async () => {
     harness.createContact('+15551234567');
     for (const fault of ['status', 'html', 'emptyObject', 'truncatedJson']) {
       harness.control('faults', { fault });
@@ -95,14 +95,14 @@ describe('a read of the contact list', () => {
     expect(await harness.store.knownContacts(ACCOUNT)).toMatchObject({ version: 0, contacts: { size: 0 } });
   });
 
-  it('emits each new contact once if several reads run at once', async () => {
+  it('emits each new contact only once, even if several reads run concurrently', async () => {
     await harness.list.poll(ACCOUNT);
     harness.control('contacts', { count: 20 });
     await Promise.all([harness.list.poll(ACCOUNT), harness.list.poll(ACCOUNT), harness.list.poll(ACCOUNT)]);
     expect(await harness.eventTypes()).toEqual(Array.from({ length: 20 }, () => 'contact.created'));
   });
 
-  it('emits nothing if all earlier reads were aborted halfway through their commit', async () => {
+  it('still counts as the first read and emits no event if the previous read stopped during its commit', async () => {
     harness.control('contacts', { count: 450 });
     let scripts = 0;
     const dying = new Proxy(harness.redis, {
@@ -126,7 +126,7 @@ describe('a read of the contact list', () => {
   });
 });
 
-describe('a contact that is missing from the list', () => {
+describe('a contact that is missing from the contact list', () => {
   /** Reads the list with this number of unreadable elements, without a minimum time between two reads. */
   const readWithUnreadable = (skipped: number): Promise<void> => {
     const source: FeedSource = {
@@ -136,7 +136,7 @@ describe('a contact that is missing from the list', () => {
     return new ContactListPoll(harness.store, source, 0).poll(ACCOUNT);
   };
 
-  it('is not emitted as deleted while the list has more unreadable elements than before', async () => {
+  it('is not emitted as deleted while the list has more unreadable elements than it had with the contact', async () => {
     const id = harness.createContact('+15551234567');
     await readWithUnreadable(1);
     harness.control('contacts/delete', { contactId: id });
@@ -146,7 +146,7 @@ describe('a contact that is missing from the list', () => {
     expect(await harness.eventTypes()).toEqual(['contact.deleted']);
   });
 
-  it('is emitted as deleted if an unreadable element appeared before or after the contact went missing', async () => {
+  it('is emitted as deleted, unless an unreadable element appeared in the list at the same time', async () => {
     const [unreadable, early, late] = ['1', '2', '3'].map((n) => harness.createContact(`+1555123456${n}`));
     await readWithUnreadable(0);
     harness.control('contacts/delete', { contactId: early });
@@ -163,8 +163,8 @@ describe('a contact that is missing from the list', () => {
   });
 });
 
-describe('the due contacts', () => {
-  it('include a contact after a request to poll it now; a later due time is ignored', async () => {
+describe('the poll schedule', () => {
+  it('makes a contact due after a request to poll it now, even if another request names a later time', async () => {
     const id = harness.createContact('+15551234567');
     await harness.sweep();
     // Whenever its poll made it due again, it is due now, and taken.
@@ -179,7 +179,7 @@ describe('the due contacts', () => {
     expect(await due()).toEqual([]);
   });
 
-  it('include a contact for which a sooner poll was requested during its poll', async () => {
+  it('makes a contact due again if a poll was requested while another poll of the contact was running', async () => {
     const id = harness.createContact('+15551234567');
     await harness.sweep();
     await due();
@@ -194,7 +194,7 @@ describe('the due contacts', () => {
     expect(await due()).toEqual([id]);
   });
 
-  it('do not include a contact for which a sooner poll was requested before its poll', async () => {
+  it('does not make a contact due again after the requested poll has run', async () => {
     const id = harness.createContact('+15551234567');
     await harness.sweep();
     await harness.store.expeditePoll(ACCOUNT, id, 0);
@@ -203,7 +203,7 @@ describe('the due contacts', () => {
     expect(await due()).toEqual([]);
   });
 
-  it('are counted once per contact in the histogram of change rates, until the contact is deleted', async () => {
+  it('counts each contact once in the histogram of change rates, until the contact is deleted', async () => {
     harness.control('contacts', { count: 5 });
     await harness.sweep();
     await harness.sweep();

@@ -41,7 +41,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
     harness.control('settings', { order });
   });
 
-  it('each new message and each flag is emitted once', async () => {
+  it('each new message and each flag change is emitted once', async () => {
     const contactId = harness.createContact(NUMBER);
     const old = { count: 45, timestamp: Date.now() - 86_400_000 * 3, intervalMs: 1_000 };
     harness.createMessages(contactId, old);
@@ -75,7 +75,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
     await expectGaplessSequences();
   });
 
-  it('a message that arrives while pages are read is emitted once', async () => {
+  it('a message that arrives while a poll reads pages is emitted once', async () => {
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
     const ids = harness.createMessages(contactId, { count: 30, intervalMs: 10 });
@@ -116,7 +116,7 @@ describe('a poll', () => {
     },
   );
 
-  it('skips an unreadable element and emits all other messages', async () => {
+  it('skips an unreadable element among the messages, and emits all messages', async () => {
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
     const ids = harness.createMessages(contactId, { count: 4, intervalMs: 10 });
@@ -150,7 +150,7 @@ describe('a poll', () => {
     },
   );
 
-  it('of an unchanged contact makes one request and emits nothing, once the order of its messages is known', async () => {
+  it('of an unchanged contact makes only one request once the order of its messages is known', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { count: 60, intervalMs: 10 });
     await harness.sweep();
@@ -187,7 +187,7 @@ describe('a poll', () => {
 });
 
 describe('two concurrent polls of one contact', () => {
-  it('emit each change once: the second poll starts over', async () => {
+  it('emit each change once, because the poll that commits last starts over', async () => {
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
     const ids = harness.createMessages(contactId, { count: 25, intervalMs: 10 });
@@ -221,7 +221,7 @@ describe('two concurrent polls of one contact', () => {
 });
 
 describe('a read of older messages', () => {
-  it('reads no page again because of concurrent reads of the newest messages that find nothing new', async () => {
+  it('does not start over if concurrent reads of the newest messages find nothing new', async () => {
     harness.control('settings', { limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     const ids = harness.createMessages(contactId, {
@@ -252,8 +252,8 @@ describe('a read of older messages', () => {
   });
 });
 
-describe('a look-up of messages whose flags may still change', () => {
-  it('reads all pages and emits their new messages if it meets a page without known messages', async () => {
+describe('a read that checks older messages for changed flags', () => {
+  it('reads all pages and emits all new messages if a page has no known message', async () => {
     harness.control('settings', { limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { direction: 'outbound', count: 20, intervalMs: 10 });
@@ -300,7 +300,7 @@ describe('a read of all pages that finds a new message at the head', () => {
 });
 
 describe('the first read of a contact', () => {
-  it('emits messages since a minute before the account was added, if the first contact list has the contact', async () => {
+  it('emits messages since one minute before the first contact list, if that list has the contact', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
     const [fresh] = harness.createMessages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
@@ -310,7 +310,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits messages since a day before the previous contact list, if only a later list has the contact', async () => {
+  it('emits messages since a day before the previous contact list, if the contact is new in a later list', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });
@@ -322,12 +322,15 @@ describe('the first read of a contact', () => {
   it.each([
     ['silent', 0],
     ['emit', 3],
-  ] as const)('with `undated: %s` emits %d of three messages without a timestamp', async (undated, count) => {
-    harness.control('settings', { timestampFormat: 'absent' });
-    const contactId = harness.createContact(NUMBER);
-    harness.createMessages(contactId, { count: 3 });
-    await harness.list.poll(ACCOUNT);
-    await harness.poller(harness.source, undated).poll(ACCOUNT, contactId);
-    expect(await messageEvents()).toHaveLength(count);
-  });
+  ] as const)(
+    'with the setting `undated: %s` emits %d of 3 messages that have no timestamp',
+    async (undated, count) => {
+      harness.control('settings', { timestampFormat: 'absent' });
+      const contactId = harness.createContact(NUMBER);
+      harness.createMessages(contactId, { count: 3 });
+      await harness.list.poll(ACCOUNT);
+      await harness.poller(harness.source, undated).poll(ACCOUNT, contactId);
+      expect(await messageEvents()).toHaveLength(count);
+    },
+  );
 });

@@ -56,7 +56,7 @@ async function commitArrivals(
 }
 
 describe.each([
-  ['in step with Redis', 0],
+  ['equal to Redis’ clock', 0],
   ['an hour behind', -HOUR_MS],
   ['an hour ahead', HOUR_MS],
 ])('the detection delay with upstream’s clock %s', (_, clockSkewMs) => {
@@ -102,7 +102,7 @@ describe('the detection delay', () => {
     expect(await delays()).toEqual({ count: 0, estimated: 0, late: 2 });
   });
 
-  it('is estimated from the previous read if a message has no timestamp, and not measured without a previous read', async () => {
+  it('of a message without a timestamp is estimated from the previous read, and not measured without one', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([{ estimatedAt: now - 8_000 }, {}]);
@@ -111,7 +111,7 @@ describe('the detection delay', () => {
     expect(p50Ms).toBeGreaterThan(8_000 / 1.073);
   });
 
-  it('is estimated if the timestamp lies far in the future, or while the clock difference is unknown', async () => {
+  it('is estimated if the timestamp is far in the future, or while the clock difference is unknown', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([{ timestamp: now + HOUR_MS, estimatedAt: now - 8_000 }]);
@@ -121,7 +121,7 @@ describe('the detection delay', () => {
     expect((await delays()).p95Ms).toBeLessThan(HOUR_MS / 10);
   });
 
-  it('uses bounds of the clock difference that reads narrow down to less than a second', async () => {
+  it('uses a clock difference that repeated polls determine to less than a second', async () => {
     const { harness } = here;
     harness.control('settings', { clockSkewMs: 10_000 });
     const contactId = await watched();
@@ -134,7 +134,7 @@ describe('the detection delay', () => {
     });
   });
 
-  it('measures the clock difference again after upstream’s clock was set', async () => {
+  it('uses a newly measured clock difference after upstream’s clock was changed', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([], { upstreamDate: now - HOUR_MS });
@@ -165,7 +165,7 @@ describe('the detection delay', () => {
     }
   });
 
-  it('is not recorded by a poll whose changes were not stored', async () => {
+  it('is recorded once if several concurrent polls find the same message', async () => {
     const { harness } = here;
     const contactId = await watched();
     harness.createMessages(contactId);
@@ -188,7 +188,7 @@ describe('the polling status of an account', () => {
     expect((await here.harness.store.overview(ACCOUNT)).skipped).toBe(3);
   });
 
-  it('contains the number of due reads of older messages, their delay, and the histogram of change rates', async () => {
+  it('contains the number and delay of due reads of older messages, and the histogram of change rates', async () => {
     const { harness } = here;
     await watched();
     const now = await redisNow();

@@ -19,8 +19,8 @@ describe('a read of all pages', () => {
   });
 });
 
-describe('a message below the head that makes its page fail', () => {
-  it('is skipped and counted once; the messages after it are read, and the order of messages stays known', async () => {
+describe('a message below the head whose page upstream cannot return', () => {
+  it('is skipped and counted once; all other messages are read, and their order stays known', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(50);
     harness.control('settings', { failingMessageIds: [ids.at(-26)] });
@@ -40,23 +40,26 @@ describe('a message below the head that makes its page fail', () => {
   });
 });
 
-describe('a message that makes its page fail, if upstream caps the page size,', () => {
-  it.each([4, 8, 11])('hides no other message: message %i of 12 in pages of 3', async (index) => {
-    const { harness } = here;
-    harness.control('settings', { limitCap: 3 });
-    const { contactId, ids } = await here.createKnownContact(12);
-    harness.control('settings', { failingMessageIds: [ids.at(-1 - index)] });
-    const edited = ids.filter((_, i) => i !== ids.length - 1 - index);
-    for (const id of edited) harness.control('messages/edit', { id, message: 'Edited' });
-    const poller = harness.poller(harness.source, 'silent', { sweepMs: 0, pageRetriesMs: [0] });
-    await poller.poll(ACCOUNT, contactId);
-    expect(await here.messageEvents()).toEqual(edited.map((id) => `message.updated ${id}`).sort());
-    expect((await harness.store.overview(ACCOUNT)).skipped).toBe(1);
-  });
+describe('a message whose page upstream cannot return', () => {
+  it.each([4, 8, 11])(
+    'hides no other message if upstream limits pages to 3 messages: message %i of 12',
+    async (index) => {
+      const { harness } = here;
+      harness.control('settings', { limitCap: 3 });
+      const { contactId, ids } = await here.createKnownContact(12);
+      harness.control('settings', { failingMessageIds: [ids.at(-1 - index)] });
+      const edited = ids.filter((_, i) => i !== ids.length - 1 - index);
+      for (const id of edited) harness.control('messages/edit', { id, message: 'Edited' });
+      const poller = harness.poller(harness.source, 'silent', { sweepMs: 0, pageRetriesMs: [0] });
+      await poller.poll(ACCOUNT, contactId);
+      expect(await here.messageEvents()).toEqual(edited.map((id) => `message.updated ${id}`).sort());
+      expect((await harness.store.overview(ACCOUNT)).skipped).toBe(1);
+    },
+  );
 });
 
-describe('a first page that fails once, if upstream caps the page size,', () => {
-  it('does not prevent the read of new messages on the last page', async () => {
+describe('a first page that upstream once fails to return', () => {
+  it('does not prevent the read of new messages on the last page if upstream limits pages to 2 messages', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst', limitCap: 2 });
     const contactId = harness.createContact(NUMBER);

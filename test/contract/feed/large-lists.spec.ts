@@ -67,7 +67,7 @@ describe('a contact list of 6 MB', () => {
   });
 
   it.each(['connection', 'body'] as const)(
-    'that is cut off does not count as a shorter list: no contact is new, changed or missing (%s)',
+    'that arrives incomplete is rejected and changes no stored contact (cut off: %s)',
     async (how) => {
       await read({ ...SIX_MEGABYTES, count: 4_500 });
       const before = await known();
@@ -90,7 +90,7 @@ describe('a contact with JSON nested 4,000 levels deep', () => {
     expect(skipped).toBe(1);
   });
 
-  it('may be a known contact, so that no contact counts as missing', async () => {
+  it('causes no contact.deleted for a known contact, because the unreadable element may be that contact', async () => {
     await read({ count: 3, bytes: 100 });
     for (let reads = 0; reads < 3; reads += 1) await read({ count: 3, bytes: 100, poison });
     expect(await here.harness.eventTypes()).toEqual([]);
@@ -98,7 +98,7 @@ describe('a contact with JSON nested 4,000 levels deep', () => {
 });
 
 describe('a contact list that cannot be read', () => {
-  it('changes no stored contact; the overview shows the reason and start of the fault until a read succeeds', async () => {
+  it('changes no stored contact; the polling status shows reason and start until a read succeeds', async () => {
     await read({ count: 3, bytes: 100 });
     expect(await here.harness.store.overview(ACCOUNT)).not.toHaveProperty('listFault');
     // One element more than the maximum, in 2 MB.

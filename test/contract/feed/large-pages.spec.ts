@@ -25,8 +25,8 @@ function watched(
   return { source, limits };
 }
 
-describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in order %s', (order) => {
-  it('is read in parts: the oversized message is skipped, and all others are emitted', async () => {
+describe.each(['newestFirst', 'oldestFirst'] as const)('a huge page of messages in order %s', (order) => {
+  it('is read in parts: the oversized message is skipped, and all other messages are emitted', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId } = await here.createKnownContact(10);
@@ -44,7 +44,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in orde
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
-  it('causes no event if it has only oversized messages, and the poll still ends', async () => {
+  it('causes no event if all its messages are oversized, and the poll still ends', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId } = await here.createKnownContact(3);
@@ -60,7 +60,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in orde
 
 describe('a page limit above 20', () => {
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
-    'is used in reads of older messages once upstream has shown that it honours the limit: %s',
+    'is used for reads of older messages after upstream has honoured the limit: messages %s',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -100,27 +100,24 @@ describe('a page limit above 20', () => {
     new UpstreamStatusError(400, 'limit must be at most 20', undefined),
     new UpstreamStatusError(500, '', undefined),
     new UpstreamTimeoutError(10_000),
-  ])(
-    'is abandoned if upstream refuses it (%s), and not requested again until the next sweep',
-    async (refusal) => {
-      const { harness } = here;
-      const { source } = harness;
-      const { source: refusing, limits } = watched((account, contactId, page, limit, purpose) =>
-        limit > 20 ? Promise.reject(refusal) : source.listMessages(account, contactId, page, limit, purpose),
-      );
-      const { contactId } = await here.createKnownContact(45);
-      // Upstream honoured the limit before: the feed must forget that as well.
-      await harness.poller(refusing, 'silent', { sweepMs: 0 }).poll(ACCOUNT, contactId);
-      expect(limits).toContain(100);
-      expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.limit).toBe(20);
-      limits.length = 0;
-      const ids = harness.createMessages(contactId, { count: 25, intervalMs: 10 });
-      await harness.poller(refusing).poll(ACCOUNT, contactId);
-      await harness.poller(refusing).poll(ACCOUNT, contactId);
-      expect(limits).not.toContain(100);
-      expect(await here.messageEvents()).toEqual(received(ids));
-    },
-  );
+  ])('is not requested again until the next sweep if upstream refuses the limit (%s)', async (refusal) => {
+    const { harness } = here;
+    const { source } = harness;
+    const { source: refusing, limits } = watched((account, contactId, page, limit, purpose) =>
+      limit > 20 ? Promise.reject(refusal) : source.listMessages(account, contactId, page, limit, purpose),
+    );
+    const { contactId } = await here.createKnownContact(45);
+    // Upstream honoured the limit before: the feed must forget that as well.
+    await harness.poller(refusing, 'silent', { sweepMs: 0 }).poll(ACCOUNT, contactId);
+    expect(limits).toContain(100);
+    expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.limit).toBe(20);
+    limits.length = 0;
+    const ids = harness.createMessages(contactId, { count: 25, intervalMs: 10 });
+    await harness.poller(refusing).poll(ACCOUNT, contactId);
+    await harness.poller(refusing).poll(ACCOUNT, contactId);
+    expect(limits).not.toContain(100);
+    expect(await here.messageEvents()).toEqual(received(ids));
+  });
 
   it('does not prevent the detection of a deletion, even if each read returns messages in another order', async () => {
     const { harness } = here;
@@ -132,7 +129,7 @@ describe('a page limit above 20', () => {
   });
 });
 
-describe('an unreadable element', () => {
+describe('an unreadable element in a page of messages', () => {
   it('is logged and counted once', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(8);
@@ -146,7 +143,7 @@ describe('an unreadable element', () => {
     expect((await harness.store.overview(ACCOUNT)).unreadable).toBe(1);
   });
 
-  it('prevents reports of deletions until all elements are readable, because it may hide the missing message', async () => {
+  it('prevents message.deleted while the element is unreadable, as it may be the missing message', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(8);
     harness.control('faults', { match: { contactId }, fault: poison('replace'), times: 'always' });
@@ -158,7 +155,7 @@ describe('an unreadable element', () => {
     expect(await here.messageEvents()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
   });
 
-  it('does not prevent reports of deletions if it was there at the first read', async () => {
+  it('does not prevent message.deleted if the element was already there at the first read', async () => {
     const { harness } = here;
     harness.control('faults', { match: { path: 'page=1' }, fault: poison('insert'), times: 'always' });
     const { contactId, ids } = await here.createKnownContact(8);

@@ -84,13 +84,13 @@ describe('after Redis lost its writes of the last seconds,', () => {
   });
 });
 
-describe('after the loss of', () => {
+describe('a worker', () => {
   it.each(
     (['contact', 'messages', 'log', 'stream'] as const).flatMap((part) =>
       (['newestFirst', 'oldestFirst', 'random'] as const).map((order) => ({ part, order })),
     ),
   )(
-    'a Redis key of kind $part (messages $order), a new baseline starts and only contact.resynced is emitted, once',
+    'takes a new baseline and emits only one contact.resynced after Redis lost stored data: $part, messages $order',
     async ({ part, order }) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -108,7 +108,7 @@ describe('after the loss of', () => {
     },
   );
 
-  it('the stored contact list, the next list counts as the first: no event is repeated or missed', async () => {
+  it('repeats and misses no event after Redis lost the stored contact list', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
     const ids = harness.createMessages(contactId);
@@ -119,7 +119,7 @@ describe('after the loss of', () => {
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
-  it('the stored messages, a later change is emitted even if a change of the same kind was emitted before', async () => {
+  it('emits each new change of a message after Redis lost the stored messages of the contact', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
     const [id = ''] = harness.createMessages(contactId);
@@ -134,7 +134,7 @@ describe('after the loss of', () => {
     expect(await harness.eventTypes()).toEqual(['message.received', ...updated]);
   });
 
-  it('all ids that upstream used before, only account.suspect is emitted', async () => {
+  it('emits only account.suspect if upstream has new ids for all contacts and messages', async () => {
     const { harness } = here;
     harness.control('contacts', { count: 15 });
     await harness.list.poll(ACCOUNT);
@@ -147,7 +147,7 @@ describe('after the loss of', () => {
     expect(await harness.eventTypes()).toEqual(['account.suspect']);
   });
 
-  it('all upstream messages, noticed by a read of all pages, the stored messages are deleted', async () => {
+  it('removes the stored messages of a contact if a read of all pages finds none of them', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(12);
     harness.control('messages/delete', { ids });
@@ -158,7 +158,7 @@ describe('after the loss of', () => {
     expect(ids.filter((id) => stored.has(id))).toEqual([]);
   });
 
-  it('all upstream messages, a message that returns is emitted again with a new event id', async () => {
+  it('emits a message again, with a new event id, if all messages vanish and that message returns', async () => {
     const { harness } = here;
     const { contactId, ids: old } = await here.createKnownContact(2);
     const ids = harness.createMessages(contactId, { count: 12, intervalMs: 10 });
@@ -176,7 +176,7 @@ describe('after the loss of', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
-  it('all upstream messages, noticed by a read of the newest messages, the contact gets a new baseline and no old message is emitted', async () => {
+  it('takes a new baseline and emits no old message if the newest messages of a contact are all unknown', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(30);
     harness.control('messages/delete', { ids });
@@ -190,9 +190,9 @@ describe('after the loss of', () => {
   });
 });
 
-describe('two pollers on one contact', () => {
+describe('two concurrent polls of one contact', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'emit each change once if the lease of the first poller expires during its read: messages %s',
+    'emit each change once if the lease of the first poll expires during its read: messages %s',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });

@@ -75,8 +75,12 @@ describe('the flags of a message', () => {
 describe('a message', () => {
   it.each([
     ['an edited text', { message: 'other' }, { message: { to: 'other' } }],
-    ['a downgraded service', { service: 'SMS' }, { service: { to: 'SMS' } }],
-    ['a late attachment', { attachments: [{ url: 'x' }] }, { attachments: { to: [{ url: 'x' }] } }],
+    ['a service that changed to SMS', { service: 'SMS' }, { service: { to: 'SMS' } }],
+    [
+      'an attachment that was added later',
+      { attachments: [{ url: 'x' }] },
+      { attachments: { to: [{ url: 'x' }] } },
+    ],
     ['an undocumented field', { mood: 'good' }, { other: expect.anything() }],
   ])('with %s is emitted as one update', async (_, edit, changes) => {
     const { id } = await sent();
@@ -88,13 +92,13 @@ describe('a message', () => {
   });
 
   it.each([
-    ['composed', 'caf\u00e9'],
-    ['decomposed', 'cafe\u0301'],
+    ['a composed character', 'caf\u00e9'],
+    ['a decomposed character', 'cafe\u0301'],
     ['emoji with joiners', '👩‍👩‍👧‍👦🏳️‍🌈👍🏽'],
-    ['right to left', '\u202bשלום عليكم\u202c'],
-    ['empty', ''],
-    ['with control characters', 'a\u0000\u2028\r\n"\\'],
-  ])('is emitted once, with exactly its text: %s', async (_, text) => {
+    ['right-to-left text', '\u202bשלום عليكم\u202c'],
+    ['an empty text', ''],
+    ['control characters', 'a\u0000\u2028\r\n"\\'],
+  ])('is emitted once, with its exact text: %s', async (_, text) => {
     const { contactId } = await here.createKnownContact(1);
     here.harness.createMessages(contactId, { text });
     await here.harness.sweep();
@@ -127,7 +131,7 @@ describe('a message', () => {
   );
 });
 
-describe('a message page', () => {
+describe('a page of messages', () => {
   it.each([
     { kind: 'status', status: 503 },
     'html',
@@ -136,20 +140,23 @@ describe('a message page', () => {
     'emptyObject',
     'errorBody200',
     'resetBefore',
-  ])('that cannot be read fails the poll, and the next poll emits everything: %j', async (fault) => {
-    const { harness } = here;
-    harness.control('settings', { limitCap: 20 });
-    const { contactId } = await here.createKnownContact(5);
-    const ids = harness.createMessages(contactId, { count: 50, intervalMs: 10 });
-    harness.control('faults', { match: { path: 'page=3' }, fault });
-    await expect(harness.polls.poll(ACCOUNT, contactId)).rejects.toThrow();
-    expect(await harness.eventTypes()).toEqual([]);
-    await harness.sweep();
-    expect(await here.messageEvents()).toEqual(received(ids));
-  });
+  ])(
+    'that cannot be read makes the poll fail, and the next poll emits all new messages: %j',
+    async (fault) => {
+      const { harness } = here;
+      harness.control('settings', { limitCap: 20 });
+      const { contactId } = await here.createKnownContact(5);
+      const ids = harness.createMessages(contactId, { count: 50, intervalMs: 10 });
+      harness.control('faults', { match: { path: 'page=3' }, fault });
+      await expect(harness.polls.poll(ACCOUNT, contactId)).rejects.toThrow();
+      expect(await harness.eventTypes()).toEqual([]);
+      await harness.sweep();
+      expect(await here.messageEvents()).toEqual(received(ids));
+    },
+  );
 
   it.each(['null', 'number', 'string', 'array', 'noId'])(
-    'with an unreadable element (%s) hides no other message',
+    'with an unreadable element (%s) still yields all its messages',
     async (garbage) => {
       const { harness } = here;
       const { contactId } = await here.createKnownContact(5);
@@ -163,7 +170,7 @@ describe('a message page', () => {
   );
 
   it.each([{ pageIgnored: true }, { limitIgnored: true }, { limitCap: 7 }, { limitCap: 2 }])(
-    'that is not the requested page hides no new message: simulator settings %j',
+    'that differs from the requested page causes no loss of new messages: simulator settings %j',
     async (settings) => {
       const { harness } = here;
       harness.control('settings', settings);

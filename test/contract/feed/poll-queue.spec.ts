@@ -74,7 +74,7 @@ const drain = async (rate = RATE): Promise<void> => {
 };
 
 describe('the claim of a due contact', () => {
-  it('takes the contact that has been overdue for longest, and returns how long it was overdue', async () => {
+  it('takes the contact that has been overdue for the longest time, and returns that time', async () => {
     await schedule('due', 'late', -500);
     await schedule('due', 'later', -100);
     await schedule('due', 'not yet', 60_000);
@@ -93,7 +93,7 @@ describe('the claim of a due contact', () => {
     expect(reply).toEqual({ nextDueAt: await dueAt('d', 'deep'), nextDueInMs: expect.any(Number) });
   });
 
-  it('takes one request of the budget together with the contact; without budget the contact stays due', async () => {
+  it('takes one token of the budget; without a token the contact stays due', async () => {
     await schedule('due', 'c', -100);
     await drain(1);
     const before = await dueAt('c');
@@ -105,7 +105,7 @@ describe('the claim of a due contact', () => {
     expect((await budget.tryAcquire(ACCOUNT, 1, 'send')).waitMs).toBeGreaterThan(0);
   });
 
-  it('takes no request of the budget if no contact is due', async () => {
+  it('takes no token of the budget if no contact is due', async () => {
     await one.claim(ACCOUNT, 1);
     expect((await budget.tryAcquire(ACCOUNT, 1, 'send')).waitMs).toBe(0);
   });
@@ -122,7 +122,7 @@ describe('the claim of a due contact', () => {
     expect(new Set(taken).size).toBe(30);
   });
 
-  it('gets a request of the budget only after a running poll got its next request', async () => {
+  it('gets a token of the budget only after a running poll got the token for its next request', async () => {
     await schedule('due', 'c', -100);
     await drain(2);
     await budget.tryAcquire(ACCOUNT, 2, 'more');
@@ -135,7 +135,7 @@ describe('the claim of a due contact', () => {
     expect(await claimInTime(one, 2)).toMatchObject({ contactId: 'c' });
   });
 
-  it('gets a fifth of the request budget during a flood of sends', async () => {
+  it('gets about a fifth of the budget while many sends wait for the budget', async () => {
     const end = performance.now() + 2_500;
     let [sends, polls] = [0, 0];
     const flood = async (): Promise<void> => {
@@ -158,9 +158,9 @@ describe('the claim of a due contact', () => {
 
 describe('reads of older messages', () => {
   it.each([
-    ['a fifth of what reads of newest messages get if they are an hour overdue', 3_600_000, 9],
-    ['almost nothing if they have just become due', 1_000, 0],
-  ])('get %s, or the whole budget if no read of newest messages is due', async (_, lateMs, expected) => {
+    ['that are an hour late get a fifth as many tokens as reads of the newest messages', 3_600_000, 9],
+    ['that have just become due get almost no tokens while reads of the newest messages are due', 1_000, 0],
+  ])('%s, and all tokens if no read of the newest messages is due', async (_, lateMs, expected) => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -lateMs);
     await drain();
@@ -171,7 +171,7 @@ describe('reads of older messages', () => {
     for (let i = 0; i < 20; i += 1) expect((await claimInTime()).kind).toBe('deep');
   });
 
-  it('get their share of the budget for further pages, too, while reads of newest messages wait', async () => {
+  it('also get their share of the budget for further pages while reads of the newest messages are due', async () => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     await drain();
     await redis.hset(key('budget'), 'deepShare', 0.2);
@@ -212,7 +212,7 @@ describe('the lease of a claimed contact', () => {
     expect(performance.now() - begun).toBeLessThan(3_000);
   });
 
-  it('that expires puts the contact back before contacts that became due later', async () => {
+  it('that expires makes the contact due again, before contacts that became due later', async () => {
     const quick = new RedisPollQueue(redis, prefix, 50);
     await schedule('due', 'first', -5_000);
     await schedule('due', 'second', -3_000);
@@ -223,7 +223,7 @@ describe('the lease of a claimed contact', () => {
     expect(next.overdueMs).toBeGreaterThanOrEqual(5_000);
   });
 
-  it('that expires does not change a due time set by a commit', async () => {
+  it('that expires does not change the due time that a commit has set', async () => {
     const quick = new RedisPollQueue(redis, prefix, 50);
     await schedule('due', 'c', -5_000);
     await claimInTime(quick);
@@ -270,7 +270,7 @@ describe('the lease of a claimed contact', () => {
     expect(await one.renew(ACCOUNT, [second])).toEqual([]);
   });
 
-  it('for newest messages does not prevent a read of older messages of the same contact', async () => {
+  it('for a read of the newest messages does not prevent a read of older messages of the same contact', async () => {
     await schedule('due', 'c', -100);
     await schedule('deep', 'c', -100);
     const kinds = [await claimInTime(), await claimInTime()].map(({ kind }) => kind);
@@ -300,7 +300,7 @@ describe('a failed read', () => {
     expect((await claimInTime()).consecutiveFailures).toBe(0);
   });
 
-  it('whose cause is not the contact is repeated after a second and is not counted', async () => {
+  it('is repeated after a second and is not counted if the contact did not cause the failure', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     await schedule('due', 'c', -100);
     expect(await one.end(ACCOUNT, await claimInTime(), 'postponed')).toMatchObject({
@@ -318,7 +318,7 @@ describe('a failed read', () => {
 });
 
 describe('the state that an earlier build stored', () => {
-  it('stays valid: a token bucket without the new fields, and contacts claimed by that build', async () => {
+  it('stays valid: the budget without newer fields, and the contacts that the earlier build claimed', async () => {
     const at = await redisNow();
     await redis.hset(key('budget'), {
       tokens: '0.500000',

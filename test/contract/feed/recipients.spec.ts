@@ -9,7 +9,7 @@ const ownersOf = async (number = NUMBER): Promise<string[]> =>
   (await here.harness.store.recipientOf(ACCOUNT, number)).contacts.map(({ id }) => id);
 
 describe('the contacts of a phone number', () => {
-  it('are sorted by the last message that showed the number', async () => {
+  it('start with the contact whose message showed the number; the others keep their order', async () => {
     const { harness } = here;
     const named = harness.createContact('+15550000001', { referredBy: NUMBER });
     await harness.sweep();
@@ -27,7 +27,7 @@ describe('the contacts of a phone number', () => {
     expect(await ownersOf()).toEqual([own, named, third]);
   });
 
-  it('are at most twenty, and include the contact whose messages show the number', async () => {
+  it('are limited to twenty, and include the contact whose message showed the number', async () => {
     const { harness } = here;
     const named = Array.from({ length: 25 }, (_, n) =>
       harness.createContact(`+1555000${String(1_000 + n)}`, { switchboard: NUMBER }),
@@ -40,7 +40,7 @@ describe('the contacts of a phone number', () => {
     expect(await ownersOf()).toEqual([own, ...named.slice(0, 19)]);
   });
 
-  it('do not include deleted contacts, and mark contacts missing from the last list', async () => {
+  it('do not include deleted contacts, and are marked if they are missing from the last contact list', async () => {
     const { harness } = here;
     const own = harness.createContact(NUMBER);
     harness.createContact('+15550000001', { referredBy: NUMBER });

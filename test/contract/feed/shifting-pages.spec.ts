@@ -22,7 +22,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
-  it('a message that is deleted between two pages hides no other message', async () => {
+  it('the deletion of a message between the reads of two pages hides no other message', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId } = await here.createKnownContact(25);
@@ -40,7 +40,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
     );
   });
 
-  it('a burst larger than a page is emitted completely, in the order of timestamps', async () => {
+  it('all messages of a burst larger than a page are emitted, by timestamp unless the order is random', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId } = await here.createKnownContact(20);
@@ -57,7 +57,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
     expect(inTime).toEqual(ids);
   });
 
-  it('a late message with an old timestamp is emitted at the next read of all pages', async () => {
+  it('a new message with an old timestamp is emitted at the next read of all pages', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId, ids } = await here.createKnownContact(75);
@@ -68,7 +68,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
     expect(await here.messageEvents()).toEqual(received([late ?? '']));
   });
 
-  it('messages with equal timestamps are all emitted, whether they arrive before or after a poll', async () => {
+  it('messages with equal timestamps are all emitted, even if a poll runs between their arrivals', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId } = await here.createKnownContact(25);
@@ -85,7 +85,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
   });
 });
 
-it('new messages in an oldest-first list are emitted even if as many old messages vanish', async () => {
+it('new messages in an oldest-first list are emitted even if as many old messages are deleted', async () => {
   const { harness } = here;
   harness.control('settings', { order: 'oldestFirst' });
   const { contactId, ids } = await here.createKnownContact(41);
@@ -95,7 +95,7 @@ it('new messages in an oldest-first list are emitted even if as many old message
   expect(await here.messageEvents()).toEqual(received(fresh));
 });
 
-it('a message served on two pages with different flags is emitted once, with the later flags', async () => {
+it('a message that two pages show is emitted once, and so is a flag that only the second page shows', async () => {
   const { harness } = here;
   const { contactId } = await here.createKnownContact(5);
   const ids = harness.createMessages(contactId, { direction: 'outbound', count: 25, intervalMs: 10 });
@@ -131,9 +131,9 @@ it.each(['newestFirst', 'oldestFirst'] as const)(
   },
 );
 
-describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact in order %s', (order) => {
+describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact (messages %s)', (order) => {
   it.each([1, 19, 20, 21, 40, 75])(
-    'with %d messages costs one request per poll once the order of the messages is known',
+    'with %d messages needs one request per poll once the order of the messages is known',
     async (count) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -172,7 +172,7 @@ describe('if another worker commits messages that a read of all pages has read b
     expect(await here.messageEvents()).toEqual([...received(ids), updated, updated].sort());
   });
 
-  it('and all formerly known messages vanish, no new baseline starts', async () => {
+  it('no new baseline starts, even if all formerly known messages are deleted', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId, ids: before } = await here.createKnownContact(15);

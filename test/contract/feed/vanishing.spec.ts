@@ -17,7 +17,7 @@ const typesOf = async (): Promise<string[]> => here.harness.eventTypes();
 
 describe('a missing message', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'is emitted as deleted, with its last contents if the event log has them, else only with its id: %s',
+    'is emitted as deleted, with its last contents if the event log has them, else only with its id: messages %s',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -42,7 +42,7 @@ describe('a missing message', () => {
       [0, 2, 4].map((index) => ({ order, index })),
     ),
   )(
-    'is noticed by the next read of the newest messages if its page is not full: $order, message $index',
+    'is noticed by the next read of the newest messages if all messages fit on one page: $order, message $index',
     async (given) => {
       const { harness } = here;
       harness.control('settings', { order: given.order });
@@ -55,7 +55,7 @@ describe('a missing message', () => {
     },
   );
 
-  it('is reported as deleted only after two reads at least a minute apart without it', async () => {
+  it('is emitted as deleted only after two reads without the message, at least a minute apart', async () => {
     const { contactId, ids } = await here.createKnownContact(25);
     here.harness.control('messages/delete', { id: ids[20] });
     for (let reads = 0; reads < 4; reads += 1) await here.readAll(contactId);
@@ -64,7 +64,7 @@ describe('a missing message', () => {
     expect(state?.memory.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
   });
 
-  it('causes no event if it returns before it is reported as deleted, and one update if it returns later', async () => {
+  it('causes no event if it returns before message.deleted, and one update if it returns afterwards', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     const [id = ''] = ids;
@@ -86,7 +86,7 @@ describe('a missing message', () => {
 });
 
 describe('a missing contact', () => {
-  it('that returns after its deletion is emitted as created; its known messages are not emitted again', async () => {
+  it('that returns after contact.deleted causes contact.created, but no events of its known messages', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER, { name: 'Ann' });
     harness.createContact('+15551234568');
@@ -110,7 +110,7 @@ describe('a missing contact', () => {
     expect(await here.messageEvents()).toEqual(received([before ?? '', fresh ?? '']));
   });
 
-  it('is reported as deleted only after two contact lists at least a minute apart without it', async () => {
+  it('is emitted as deleted only after two contact lists without the contact, at least a minute apart', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
@@ -121,7 +121,7 @@ describe('a missing contact', () => {
     expect(await typesOf()).toEqual([]);
   });
 
-  it('that returns with the same phone number and a new id is a new contact, whose old messages are not emitted', async () => {
+  it('that returns with a new id counts as a new contact, but its old messages are not emitted', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     here.createOldMessages(contactId, 5);
@@ -150,7 +150,7 @@ describe('during an outage that looks like an empty account,', () => {
   }
 
   it.each([true, 'contacts', 'messages'] as const)(
-    'nothing is reported as deleted, and account.suspect is emitted once (outage: %s)',
+    'nothing is emitted as deleted, and account.suspect is emitted once (simulator setting outage: %s)',
     async (outage) => {
       const { harness } = here;
       const ids = await account();
@@ -172,7 +172,7 @@ describe('during an outage that looks like an empty account,', () => {
     },
   );
 
-  it('no message is reported as deleted, even for contacts with few messages, until another contact shows messages again', async () => {
+  it('no message of any contact is emitted as deleted until another contact shows messages again', async () => {
     const { harness } = here;
     const [first = '', second = '', third = ''] = ['+15551230001', '+15551230002', '+15551230003'].map(
       (number) => harness.createContact(number),
@@ -194,7 +194,7 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await here.messageEvents()).toEqual(gone.map((id) => `message.deleted ${id}`).sort());
   });
 
-  it('messages of a contact created during two days of outage are emitted afterwards', async () => {
+  it('messages of a new contact are not lost, but emitted after the outage', async () => {
     const { harness } = here;
     await account();
     harness.control('settings', { outage: true, clockSkewMs: 2 * DAY_MS });
@@ -207,7 +207,7 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
-  it('an administrator can confirm the deletions: then they are emitted', async () => {
+  it('contact.deleted is emitted after an administrator confirmed that the contacts were deleted', async () => {
     const { harness } = here;
     const ids = await account();
     harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });

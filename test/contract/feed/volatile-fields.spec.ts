@@ -98,7 +98,7 @@ describe('attachment URLs whose signature differs at each read', () => {
     expect(emitted[2]?.data['changes']).toEqual({ message: { to: 'other' } });
   });
 
-  it('are compared again once they stop changing, without an event for each message', async () => {
+  it('are compared again after the URLs stop changing; this alone causes no event', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path' });
     const contactId = await withPictures(10);
@@ -117,7 +117,7 @@ describe('attachment URLs whose signature differs at each read', () => {
   });
 });
 
-describe('a contact’s picture URL whose signature differs at each list', () => {
+describe('a contact field that differs at each read of the contact list', () => {
   const updates = async (): Promise<number> =>
     (await here.harness.eventTypes()).filter((type) => type === 'contact.updated').length;
   const contacts = (count: number): string[] =>
@@ -126,7 +126,7 @@ describe('a contact’s picture URL whose signature differs at each list', () =>
     for (let n = 0; n < count; n += 1) await here.harness.list.poll(ACCOUNT);
   };
 
-  it('causes no event and makes no contact due if the signature is in the query', async () => {
+  it('causes no event and makes no contact due if only the signature in the query of a URL differs', async () => {
     here.harness.control('settings', { signedAddresses: 'query' });
     contacts(12);
     await lists(1);
@@ -136,7 +136,7 @@ describe('a contact’s picture URL whose signature differs at each list', () =>
     expect(await here.harness.takeDue()).toEqual([]);
   });
 
-  it('causes two events per contact if the signature is in the path; other changed fields still make a contact due', async () => {
+  it('causes only two events if the signature in a URL’s path differs; other fields still cause events', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path', extraContactFields: true });
     const [contactId = ''] = contacts(12);
@@ -154,7 +154,7 @@ describe('a contact’s picture URL whose signature differs at each list', () =>
     expect(Object.keys(last?.data['changes'] ?? {}).sort()).toEqual(['lastMessageAt', 'unreadCount']);
   });
 
-  it('is compared again once it stops changing, without an event for each contact', async () => {
+  it('is compared again after it stops changing; this alone causes no event', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path' });
     const ids = contacts(12);
@@ -172,7 +172,7 @@ describe('a contact’s picture URL whose signature differs at each list', () =>
     expect(await updates()).toBe(before + 1);
   });
 
-  it('does not make the gateway ignore fields that change often for only one contact', async () => {
+  it('still causes an event at each change if the field differs for only one contact', async () => {
     const { harness } = here;
     harness.control('settings', { extraContactFields: true });
     const [contactId = ''] = contacts(12);

@@ -52,7 +52,7 @@ describe('a send whose POST had no clear answer', () => {
     },
   );
 
-  it('is still looked up after failed look-ups, because these do not use up its time for look-ups', async () => {
+  it('is still looked up after failed look-ups, because only successful look-ups use up its time', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
@@ -71,9 +71,9 @@ describe('a send whose POST had no clear answer', () => {
   });
 
   it.each([
-    ['at the end of its remaining time, if look-ups succeed', undefined, 'good', 3_000],
+    ['at the end of its time for look-ups, if look-ups succeed', undefined, 'good', 3_000],
     [
-      'after the longest backoff, if another look-up fails',
+      'after the longest wait, if several look-ups in a row failed',
       { kind: 'status', status: 404 },
       'failed',
       15_000,
@@ -132,7 +132,7 @@ describe('a send whose POST had no clear answer', () => {
     expect((await sendEvents()).filter((type) => type === 'send.unknown')).toEqual([]);
   });
 
-  it('is looked up, and not posted again, if its process died after the POST', async () => {
+  it('is looked up, and not posted again, if the worker died after the POST', async () => {
     const id = await accept();
     const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     if (head === undefined) throw new Error('the lane is empty');
@@ -153,7 +153,7 @@ describe('a send whose POST had no clear answer', () => {
     expect(posts()).toBe(1);
   });
 
-  it('becomes unknown, and is not posted again, if its process died before the POST', async () => {
+  it('becomes unknown, and is not posted, if the worker died right before the POST', async () => {
     const id = await accept();
     const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     if (head === undefined) throw new Error('the lane is empty');

@@ -73,7 +73,7 @@ describe('an attempt of a send', () => {
     ['not connected', new UpstreamUnreachableError('ECONNREFUSED'), { decision: 'retry' }],
     ['cut off', new UpstreamConnectionLostError('ECONNRESET'), { decision: 'search' }],
   ])(
-    'that was %s logs one line, with the id of its request and without the sent text',
+    'that was %s is logged in one line, with the request id and without the text of the send',
     async (_, error, entry) => {
       const entries = await logOf(() => (error === undefined ? Promise.resolve() : Promise.reject(error)));
       expect(entries).toEqual([
@@ -83,12 +83,12 @@ describe('an attempt of a send', () => {
     },
   );
 
-  it('that fails during an outage of the account logs the decision "hold"', async () => {
+  it('that fails during an outage of the account is logged with the decision "hold"', async () => {
     const entries = await logOf(() => Promise.reject(errorWithText(401)), true);
     expect(entries).toMatchObject([{ status: 401, decision: 'hold' }]);
   });
 
-  it('does not show the id of its request in any event', async () => {
+  it('causes no event that contains the request id', async () => {
     await logOf(() => Promise.resolve());
     expect(JSON.stringify(await harness.deliveredEvents())).not.toContain('req-7');
   });

@@ -104,7 +104,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
   });
 
   it.each([2_999, 12 * MEGABYTE])(
-    'of more than %d bytes is refused at once and leaves nothing behind',
+    'that exceeds its limit of %d bytes is refused at once, and no part of the file is kept',
     async (limit) => {
       const endless = new Readable({
         read(): void {
@@ -117,7 +117,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     },
   );
 
-  it('is not listed among the markers of processes, of which each process has one', async () => {
+  it('is listed separately from the process markers, of which each process has only one', async () => {
     const blob = await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10);
     await store.mark('gateway.example-req_1');
     await store.mark('worker_2');
@@ -152,7 +152,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     await expect(store.open(blob.id)).rejects.toThrow(BlobMissingError);
   });
 
-  it('is listed only under its account, in order of ids, with the time at which it was stored', async () => {
+  it('is listed only for its account, sorted by id, with the time at which the file was stored', async () => {
     expect(await ids()).toEqual([]);
     const stored: string[] = [];
     for (let i = 0; i < 5; i += 1) {
@@ -175,8 +175,8 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
   });
 });
 
-describe.each(KINDS)('%s', (_, kind) => {
-  it('passes its check if it is writable, and the check leaves no file behind', async () => {
+describe.each(KINDS)('a blob store in %s', (_, kind) => {
+  it('passes its check if the store is writable, and the check leaves no file behind', async () => {
     const store = kind.open();
     await store.check();
     expect(await store.list(ACCOUNT, '', 10)).toEqual([]);
@@ -251,7 +251,7 @@ describe('a call to an S3 server that does not answer', () => {
   });
 });
 
-describe('the watch of a blob store', () => {
+describe('the periodic check of a blob store', () => {
   it('logs a fault of the store once, and the end of the fault once', async () => {
     const lines: string[] = [];
     const logger = createLogger('test', 'info', { write: (line: string) => lines.push(line) });

@@ -24,7 +24,7 @@ async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
     .endInMs;
 }
 
-describe('a queued send behind a blocked send', () => {
+describe('a queued send behind a send that is looked up', () => {
   it('expires at its expiresAt, while the other sends of the lane stay', async () => {
     const head = await blockingHead();
     const expiresAt = Date.now() + 2_000;
@@ -55,7 +55,7 @@ describe('a queued send behind a blocked send', () => {
     expect((await find(head)).status).toBe('relaying');
   });
 
-  it('determines when the expiry check runs next, until the send itself has ended', async () => {
+  it('determines the time of the next expiry check, until the queued send is cancelled', async () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second', expiresAt: Date.now() + 20_000 });
     const dueIn = await endsInMs(3_600_000);

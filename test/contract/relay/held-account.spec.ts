@@ -112,8 +112,8 @@ const untilBack = (by: UpstreamProbe): Promise<boolean> =>
     return (await health.outage(ACCOUNT)) === undefined;
   });
 
-describe('sends of an account whose key is refused', () => {
-  it('wait and do not fail: the send that got the 401 is queued again and posted in its turn', async () => {
+describe('sends of an account whose key upstream refuses', () => {
+  it('wait and do not fail: after recovery, the send that got the 401 and all others are posted in order', async () => {
     const { lanes, probe } = process();
     const ids = [await accept(ONE, 'n1'), await accept(ONE, 'n2'), await accept(ONE, 'n3')];
     const other = await accept(TWO, 'o1');
@@ -149,7 +149,7 @@ describe('sends of an account whose key is refused', () => {
     expect(await upstreamEvents()).toEqual(['upstream.unavailable', 'upstream.recovered']);
   });
 
-  it('wait from the third 403 in a row on; the first two sends fail', async () => {
+  it('wait after the third consecutive 403; only the first two sends fail', async () => {
     const { lanes, probe } = process();
     const ids = ['n1', 'n2', 'n3', 'n4'].map((text) => accept(ONE, text));
     const [one = '', two = '', three = '', four = ''] = await Promise.all(ids);
@@ -189,7 +189,7 @@ describe('sends of an account whose key is refused', () => {
 describe('sends while upstream is unreachable', () => {
   const numbers = Array.from({ length: FAILURES_UNTIL_BREAKER_OPENS + 3 }, (_, i) => `+1555123456${i}`);
 
-  it('wait without attempts in every process after several failures, and are posted at once on recovery', async () => {
+  it('are not attempted by any process after several failures, and are posted when upstream recovers', async () => {
     const [a, b] = [process(), process()];
     const ids = await Promise.all(numbers.map((number) => accept(number, number)));
     const real = harness.address.baseUrl;
@@ -231,7 +231,7 @@ describe('sends while upstream is unreachable', () => {
     expect(await attempts(last)).toEqual(['not_taken', 'accepted 200']);
   });
 
-  it('are not looked up, and their time for look-ups does not count down', async () => {
+  it('wait for their next look-up until the outage ends, and their time for look-ups does not count down', async () => {
     const { lanes } = process();
     harness.control('faults', { match: { method: 'POST' }, fault: 'resetBefore' });
     const id = await accept(ONE, 'n1');

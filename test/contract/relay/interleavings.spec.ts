@@ -23,22 +23,19 @@ describe('a running POST whose record Redis loses', () => {
 
   it.each([
     ['was not noticed yet', () => Promise.resolve()],
-    ['made another process look up the send', () => runner().run(ACCOUNT, NUMBER)],
-  ])(
-    'is not repeated if its process learns that upstream accepted the POST, and the loss %s',
-    async (_, then) => {
-      relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
-      const id = await accept();
-      const post = postThenLose(await memory(), then);
-      await runner({ post }).run(ACCOUNT, NUMBER);
-      await relayUntil(id, 'accepted');
-      expect(posts()).toBe(1);
-      expect(await find(id)).toMatchObject({ attempts: [{ outcome: 'accepted' }] });
-      expect(await sendEvents()).toEqual(['send.accepted']);
-    },
-  );
+    ['already made another process look up the send', () => runner().run(ACCOUNT, NUMBER)],
+  ])('is not repeated after upstream accepted the POST, if the loss %s', async (_, then) => {
+    relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
+    const id = await accept();
+    const post = postThenLose(await memory(), then);
+    await runner({ post }).run(ACCOUNT, NUMBER);
+    await relayUntil(id, 'accepted');
+    expect(posts()).toBe(1);
+    expect(await find(id)).toMatchObject({ attempts: [{ outcome: 'accepted' }] });
+    expect(await sendEvents()).toEqual(['send.accepted']);
+  });
 
-  it('is not repeated if its process gets no answer: the send becomes unknown', async () => {
+  it('is not repeated if upstream does not answer: the send becomes unknown', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     const post = postThenLose(await memory(), () =>
@@ -69,7 +66,7 @@ it('a send is found after Redis lost the record of its POST, even if the clock o
   expect((await find(id)).status).toBe('sent');
 });
 
-it('a send that leaves its lane when it would start to wait for a retry does not delay the next send', async () => {
+it('a send that is cancelled just before its lane is postponed for a retry does not delay the next send', async () => {
   relay.harness.control('faults', {
     match: { method: 'POST' },
     fault: { kind: 'status', status: 429, retryAfter: 600 },
@@ -89,7 +86,7 @@ it('a send that leaves its lane when it would start to wait for a retry does not
   });
 });
 
-it('a send that upstream may have accepted becomes unknown, not expired, if its second POST is too late', async () => {
+it('a send that upstream may have accepted becomes unknown, not expired, at its maximum age', async () => {
   relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
   relay.harness.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
   const id = await accept();
@@ -107,7 +104,7 @@ it('a send that upstream may have accepted becomes unknown, not expired, if its 
   expect(posts()).toBe(1);
 });
 
-it('a send whose machine is suspended right before its POST is queued again and posted once', async () => {
+it('a send is queued again and posted once if the worker’s machine is suspended right before the POST', async () => {
   const id = await accept();
   const { now } = Date;
   const post: Sender['post'] = async (...call) => {

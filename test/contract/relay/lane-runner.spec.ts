@@ -6,7 +6,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents, upload } = relay;
 
-it('a run of a lane returns whether the lane had any send', async () => {
+it('a run of a lane returns whether the lane had a send to relay', async () => {
   expect(await runner().run(ACCOUNT, NUMBER)).toBe(false);
   await accept({ sendAt: Date.now() + 60_000 });
   expect(await runner().run(ACCOUNT, NUMBER)).toBe(false);
@@ -74,7 +74,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['n0', 'n1', 'n2', 'n3', 'n4']);
   });
 
-  it('with the same text as another send gets its own message, in order of acceptance', async () => {
+  it('with the same text as another send is bound to its own message, in order of acceptance', async () => {
     const [one, two] = [await accept(), await accept()];
     await relayUntil(two, 'accepted');
     await relay.harness.sweepUntil(
@@ -109,7 +109,7 @@ describe('a send', () => {
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 
-  it('with only a file is bound even if the message appears before its attachment', async () => {
+  it('with only a file is bound to its message even if the message first appears without the attachment', async () => {
     relay.harness.control('settings', { attachmentDelayMs: 1_500 });
     const id = await accept({ file: await upload() });
     await relayUntil(id, 'accepted');
@@ -117,7 +117,7 @@ describe('a send', () => {
     expect(await relay.harness.eventTypes()).toContain('message.updated');
   });
 
-  it('is bound even if upstream shows text and file separately and rewrites quotes', async () => {
+  it('is bound to its message even if upstream shows text and file separately and rewrites quotes', async () => {
     relay.harness.control('settings', { splitTextAndFile: true, rewriteQuotes: true });
     const id = await accept({ message: `"Don't" -- Cafe\u0301...`, file: await upload() });
     await relayUntil(id, 'accepted');
@@ -204,7 +204,7 @@ describe('retention of sends', () => {
 });
 
 describe('many kinds of faults at once', () => {
-  it('cause no duplicate text, and every send gets a result', async () => {
+  it('cause no duplicate message, and every send becomes accepted, sent or unknown', async () => {
     const kinds = [
       'timeoutAfter',
       'resetBefore',

@@ -26,7 +26,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     expect(posts()).toBe(2);
   });
 
-  it('is found at the new contact that upstream creates', async () => {
+  it('is found among the messages of the new contact that upstream creates', async () => {
     await deletedContact();
     failPosts({ kind: 'resetAfter' });
     const id = await accept();

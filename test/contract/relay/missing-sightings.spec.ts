@@ -7,7 +7,7 @@ const relay = new WithLane();
 const { rounds, accept, find, relayUntil, sendEvents } = relay;
 
 describe('an accepted send whose message does not appear', () => {
-  it('is reported once as unconfirmed at the end of its confirmation period, and still binds a later message', async () => {
+  it('causes send.unconfirmed once after the confirmation period; it is bound if its message comes late', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
     const id = await accept();
     await relayUntil(id, 'accepted');
@@ -22,7 +22,7 @@ describe('an accepted send whose message does not appear', () => {
     expect(await sendEvents()).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
 
-  it('expedites the poll of its contact, even if the send created the contact', async () => {
+  it('requests an early poll of its contact, even if upstream created the contact for this send', async () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     // The recipient is not a known contact yet, so one early read of the contact list is requested.

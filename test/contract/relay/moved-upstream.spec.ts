@@ -79,7 +79,7 @@ describe('before a contact list was read from the address of an account', () => 
     expect(await account.status('snd_1')).toBe('accepted');
   });
 
-  it('a send for an unreachable address is attempted as usual', async () => {
+  it('a send is attempted as usual if the address is unreachable', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');
@@ -88,7 +88,7 @@ describe('before a contact list was read from the address of an account', () => 
     expect((await account.intake.find(ACCOUNT, id))?.attempts).toMatchObject([{ outcome: 'not_taken' }]);
   });
 
-  it('a send that may have been posted is looked up first, even at an unreachable address', async () => {
+  it('a send that may have been posted is looked up first, even if the address is unreachable', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');

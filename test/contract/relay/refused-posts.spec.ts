@@ -30,7 +30,7 @@ describe('a send that upstream certainly did not accept', () => {
     expect(posts()).toBe(2);
   });
 
-  it('is kept while upstream is unreachable, and relayed on recovery', async () => {
+  it('stays queued while upstream is unreachable, and is posted when upstream recovers', async () => {
     const id = await accept();
     const real = relay.harness.address.baseUrl;
     relay.harness.address.baseUrl = 'http://127.0.0.1:1/v1';
@@ -56,8 +56,8 @@ describe('a send that upstream certainly did not accept', () => {
   });
 });
 
-describe('a send whose file cannot be read temporarily', () => {
-  it('waits for the blob store, and is posted on its recovery', async () => {
+describe('a send whose file temporarily cannot be read', () => {
+  it('waits until the blob store works again, and is then posted', async () => {
     const file = await upload();
     const id = await accept({ message: 'Hi', file });
     const open = relay.harness.blobs.open.bind(relay.harness.blobs);

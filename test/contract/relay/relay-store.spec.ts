@@ -164,7 +164,7 @@ describe('accepting a send', () => {
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual(['+15550009999']);
   });
 
-  it('under a used idempotency key with the same body returns the earlier send, and stores nothing', async () => {
+  it('with a used idempotency key and the same body returns the earlier send, and stores nothing', async () => {
     const first = await intake.accept(ACCOUNT, request, key('k'));
     const before = (await keys()).length;
     const second = await intake.accept(ACCOUNT, request, key('k'));
@@ -174,14 +174,14 @@ describe('accepting a send', () => {
     expect(woken).toHaveLength(1);
   });
 
-  it('under a used idempotency key with another body is refused, and stores nothing', async () => {
+  it('with a used idempotency key and another body is refused, and stores nothing', async () => {
     await intake.accept(ACCOUNT, request, key('k', 'a1'));
     const before = (await keys()).length;
     await expect(intake.accept(ACCOUNT, request, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
     expect((await keys()).length).toBe(before);
   });
 
-  it('under one idempotency key 50 times at once stores one send', async () => {
+  it('50 times concurrently with one idempotency key stores only one send', async () => {
     const all = await Promise.all(
       Array.from({ length: 50 }, () => intake.accept(ACCOUNT, request, key('k'))),
     );
@@ -190,7 +190,7 @@ describe('accepting a send', () => {
     expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('under a reserved idempotency key is allowed only to the request that reserved the key, until the reservation ends', async () => {
+  it('with a reserved idempotency key is allowed only for the request that reserved the key', async () => {
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 60_000)).toBe(true);
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000)).toBe(false);
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 60_000)).toBe(true);
@@ -212,7 +212,7 @@ describe('accepting a send', () => {
     expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('under an idempotency key whose reservation expired is refused, because another request may have reserved the key', async () => {
+  it('with an idempotency key whose reservation expired is refused, as another request may hold the key', async () => {
     await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 1);
     await eventually('the lease has expired', async () =>
       idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000),
@@ -248,7 +248,7 @@ describe('accepting a send', () => {
     expect(left).toBeLessThanOrEqual(KEY_LIFETIME_MS);
   });
 
-  it.each([undefined, key('k')])('a second time after a lost answer changes nothing (%j)', async (under) => {
+  it.each([undefined, key('k')])('again after a lost answer changes nothing (key: %j)', async (under) => {
     const wanted = order();
     expect(await store.insert(ACCOUNT, wanted, under)).toEqual({ kind: 'new' });
     const taken = await applyAll(await found(wanted.id), 'fenced', 'accepted');
@@ -257,7 +257,7 @@ describe('accepting a send', () => {
     expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
   });
 
-  it('with a sendAt keeps the send out of its lane until then', async () => {
+  it('with a sendAt keeps the send out of its lane until that time', async () => {
     const { id } = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
     expect((await intake.find(ACCOUNT, id))?.status).toBe('scheduled');
     expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
@@ -297,7 +297,7 @@ describe('a change of a send', () => {
     });
   });
 
-  it('increases the revision by one, and each change has its own event', async () => {
+  it('increases the revision by one, and repeated changes of the same kind have separate events', async () => {
     let record = await applyAll(await insert(), 'fenced', 'accepted');
     for (let i = 3; i <= 5; i += 1) {
       record = await applyAll(record, 'unconfirmed');
@@ -354,7 +354,7 @@ describe('a change of a send', () => {
     expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(two.order.id);
   });
 
-  it('to relaying lists the send, sorted by the time of its POST, among the sends that await their message', async () => {
+  it('to the status relaying adds the send to those that await their message, sorted by time of POST', async () => {
     const records = [await insert(), await insert(), await insert()];
     for (const record of [records[2], records[0], records[1]]) {
       if (record === undefined) continue;
@@ -389,7 +389,7 @@ describe('cancelling a send', () => {
     await expect(intake.cancel(ACCOUNT, record.order.id)).rejects.toThrow(SendNotCancellableError);
   });
 
-  it('at the time of its POST either succeeds or is refused; only if refused, the POST is made', async () => {
+  it('that is about to be posted either succeeds and prevents the POST, or is refused', async () => {
     const wins = { cancel: 0, relay: 0 };
     for (let i = 0; i < 40; i += 1) {
       const record = await insert({ id: newId('snd'), phoneNumber: `+1555000${1000 + i}` });

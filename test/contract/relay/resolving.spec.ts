@@ -7,7 +7,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents } = relay;
 
-describe('a send that is resolved as resend', () => {
+describe('a send that is resent', () => {
   const resolve = (id: string, outcome: 'resend' | 'sent' | 'failed'): Promise<Send | undefined> =>
     relay.intake.resolve(ACCOUNT, id, outcome);
   const ours = async (): Promise<[unknown, unknown][]> =>
@@ -15,7 +15,7 @@ describe('a send that is resolved as resend', () => {
       .filter(({ type }) => type === 'message.sent')
       .map(({ data }) => [data['sendId'], data['duplicate']]);
 
-  it('is looked up first, and not posted if its message is found', async () => {
+  it('is looked up first, and is not posted again if its message is found', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 1_000 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
@@ -33,7 +33,7 @@ describe('a send that is resolved as resend', () => {
     expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toEqual([]);
   });
 
-  it('is posted at the tail of its lane if no message is found', async () => {
+  it('is posted after the other sends of its lane if no message is found', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await relayUntil(id, 'unknown');
@@ -44,7 +44,7 @@ describe('a send that is resolved as resend', () => {
     expect(send.attempts.map(({ outcome }) => outcome)).toEqual(['ambiguous', 'accepted']);
   });
 
-  it('is reported with two messages, one as a duplicate, if the message of its first POST appears after all', async () => {
+  it('has two messages, one of them marked as a duplicate, if the message of its first POST appears late', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
@@ -83,7 +83,7 @@ describe('a send that is resolved as resend', () => {
     ).toEqual([]);
   });
 
-  it('is posted again after upstream refused the send', async () => {
+  it('is posted again if upstream refused the first POST', async () => {
     failPosts({ kind: 'status', status: 400 });
     const id = await accept();
     await relayUntil(id, 'failed');
@@ -93,7 +93,7 @@ describe('a send that is resolved as resend', () => {
     expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toHaveLength(1);
   });
 
-  it('expires at the maximum age counted from the resend, not from its acceptance', async () => {
+  it('reaches its maximum age counted from the resend, not from its acceptance', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await relayUntil(id, 'unknown');
@@ -101,7 +101,7 @@ describe('a send that is resolved as resend', () => {
     await relayUntil(id, 'accepted', runner({ maxAgeMs: 2_000 }));
   });
 
-  it('is resent automatically only once, and becomes unknown if the second POST is ambiguous too', async () => {
+  it('becomes unknown, and is not posted a third time, if the second POST is ambiguous too', async () => {
     failPosts({ kind: 'resetBefore' }, 'always');
     const id = await accept();
     const send = await relayUntil(id, 'unknown', runner({ onUnknown: 'resend', confirmMs: 1 }));
@@ -113,7 +113,7 @@ describe('a send that is resolved as resend', () => {
 
 describe('an unknown send', () => {
   it.each(['sent', 'failed'] as const)(
-    'takes the outcome %s with which it is resolved, and still binds its message later',
+    'that is resolved as %s gets this status, and is still bound to its message later',
     async (outcome) => {
       relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
       failPosts({ kind: 'resetAfter' });

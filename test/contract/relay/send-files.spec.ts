@@ -113,7 +113,7 @@ const REMOVED: [SendStatus, TransitionName[]][] = [
 ];
 
 describe('the file of a send', () => {
-  it.each(KEPT)('is kept at any age while the send is %s after %j', async (status, way) => {
+  it.each(KEPT)('is kept at any age while the send is %s (transitions: %j)', async (status, way) => {
     const { id, blobId } = await sendWith(...way);
     expect(await statusOf(id)).toBe(status);
     await makeOld(nameOf(blobId));
@@ -134,7 +134,7 @@ describe('the file of a send', () => {
     expect(await files()).toEqual([nameOf(blobId)]);
   });
 
-  it.each(REMOVED)('is removed when the send is %s after %j', async (status, way) => {
+  it.each(REMOVED)('is removed when the send becomes %s (transitions: %j)', async (status, way) => {
     const { id } = await sendWith(...way);
     expect(await statusOf(id)).toBe(status);
     expect(await files()).toEqual([]);
@@ -153,7 +153,7 @@ describe('the file of a send', () => {
 });
 
 describe('the removal of unused files', () => {
-  it('removes old files whose send was never stored, and the rest of old interrupted uploads', async () => {
+  it('removes old files whose send was never stored, and partial files of old interrupted uploads', async () => {
     const [orphan, kept] = [await upload(), await sendWith()];
     const rest = `${nameOf(await upload())}.part`;
     await writeFile(join(directory, ACCOUNT, rest), 'ha');
@@ -163,7 +163,7 @@ describe('the removal of unused files', () => {
     expect(await files()).toEqual([nameOf(kept.blobId)]);
   });
 
-  it('keeps recent files, whose sends may still be stored, and files that are not uploads', async () => {
+  it('keeps recent files, because their sends may be stored soon, and files that are not uploads', async () => {
     const young = nameOf(await upload());
     await writeFile(join(directory, ACCOUNT, 'notes.txt'), 'somebody else');
     await makeOld('notes.txt');
@@ -171,7 +171,7 @@ describe('the removal of unused files', () => {
     expect(await files()).toEqual([young, 'notes.txt']);
   });
 
-  it('examines every file in turn, although one run examines only some of them', async () => {
+  it('examines all files over several runs, because one run examines only some of them', async () => {
     await upload();
     for (const name of await files()) await rm(join(directory, ACCOUNT, name));
     const names = Array.from({ length: 1_500 }, () => `blb_${randomBytes(16).toString('hex')}`);

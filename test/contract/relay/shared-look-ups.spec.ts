@@ -21,7 +21,7 @@ async function accepted(): Promise<string[]> {
 const lookUps = (): number => relay.harness.countRequests(/messages/);
 
 describe('accepted sends to one recipient', () => {
-  it('share look-ups, and each send has its own event', async () => {
+  it('share look-ups, and send.unconfirmed is emitted for each send', async () => {
     await accepted();
     const before = lookUps();
     const confirming = rounds({ confirmMs: 1_200 });

@@ -41,7 +41,7 @@ describe('the confirmation period of an accepted send', () => {
     expect(await isEmitted('send.unconfirmed')).toBe(false);
   });
 
-  it('ends only when look-ups have succeeded for its full length', async () => {
+  it('ends only after look-ups have succeeded over its full length', async () => {
     relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     await relayUntil(id, 'accepted');
@@ -76,7 +76,7 @@ describe('several messages that may belong to one send', () => {
     expect(posts()).toBe(2);
   });
 
-  it('prevent the POST of a send whose earlier POST Redis may have lost', async () => {
+  it('prevent a second POST of a send if Redis may have lost the record of the first POST', async () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
@@ -125,8 +125,8 @@ describe('a deleted message of a send', () => {
   });
 });
 
-describe('two concurrent polls of the same message', () => {
-  it('both return the send of the message, whichever of them binds the message', async () => {
+describe('two concurrent polls that find the same message', () => {
+  it('both return the send of the message, although only one poll binds the message', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     await relayUntil(id, 'accepted');

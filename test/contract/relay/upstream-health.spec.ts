@@ -43,7 +43,7 @@ async function outage(by = one): Promise<Outage> {
 }
 
 describe('an outage of upstream', () => {
-  it('begins once and ends once over all processes, each time with one event that shows start and reason', async () => {
+  it('causes one event at its start and one at its end over all processes, with start time and reason', async () => {
     const begun = await Promise.all(
       [one, two, one, two].map((by) => by.recordOutage('a', 'away', 'no route')),
     );
@@ -60,7 +60,7 @@ describe('an outage of upstream', () => {
     ]);
   });
 
-  it('soon after another outage has its own events, and is not ended by a late end of the first outage', async () => {
+  it('soon after another outage has its own events, and does not end when the first outage is ended late', async () => {
     await one.recordOutage('a', 'away', 'first');
     const first = await outage();
     await one.recordRecovery('a', first);
@@ -141,7 +141,7 @@ describe('probes of an outage', () => {
     await untilProbe(two);
   });
 
-  it('that end the outage are followed by a short wait, in which every process learns of the end', async () => {
+  it('that end the outage are followed by a short period in which every process learns of the recovery', async () => {
     await one.recordOutage('a', 'away', 'x');
     await one.recordRecovery('a', await outage());
     expect([await turn(one), await turn(two)]).toEqual(['recovered', 'recovered']);
