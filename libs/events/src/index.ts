@@ -6,6 +6,7 @@ export {
   type EventLog,
   type EventPage,
   type EventRetention,
+  matchesFilter,
 } from './event-log.js';
 export { type EventTail, LogFollower } from './event-tail.js';
 export {

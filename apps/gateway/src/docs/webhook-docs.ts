@@ -15,7 +15,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 const OPTIONAL_HEADERS: Readonly<Record<string, string>> = {
-  traceparent: 'Position of the attempt in a trace (W3C Trace Context). Present if the event belongs to a trace.',
+  traceparent:
+    'Position of the attempt in a trace (W3C Trace Context). Present if the event belongs to a trace.',
 };
 
 /** Returns the webhooks section of the OpenAPI document, with one entry per event type. */

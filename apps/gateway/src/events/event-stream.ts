@@ -9,8 +9,8 @@ import type { WaitSettings } from './wait-settings.js';
 /** Size of a block of events, in characters. After each block the stream waits until the client can receive more. */
 const MAX_WRITE_LENGTH = 65_536;
 
-/** Minimum time between two reads of the log, in milliseconds. It limits the load of hundreds of streams on Redis. */
-const MIN_READ_INTERVAL_MS = 50;
+/** Wait before a failed read is repeated, in milliseconds. */
+const RETRY_READ_MS = 1_000;
 
 /** Bounds of the random reconnect delay, in milliseconds. It spreads clients that were disconnected together. */
 const RETRY_MS = { min: 1_000, max: 3_000 };
@@ -36,7 +36,7 @@ export class EventStream {
   constructor(
     private readonly source: StreamSource,
     private readonly connection: SseConnection,
-    private readonly settings: Pick<WaitSettings, 'recheckMs' | 'commentMs'>,
+    private readonly settings: Pick<WaitSettings, 'commentMs'>,
     /** The stream begins after this cursor. */
     private cursor: Cursor,
   ) {}
@@ -54,19 +54,13 @@ export class EventStream {
     await this.write(commentFrame('open') + retryFrame(retryMs()) + this.cursorUpdate());
     for (let page: Page = first; page !== 'expired'; page = await this.next()) {
       if (page !== 'unavailable') await this.send(page);
-      if (page === 'unavailable' || !page.hasMore) await this.wait(stop);
+      if (page === 'unavailable') await pause(RETRY_READ_MS, stop);
+      else if (!page.hasMore) await this.source.follower.waitForGrowth(this.waitMs(), stop);
       else if (page.events.length === 0) await pauseAfterEmptyPage(this.readMs, stop);
       if (stop.aborted || !(await this.keepAlive())) break;
     }
     const update = this.cursorUpdate();
     if (update !== '') await this.write(update);
-  }
-
-  /** Waits for a possible new event. A minimum interval between reads groups events that follow each other quickly. */
-  private async wait(stop: AbortSignal): Promise<void> {
-    await this.source.follower.waitForGrowth(this.waitMs(), stop);
-    const early = this.readAt + MIN_READ_INTERVAL_MS - performance.now();
-    if (early > 0) await pause(early, stop);
   }
 
   private async next(): Promise<Page> {
@@ -137,10 +131,9 @@ export class EventStream {
     return performance.now() - this.lastWriteAt;
   }
 
-  /** Returns the maximum time to wait for new events, in milliseconds: until the next recheck or comment. */
+  /** Returns the maximum time to wait for new events, in milliseconds: until the next comment. */
   private waitMs(): number {
-    const { recheckMs, commentMs } = this.settings;
-    return Math.min(recheckMs, Math.max(0, Math.ceil(commentMs - this.silentMs())));
+    return Math.max(0, Math.ceil(this.settings.commentMs - this.silentMs()));
   }
 }
 

@@ -1,17 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  type Cursor,
-  type EventFilter,
-  type EventLog,
-  type EventPage,
-  type EventTail,
-  parseCursor,
-} from '#events';
+import { type Cursor, type EventFilter, type EventLog, type EventPage, parseCursor } from '#events';
 import { Problem, retryAfter } from '../problems/problem.js';
-import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
+import { EVENT_LOG, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
 import { EventStream } from './event-stream.js';
+import { SharedLogs } from './shared-log.js';
 import { SseConnection } from './sse-connection.js';
 import type { WaitSettings } from './wait-settings.js';
 import { WaitingSlots } from './waiting-slots.js';
@@ -46,7 +40,7 @@ export interface StreamReply {
 export class EventStreams {
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
-    @Inject(EVENT_TAIL) private readonly tail: EventTail,
+    @Inject(SharedLogs) private readonly logs: SharedLogs,
     @Inject(EVENT_WAITS) private readonly settings: WaitSettings,
     @Inject(WaitingSlots) private readonly slots: WaitingSlots,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
@@ -81,9 +75,10 @@ export class EventStreams {
     start: Cursor,
     page: EventPage,
   ): Promise<void> {
-    const follower = this.tail.follow(account);
+    const log = this.logs.follow(account);
+    const { follower } = log;
     try {
-      const read = (after: Cursor): Promise<EventPage> => this.log.read(account, after, PAGE_SIZE, filter);
+      const read = (after: Cursor): Promise<EventPage> => log.read(after, PAGE_SIZE, filter);
       const stream = new EventStream({ read, follower, allowed }, connection, this.settings, start);
       await stream.run(page, AbortSignal.any([connection.disconnected, this.shutdown]));
     } finally {

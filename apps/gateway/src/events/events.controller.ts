@@ -4,7 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeys, Principal } from '#accounts';
 import { type EventLog, type EventPage, eventToJson, formatCursor } from '#events';
 import { Caller } from '../auth/caller.js';
-import { assertStillAllowed, isStillAllowed } from '../auth/still-allowed.js';
+import { SharedChecks } from '../auth/shared-checks.js';
+import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { disconnectSignalOf } from '../http/disconnect-signal.js';
@@ -26,6 +27,7 @@ export class EventsController {
     @Inject(EventStreams) private readonly streams: EventStreams,
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(API_KEYS) private readonly keys: ApiKeys,
+    @Inject(SharedChecks) private readonly checks: SharedChecks,
   ) {}
 
   @Get()
@@ -81,7 +83,7 @@ export class EventsController {
       account,
       after: lastEventIdOf(request.headers) ?? query.after,
       filter: filterOf(query),
-      allowed: () => isStillAllowed(this.keys, request),
+      allowed: () => this.checks.isStillAllowed(request),
     };
     await this.streams.serve(wanted, {
       raw: reply.raw,

@@ -1,12 +1,17 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { EventTail } from '#events';
+import { SharedChecks } from '../auth/shared-checks.js';
 import { EVENT_TAIL } from '../tokens.js';
 import { EventReads } from './event-reads.js';
 import { EventStreams } from './event-streams.js';
 import { EventsController } from './events.controller.js';
+import { SharedLogs } from './shared-log.js';
 import { WaitingSlots } from './waiting-slots.js';
 
-@Module({ controllers: [EventsController], providers: [EventReads, EventStreams, WaitingSlots] })
+@Module({
+  controllers: [EventsController],
+  providers: [EventReads, EventStreams, SharedChecks, SharedLogs, WaitingSlots],
+})
 export class EventsModule implements OnApplicationShutdown {
   constructor(@Inject(EVENT_TAIL) private readonly tail: EventTail) {}
 

@@ -1,0 +1,31 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import type { FastifyRequest } from 'fastify';
+import type { ApiKeys } from '#accounts';
+import { API_KEYS } from '../tokens.js';
+import { callerOf } from './caller.js';
+import { isStillAllowed } from './still-allowed.js';
+
+/** Time for which event streams with the same API key share the result of a check, in milliseconds. */
+const SHARED_MS = 1_000;
+/** Maximum number of API keys whose last check is kept. */
+const MAX_KEYS = 1_000;
+
+/** Checks the API keys of event streams. Streams with the same key share their checks, so that many cost no more than one. */
+@Injectable()
+export class SharedChecks {
+  private readonly checks = new LRUCache<string, Promise<boolean>>({ max: MAX_KEYS, ttl: SHARED_MS });
+
+  constructor(@Inject(API_KEYS) private readonly keys: ApiKeys) {}
+
+  /** Resolves to true if the API key of the request of a stream is still valid for the stream. */
+  isStillAllowed(request: FastifyRequest): Promise<boolean> {
+    const { keyId = '', account = '' } = callerOf(request) ?? {};
+    const name = `${account}\n${keyId}`;
+    const known = this.checks.get(name);
+    if (known !== undefined) return known;
+    const check = isStillAllowed(this.keys, request);
+    this.checks.set(name, check);
+    return check;
+  }
+}
