@@ -1089,12 +1089,13 @@ export type MessageReceivedEvent = {
         contactId: string;
         message: Message;
         sendId?: string;
+        reference?: string;
         duplicate?: true;
     };
 };
 
 /**
- * An outbound message appeared. `sendId` names the send if Tidings sent the message.
+ * An outbound message appeared. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.
  */
 export type MessageSentEvent = {
     /**
@@ -1102,7 +1103,7 @@ export type MessageSentEvent = {
      */
     id: string;
     /**
-     * An outbound message appeared. `sendId` names the send if Tidings sent the message.
+     * An outbound message appeared. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.
      */
     type: 'message.sent';
     /**
@@ -1119,6 +1120,7 @@ export type MessageSentEvent = {
         contactId: string;
         message: Message;
         sendId?: string;
+        reference?: string;
         duplicate?: true;
     };
 };
@@ -1149,6 +1151,7 @@ export type MessageCreatedEvent = {
         contactId: string;
         message: Message;
         sendId?: string;
+        reference?: string;
         duplicate?: true;
     };
 };
@@ -1180,6 +1183,7 @@ export type MessageDeliveredEvent = {
         message: Message;
         changes: Changes;
         sendId?: string;
+        reference?: string;
         duplicate?: true;
     };
 };
@@ -1211,6 +1215,7 @@ export type MessageReadEvent = {
         message: Message;
         changes: Changes;
         sendId?: string;
+        reference?: string;
         duplicate?: true;
     };
 };
@@ -1242,6 +1247,7 @@ export type MessageUpdatedEvent = {
         message: Message;
         changes: Changes;
         sendId?: string;
+        reference?: string;
         duplicate?: true;
     };
 };
@@ -1273,6 +1279,7 @@ export type MessageDeletedEvent = {
         message: Message;
         changes: Changes;
         sendId?: string;
+        reference?: string;
         duplicate?: true;
     };
 };

@@ -73,6 +73,8 @@ export interface BoundSend {
   sendId: string;
   /** True if another message was already bound to the same send. */
   duplicate?: true;
+  /** The caller's own id of the send, if the caller gave one. */
+  reference?: string;
   /** The trace of the send, which the events of the message continue. */
   trace?: TraceContext;
 }

@@ -345,6 +345,24 @@ describe('a change of a send', () => {
     expect(await applyTo(two, 'found', { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
   });
 
+  it('that claims a message stores reference and trace of the send in a form that earlier builds can read', async () => {
+    const reference = 'order 7 duplicate ✓';
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const record = await insert({ reference, trace });
+    await applyTo(record, 'found', { claim: CLAIM });
+    const bound = { sendId: record.order.id, reference, trace };
+    expect(await store.boundSends(ACCOUNT, 'c1', ['m1'])).toEqual(new Map([['m1', bound]]));
+    const claims = `${prefix}:{${ACCOUNT}}:claims`;
+    const [field = ''] = await redis.hkeys(claims);
+    // Earlier builds read the first word, and whether the second is `duplicate`.
+    const [sendId, second] = (await redis.hget(claims, field))?.split(' ') ?? [];
+    expect(sendId).toBe(record.order.id);
+    expect(second).not.toBe('duplicate');
+    await redis.hset(claims, field, 'snd_1 duplicate');
+    const old = { sendId: 'snd_1', duplicate: true };
+    expect(await store.boundSends(ACCOUNT, 'c1', ['m1'])).toEqual(new Map([['m1', old]]));
+  });
+
   it('that removes a send from its lane makes the lane due at once', async () => {
     const [one, two] = [await insert(), await insert()];
     const held = await applyTo(one, 'fenced', { laneDueInMs: 60_000 });

@@ -125,6 +125,20 @@ describe('a deleted message of a send', () => {
   });
 });
 
+describe('the events of a message that belongs to a send', () => {
+  it('carry the id and the reference of the send', async () => {
+    const sendId = await accept({ reference: 'order 7' });
+    await relayUntil(sendId, 'accepted');
+    await relay.harness.sweepUntil('sent', () => isEmitted('message.sent'));
+    const { messageId } = await find(sendId);
+    relay.harness.control('messages/flags', { id: messageId, delivered: true });
+    await relay.harness.sweepUntil('delivered', () => isEmitted('message.delivered'));
+    const events = (await relay.harness.deliveredEvents()).filter(({ type }) => type.startsWith('message.'));
+    expect(events.map(({ type }) => type)).toEqual(['message.sent', 'message.delivered']);
+    for (const { data } of events) expect(data).toMatchObject({ sendId, reference: 'order 7' });
+  });
+});
+
 describe('two concurrent polls that find the same message', () => {
   it('both return the send of the message, although only one poll binds the message', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });

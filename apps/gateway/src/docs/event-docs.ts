@@ -26,7 +26,7 @@ const PARTS: Schemas = {
 };
 
 /** Fields of a message that a send of the gateway caused. `duplicate` marks a second message of the same send, after `resend`. */
-const SEND_FIELDS = { sendId: TEXT, duplicate: TRUE };
+const SEND_FIELDS = { sendId: TEXT, reference: TEXT, duplicate: TRUE };
 const seen = dataOf({ contactId: TEXT, message: MESSAGE }, SEND_FIELDS);
 const changed = dataOf({ contactId: TEXT, message: MESSAGE, changes: CHANGES }, SEND_FIELDS);
 const send = dataOf({ send: { $ref: getSchemaPath(SendView) } });
@@ -61,7 +61,8 @@ const DATA: Readonly<Record<EventType, Schema>> = {
 /** When an event is emitted and, where it matters, what a subscriber does with it. */
 const MEANINGS: Readonly<Record<EventType, string>> = {
   'message.received': 'A contact sent a message.',
-  'message.sent': 'An outbound message appeared. `sendId` names the send if Tidings sent the message.',
+  'message.sent':
+    'An outbound message appeared. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.',
   'message.created': 'A message with an undocumented direction appeared.',
   'message.delivered': 'A message was delivered. The event is emitted at most once per message.',
   'message.read': 'A message was read. The event is emitted at most once per message.',

@@ -1,7 +1,7 @@
 import { type Logger, traceFieldOf } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages } from './message-match.js';
-import type { BoundSend, RelayStore, StateChange } from '../send/relay-store.js';
+import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
 import { transitionResult } from '../send/send-transitions.js';
 import { type SendRecord, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 
@@ -133,14 +133,9 @@ export class MessageBinder {
       const done = await this.store.apply(account, record, matchChange(record, contactId, message.id));
       if (done === undefined) return true;
       const duplicate = record.state.messageId !== undefined;
-      const { id: sendId, trace } = record.order;
-      bound.set(message.id, {
-        sendId,
-        ...(duplicate ? { duplicate } : {}),
-        ...(trace === undefined ? {} : { trace }),
-      });
+      bound.set(message.id, boundSendOf(record.order, duplicate));
       this.logger.info(
-        { account, sendId, messageId: message.id, ...traceFieldOf(trace) },
+        { account, sendId: record.order.id, messageId: message.id, ...traceFieldOf(record.order.trace) },
         'recorded which message belongs to a send',
       );
     }

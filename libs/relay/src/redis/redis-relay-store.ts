@@ -28,13 +28,14 @@ import { messageBindingField, messageBindingValue, readSendsOfMessages } from '.
 import { laneKeys, permanentIndexKeys, sendIndexKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, excessUndecidedSends } from './redis-send-retention.js';
-import type {
-  BoundSend,
-  ExpirableSend,
-  LaneHead,
-  RelayStore,
-  InsertResult,
-  StateChange,
+import {
+  boundSendOf,
+  type BoundSend,
+  type ExpirableSend,
+  type LaneHead,
+  type RelayStore,
+  type InsertResult,
+  type StateChange,
 } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import {
@@ -153,11 +154,7 @@ export class RedisRelayStore implements RelayStore {
         isAwaiting: isAwaitingMessage(after) ? 'yes' : 'no',
         confirmIn: confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
         message: claim === undefined ? '' : messageBindingField(claim),
-        claim: messageBindingValue({
-          sendId: order.id,
-          ...(claim?.duplicate === true ? { duplicate: true } : {}),
-          ...traceOf(order),
-        }),
+        claim: messageBindingValue(boundSendOf(order, claim?.duplicate === true)),
         nonce: name,
         run: redisRun ?? '',
         nonceBefore: before.step ?? '',
@@ -173,7 +170,7 @@ export class RedisRelayStore implements RelayStore {
                   subject: `send:${order.id}`,
                   revision,
                   data: { send: publicSendOf(next) },
-                  ...traceOf(order),
+                  ...(order.trace === undefined ? {} : { trace: order.trace }),
                 },
               ],
         ),
@@ -377,8 +374,4 @@ export class RedisRelayStore implements RelayStore {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
-}
-
-function traceOf({ trace }: SendOrder): Pick<SendOrder, 'trace'> {
-  return trace === undefined ? {} : { trace };
 }

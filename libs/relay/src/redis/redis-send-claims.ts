@@ -13,14 +13,20 @@ export function messageBindingField({ contactId, messageId }: BoundMessage): str
   return JSON.stringify([contactId, messageId]);
 }
 
+/** Beginning of the word that contains the reference of the send. */
+const REFERENCE = 'reference=';
+
 /**
  * Returns the value that records which send a message belongs to: words, separated by spaces. Earlier builds read only
  * the first word, the send's id, and whether the second word is `duplicate`.
  */
-export function messageBindingValue({ sendId, duplicate, trace }: BoundSend): string {
-  return [sendId, ...(duplicate === true ? [DUPLICATE] : []), ...(trace === undefined ? [] : [trace])].join(
-    ' ',
-  );
+export function messageBindingValue({ sendId, duplicate, reference, trace }: BoundSend): string {
+  return [
+    sendId,
+    ...(duplicate === true ? [DUPLICATE] : []),
+    ...(reference === undefined ? [] : [REFERENCE + Buffer.from(reference).toString('base64url')]),
+    ...(trace === undefined ? [] : [trace]),
+  ].join(' ');
 }
 
 /** Returns the sends that these messages of a contact belong to, by message id. */
@@ -43,10 +49,12 @@ export async function readSendsOfMessages(
 
 function parseBinding(value: string): BoundSend {
   const [sendId = '', ...rest] = value.split(' ');
+  const reference = rest.find((word) => word.startsWith(REFERENCE))?.slice(REFERENCE.length);
   const trace = rest.find(isTraceContext);
   return {
     sendId,
     ...(rest.includes(DUPLICATE) ? { duplicate: true } : {}),
+    ...(reference === undefined ? {} : { reference: Buffer.from(reference, 'base64url').toString() }),
     ...(trace === undefined ? {} : { trace }),
   };
 }

@@ -39,8 +39,23 @@ export interface BoundSend {
   sendId: string;
   /** True if another message was recorded for the same send earlier. */
   duplicate?: true;
-  /** The trace of the send. Absent if the send is not traced, or if it was not read. */
+  /** The caller's own id of the send, if the caller gave one. */
+  reference?: string;
+  /** The trace of the send. Absent if the send is not traced. */
   trace?: TraceContext;
+}
+
+/**
+ * Returns what is recorded of the send that a message belongs to.
+ * @param duplicate true if another message was recorded for the same send earlier
+ */
+export function boundSendOf({ id, reference, trace }: SendOrder, duplicate: boolean): BoundSend {
+  return {
+    sendId: id,
+    ...(duplicate ? { duplicate } : {}),
+    ...(reference === undefined ? {} : { reference }),
+    ...(trace === undefined ? {} : { trace }),
+  };
 }
 
 /**
