@@ -85,7 +85,7 @@ function composeFeed(
   const events = new RedisEventLog(redis, prefix);
   const store = metrics.feed.observeStore(new HintingFeedStore(redis, prefix, agendas.poll.hints));
   const feed = traces?.feed.interceptStore(store) ?? store;
-  const budgeted = new AccountFeedSource(upstream);
+  const budgeted = metrics.feed.observeSource(new AccountFeedSource(upstream));
   const source = traces?.feed.interceptSource(budgeted) ?? budgeted;
   const volatileFields = new RedisVolatileFields(redis, prefix);
   // The default account comes from the environment and has no date of its own: use the start of its
@@ -114,7 +114,8 @@ function composeFeed(
     logger,
     volatileFields,
   );
-  const contacts = traces?.feed.interceptContacts(contactPoll) ?? contactPoll;
+  const measured = metrics.feed.observeContacts(contactPoll);
+  const contacts = traces?.feed.interceptContacts(measured) ?? measured;
   return { events, feed, contactList, contacts, lookup: new RecipientLookup(feed, contactList, contacts) };
 }
 

@@ -1,12 +1,18 @@
 import { observedCalls } from '#platform';
-import type { FeedStore, PollQueue } from '#feed';
+import type { ContactPoll, FeedSource, FeedStore, PollQueue, ReadPurpose } from '#feed';
 import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
 import type { UpstreamMetrics } from './upstream-metrics.js';
+
+/** Upper bounds of the buckets of the number of requests. */
+const REQUEST_BUCKETS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 500];
 
 /** Metrics of the polls of contacts, and of the changes that the polls find. */
 export class FeedMetrics {
   private readonly polls: Counter<'kind' | 'result'>;
   private readonly lateness: Histogram<'kind'>;
+  private readonly requests: Histogram<'kind'>;
+  /** Number of requests that each running poll has made. */
+  private readonly requestsOf = new WeakMap<object, number>();
   private readonly changes: Counter<'type'>;
   private readonly delays: Histogram;
 
@@ -24,6 +30,12 @@ export class FeedMetrics {
       'Time by which a contact was overdue when its poll began.',
       ['kind'],
       DELAY_BUCKETS,
+    );
+    this.requests = metrics.histogram(
+      'tidings_poll_requests',
+      'Requests to the messaging service that a poll of a contact made.',
+      ['kind'],
+      REQUEST_BUCKETS,
     );
     this.changes = metrics.counter(
       'tidings_message_changes_total',
@@ -47,6 +59,32 @@ export class FeedMetrics {
         for (const delayMs of outcome.result.delaysMs) this.delays.observe(delayMs / 1_000);
       },
     }) as T;
+  }
+
+  /** Wraps the source in an object that counts the requests of each poll. */
+  observeSource(source: FeedSource): FeedSource {
+    return observedCalls(source, {
+      listMessages: ({ parameters: [, , , , purpose] }) => {
+        if (typeof purpose === 'object')
+          this.requestsOf.set(purpose, (this.requestsOf.get(purpose) ?? 0) + 1);
+      },
+    });
+  }
+
+  /** Wraps the polls of contacts in an object that reports how many requests each poll made. */
+  observeContacts(contacts: ContactPoll): ContactPoll {
+    const observe = (purpose: ReadPurpose | undefined): void => {
+      if (typeof purpose !== 'object') return;
+      this.requests.labels(purpose.kind).observe(this.requestsOf.get(purpose) ?? 0);
+    };
+    return observedCalls(contacts, {
+      pollNewMessages: ({ parameters: [, , purpose] }) => {
+        observe(purpose);
+      },
+      runDeepRead: ({ parameters: [, , purpose] }) => {
+        observe(purpose);
+      },
+    });
   }
 
   /** Wraps the queue in an object that counts the polls. */
