@@ -19,9 +19,13 @@ import type { WaitSettings } from './wait-settings.js';
 const MIN_READ_INTERVAL_MS = 70;
 /** Maximum number of events that one read returns. */
 const PAGE_SIZE = 100;
-/** Maximum number of recent events in memory for one account, and maximum length of their data, in characters. */
+/** Maximum number of recent events in memory for one account. */
 const MAX_EVENTS = 500;
-const MAX_LENGTH = 500_000;
+/**
+ * Maximum length of the data of these events, in characters: of one account, and of all accounts together. The newest
+ * event of an account is kept whatever its length.
+ */
+const MAX_LENGTH = { account: 1_000_000, all: 32_000_000 };
 
 /** The recent events of a log, without a gap. */
 interface RecentEvents {
@@ -65,7 +69,10 @@ export class SharedLogs {
   follow(account: string): SharedLog {
     let shared = this.accounts.get(account);
     if (shared === undefined) {
-      shared = new AccountLog(account, this.log, this.tail, this.settings.recheckMs);
+      shared = new AccountLog(account, this.log, this.tail, {
+        recheckMs: this.settings.recheckMs,
+        maxLength: () => Math.min(MAX_LENGTH.account, MAX_LENGTH.all / this.accounts.size),
+      });
       this.accounts.set(account, shared);
     }
     const own = shared;
@@ -74,6 +81,13 @@ export class SharedLogs {
       if (this.accounts.get(account) === own) this.accounts.delete(account);
     });
   }
+}
+
+interface AccountLimits {
+  /** Interval at which the log is read even without a notification, in milliseconds. */
+  recheckMs: number;
+  /** Returns the maximum length of the data of the events in memory, in characters. */
+  maxLength: () => number;
 }
 
 class AccountLog {
@@ -85,7 +99,7 @@ class AccountLog {
     private readonly account: string,
     private readonly log: Pick<EventLog, 'read' | 'end'>,
     private readonly tail: EventTail,
-    private readonly recheckMs: number,
+    private readonly limits: AccountLimits,
   ) {}
 
   /** @param whenUnused called when the last follower has left */
@@ -118,7 +132,7 @@ class AccountLog {
       while (!signal.aborted) {
         const began = performance.now();
         const hasMore = await this.step();
-        if (!hasMore) await source.waitForGrowth(this.recheckMs, signal);
+        if (!hasMore) await source.waitForGrowth(this.limits.recheckMs, signal);
         await pause(Math.max(began + MIN_READ_INTERVAL_MS - performance.now(), 0), signal);
       }
     } finally {
@@ -150,7 +164,7 @@ class AccountLog {
     const after = { epoch: recent.epoch, position: recent.end };
     const { events, next, hasMore } = await this.log.read(this.account, after, PAGE_SIZE, {});
     if (events.length === 0) return hasMore;
-    this.recent = withNewest(recent, events, next.position);
+    this.recent = withNewest(recent, events, next.position, this.limits.maxLength());
     this.wakeAll();
     return hasMore;
   }
@@ -166,12 +180,17 @@ class AccountLog {
 }
 
 /** Adds events, and removes the oldest ones in excess of the limits. */
-function withNewest(recent: RecentEvents, added: readonly LoggedEvent[], end: string): RecentEvents {
+function withNewest(
+  recent: RecentEvents,
+  added: readonly LoggedEvent[],
+  end: string,
+  maxLength: number,
+): RecentEvents {
   const events = [...recent.events, ...added];
   let length = added.reduce((sum, { data }) => sum + data.length, recent.length);
   let from = recent.from;
   let removed = 0;
-  while (events.length - removed > MAX_EVENTS || (length > MAX_LENGTH && removed < events.length - 1)) {
+  while (events.length - removed > MAX_EVENTS || (length > maxLength && removed < events.length - 1)) {
     const oldest = events[removed];
     if (oldest === undefined) break;
     from = oldest.position;
