@@ -169,8 +169,11 @@ describe('a send is bound to its message', () => {
     const send = await until(id, 'delivered');
     const [only] = await acceptedTexts(NUMBERS.quotes);
     expect(send.messageId).toBe(only?.messageIds[0]);
-    const [event] = (await eventsOfType('message.sent')).filter(({ data }) => data.sendId === id);
-    expect(event?.data.message?.message).toBe('“Don’t” — she said – ‘wait’…');
+    // The poll updates the send before it commits the events of the message.
+    const event = await eventually('the message is emitted', async () =>
+      (await eventsOfType('message.sent')).find(({ data }) => data.sendId === id),
+    );
+    expect(event.data.message?.message).toBe('“Don’t” — she said – ‘wait’…');
   });
 
   it('if the message appears after the deadline: send.unconfirmed is emitted, and the send is still bound', async () => {
