@@ -103,7 +103,7 @@ describe('the trace of a send', () => {
     });
   });
 
-  it('is named by the log lines of the request, the POST and the deliveries', async () => {
+  it('has its id in the log lines of the request, the POST and the deliveries', async () => {
     const { id, traceId } = await send('01');
     await untilTraced(traceId, ['event message.sent']);
     const lines = await eventually('the lines are written', () => {
@@ -120,7 +120,7 @@ describe('the trace of a send', () => {
     expect(lines.find((line) => line.includes('send.attempted'))).toContain(id);
   });
 
-  it('is not exported if the caller does not record it, and the webhooks learn that', async () => {
+  it('is not exported if the traceparent of the caller says that it is not recorded, and the webhooks get the same flag', async () => {
     const { id, traceId } = await send('00');
     await eventually('the send is delivered', async () => (await statusOf(id)) === 'delivered');
     await eventually('a delivery continues the trace', () =>
@@ -149,7 +149,7 @@ describe('the trace of a send', () => {
 });
 
 describe('the trace of a received message', () => {
-  it('begins with the poll and ends with the delivery, whose request carries it', async () => {
+  it('begins with the poll and ends with the delivery, whose request has a traceparent', async () => {
     const { contacts } = await product.simulate<{ contacts: { id: string }[] }>('contacts', {
       phoneNumber: '+14155550177',
     });
@@ -188,7 +188,7 @@ describe('spans', () => {
     await Promise.all([product.startGateway(), product.startWorker()]);
   });
 
-  it('do not exist without a collector, and then webhooks get no traceparent', async () => {
+  it('are not recorded if no collector is configured, and then webhooks get no traceparent', async () => {
     await product.gateway.stop();
     await product.worker.stop();
     const off = { OTEL_EXPORTER_OTLP_ENDPOINT: '' };

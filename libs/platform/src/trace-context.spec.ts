@@ -24,7 +24,7 @@ describe('a trace context', () => {
     expect(isTraceContext(text)).toBe(false);
   });
 
-  it('gives a log line no field if there is none', () => {
+  it('that is absent adds no field to a log line', () => {
     expect(traceFieldOf(undefined)).toEqual({});
   });
 });

@@ -76,7 +76,7 @@ async function follow(
 }
 
 describe('event streams that share the reads of a log', () => {
-  it('get each event exactly once and in order, also from a burst that is larger than the memory', async () => {
+  it('get each event exactly once and in order, even if more events come at once than are kept in memory', async () => {
     const start = await log.end(ACCOUNT);
     const first = Array.from({ length: 20 }, () => follow(logs.follow(ACCOUNT), start, BURST));
     const filtered = follow(logs.follow(ACCOUNT), start, 10, { types: ['message.received'] });
@@ -90,7 +90,7 @@ describe('event streams that share the reads of a log', () => {
     expect(await filtered).toEqual(one.slice(-10));
   });
 
-  it('make no read of their own for an event that another stream has made known', async () => {
+  it('do not read Redis for an event that another stream has already read', async () => {
     const start = await log.end(ACCOUNT);
     const shared = Array.from({ length: 50 }, () => logs.follow(ACCOUNT));
     // The first reads may come before the recent events are known.
@@ -112,7 +112,7 @@ describe('event streams that share the reads of a log', () => {
     shared.follower.stop();
   });
 
-  it('notice that the log was lost and begun anew', async () => {
+  it('end with an expired cursor if Redis lost the event log and a new log was started', async () => {
     const shared = logs.follow(ACCOUNT);
     const start = await log.end(ACCOUNT);
     await append(1);
