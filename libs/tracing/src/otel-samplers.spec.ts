@@ -38,7 +38,10 @@ describe('the sampler', () => {
     ['parentbased_always_on', true, true],
     ['parentbased_always_off', false, false],
     ['parentbased_traceidratio', true, false],
-  ] as const)('%s, for a trace without a caller, records a low trace id: %p, and a high trace id: %p', (name, low, high) => {
-    expect([records(name, 0.5, LOW), records(name, 0.5, HIGH)]).toEqual([low, high]);
-  });
+  ] as const)(
+    '%s, for a trace without a caller, records a low trace id: %p, and a high trace id: %p',
+    (name, low, high) => {
+      expect([records(name, 0.5, LOW), records(name, 0.5, HIGH)]).toEqual([low, high]);
+    },
+  );
 });
