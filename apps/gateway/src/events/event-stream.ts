@@ -131,9 +131,10 @@ export class EventStream {
     return performance.now() - this.lastWriteAt;
   }
 
-  /** Returns the maximum time to wait for new events, in milliseconds: until the next comment. */
+  /** Returns the maximum time to wait for new events, in milliseconds: until the next comment or check of the API key. */
   private waitMs(): number {
-    return Math.max(0, Math.ceil(this.settings.commentMs - this.silentMs()));
+    const uncheckedMs = performance.now() - this.checkedAt;
+    return Math.max(0, Math.ceil(this.settings.commentMs - Math.max(this.silentMs(), uncheckedMs)));
   }
 }
 
