@@ -188,6 +188,20 @@ describe('spans', () => {
     await Promise.all([product.startGateway(), product.startWorker()]);
   });
 
+  it('have the service name, and their requests the headers, that the variables of OpenTelemetry set', async () => {
+    await product.gateway.stop();
+    await product.startGateway({
+      OTEL_SERVICE_NAME: 'front',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=42',
+    });
+    await product.worker.stop();
+    const { traceId } = await send('01');
+    await untilTraced(traceId, ['POST /v1/messages/send']);
+    expect(collector.trace(traceId)).toMatchObject([{ service: 'front' }]);
+    expect(collector.headers).toMatchObject({ 'x-collector-key': '42' });
+    await product.startWorker();
+  });
+
   it('are not recorded if no collector is configured, and then webhooks get no traceparent', async () => {
     await product.gateway.stop();
     await product.worker.stop();

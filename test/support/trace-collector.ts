@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import protobuf from 'protobufjs';
 
@@ -62,6 +62,8 @@ interface WireAttribute {
 /** A collector of traces, which receives spans over OTLP as HTTP with protobuf. */
 export class TraceCollector implements AsyncDisposable {
   readonly spans: CollectedSpan[] = [];
+  /** Headers of the last request. */
+  headers: IncomingHttpHeaders = {};
   /** If true, the collector accepts requests and never answers. */
   isHanging = false;
 
@@ -98,6 +100,7 @@ export class TraceCollector implements AsyncDisposable {
 
   private async receive(request: IncomingMessage): Promise<void> {
     if (request.url !== '/v1/traces') throw new Error(`unexpected path ${request.url ?? ''}`);
+    this.headers = request.headers;
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const decoded = PROTOCOL.toObject(PROTOCOL.decode(Buffer.concat(chunks)), {

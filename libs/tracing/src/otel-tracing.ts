@@ -18,7 +18,6 @@ import {
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import {
   type CommonEnvironment,
-  DeadlineError,
   type Instance,
   type Logger,
   type TraceContext,
@@ -100,8 +99,7 @@ export class OtelTracing implements Tracing {
     try {
       await withDeadline(this.provider.shutdown(), CLOSE_TIMEOUT_MS, 'the last export of spans');
     } catch (error) {
-      if (!(error instanceof DeadlineError))
-        this.logger.warn({ err: error }, 'could not export the last spans');
+      this.logger.warn({ err: error }, 'could not export the last spans');
     }
   }
 }
