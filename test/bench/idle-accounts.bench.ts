@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { accountEncryptionContext, DEFAULT_ACCOUNT, RedisAccountStore, SecretBox } from '#accounts';
+import { accountEncryptionContext, DEFAULT_ACCOUNT, RedisAccountStore, SecretCipher } from '#accounts';
 import { accountKeys, closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { type ProductProcess, startProcess } from '../support/process.js';
 import { withTestRedis } from '../support/redis-server.js';
@@ -65,7 +65,7 @@ async function addAccounts(
   encryptionKey: Buffer,
 ): Promise<string[]> {
   const store = new RedisAccountStore(redis, PREFIX);
-  const box = new SecretBox(encryptionKey, []);
+  const box = new SecretCipher(encryptionKey, []);
   const ids = Array.from({ length: count - 1 }, (_, n) => `idle-${n}`);
   const at = new Date().toISOString();
   for (const id of ids) {

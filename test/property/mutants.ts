@@ -108,8 +108,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: `${FEED}redis/redis-feed-store.ts`,
-        from: "import { eventArguments, logKeys } from '#events';",
-        to: "import { eventArguments, logKeys, RedisEventLog } from '#events';",
+        from: "import { eventArguments, eventLogRedisKeys } from '#events';",
+        to: "import { eventArguments, eventLogRedisKeys, RedisEventLog } from '#events';",
       },
       {
         file: `${FEED}redis/redis-feed-store.ts`,
@@ -132,8 +132,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: `${FEED}redis/redis-feed-store.ts`,
-        from: "import { eventArguments, logKeys } from '#events';",
-        to: "import { eventArguments, logKeys, RedisEventLog } from '#events';",
+        from: "import { eventArguments, eventLogRedisKeys } from '#events';",
+        to: "import { eventArguments, eventLogRedisKeys, RedisEventLog } from '#events';",
       },
       {
         file: `${FEED}redis/redis-feed-store.ts`,

@@ -7,7 +7,7 @@ import {
   createApiKeyRegistry,
   createApiKeys,
 } from '#accounts';
-import { measureClock, measureRedis, PromMetrics, UpstreamMetrics } from '#metrics';
+import { registerClockDifferenceMetric, registerRedisCommandMetrics, PromMetrics, UpstreamMetrics } from '#metrics';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
@@ -21,12 +21,12 @@ import {
   type RedisClient,
   type RedisClock,
 } from '#platform';
-import type { BlobStore, BlobStoreWatch } from '#blobs';
+import type { BlobStore, BlobStoreMonitor } from '#blobs';
 import {
   BullmqRelayJobs,
-  HintingRelayStore,
-  HintingUpstreamHealth,
-  LossCheckedRelayJobs,
+  AgendaNotifyingRelayStore,
+  ProbeTriggeringUpstreamHealth,
+  RelayJobsWithLossRecovery,
   RedisIdempotencyKeys,
   RedisSendList,
   type SendIntake,
@@ -87,7 +87,7 @@ export interface OpenedResources {
   redis: RedisClient;
   clock: RedisClock;
   blobs: BlobStore;
-  blobWatch: BlobStoreWatch;
+  blobWatch: BlobStoreMonitor;
   /** Undefined if traces are off. */
   tracing?: Tracing | undefined;
   shutdown: AbortSignal;
@@ -100,8 +100,8 @@ export function bindings(opened: OpenedResources): Provider[] {
   const metrics = new PromMetrics('gateway', productVersion());
   const upstreamMetrics = new UpstreamMetrics(metrics);
   const budget = upstreamMetrics.observeBudget(new RedisRequestBudget(redis, prefix));
-  measureRedis(redis, metrics);
-  measureClock(clock, metrics);
+  registerRedisCommandMetrics(redis, metrics);
+  registerClockDifferenceMetric(clock, metrics);
   return [
     value(ENVIRONMENT, environment),
     value(METRICS, metrics),
@@ -172,9 +172,9 @@ function sendsOf(
   const jobs = new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger);
   const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoredSendIntake(
-    new HintingRelayStore(redis, prefix, clock, blobs, logger, hints),
+    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints),
     new RedisIdempotencyKeys(redis, prefix),
-    new LossCheckedRelayJobs(jobs, relay.hints),
+    new RelayJobsWithLossRecovery(jobs, relay.hints),
     async (account) => {
       const found = await accounts.find(account);
       return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);
@@ -185,7 +185,7 @@ function sendsOf(
 function healthOf({ environment, logger, redis }: OpenedResources): UpstreamHealth {
   const prefix = environment.REDIS_KEY_PREFIX;
   const { poll, relay } = createAgendas(redis, prefix, logger);
-  return new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
+  return new ProbeTriggeringUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
 }
 
 function value<T>(token: symbol, useValue: T): ValueProvider<T> {

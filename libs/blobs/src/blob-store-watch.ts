@@ -8,7 +8,7 @@ const CHECK_INTERVAL_MS = 60_000;
  * Checks at the start, and then every minute, whether the blob store is usable and whether gateways and
  * workers share it.
  */
-export class BlobStoreWatch {
+export class BlobStoreMonitor {
   private timer: NodeJS.Timeout | undefined;
   private reason: string | undefined;
 

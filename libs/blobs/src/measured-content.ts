@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { BlobTooLargeError } from './blob-store.js';
 
 /** Passes on the content of a file that is being stored, and counts and hashes its bytes. */
-export class MeasuredContent implements AsyncIterable<Buffer> {
+export class CountedAndHashedContent implements AsyncIterable<Buffer> {
   private bytes = 0;
   private readonly digest = createHash('sha256');
 

@@ -1,11 +1,11 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { EventRetention } from './event-log.js';
-import { logKeys } from './redis-append.js';
+import { eventLogRedisKeys } from './redis-append.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/survey-log.lua');
 
 /** Determines, with one cheap script, when retention can next remove an event from an account's log. */
-export class RedisLogTrimTimes {
+export class RedisEventLogTrimTimes {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
@@ -17,7 +17,7 @@ export class RedisLogTrimTimes {
    * empty log.
    */
   async trimInMs(account: string): Promise<number | undefined> {
-    const { log } = logKeys(accountKeys(this.prefix, account));
+    const { log } = eventLogRedisKeys(accountKeys(this.prefix, account));
     const reply = await survey.run(
       this.redis,
       { log },

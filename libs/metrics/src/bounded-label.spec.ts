@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { BoundedLabel } from './bounded-label.js';
+import { BoundedMetricLabel } from './bounded-label.js';
 
 it('a metric label keeps its first values; every further value is replaced by "other"', () => {
-  const label = new BoundedLabel(2);
+  const label = new BoundedMetricLabel(2);
   expect(['a', 'b', 'c', 'a', 'd'].map((value) => label.valueOf(value))).toEqual([
     'a',
     'b',

@@ -10,11 +10,11 @@
  * | `bounded-label.ts`          | keeps the number of values of a label bounded |
  * | `metrics-access.ts`         | who may read the metrics |
  */
-export { measureClock } from './clock-metrics.js';
+export { registerClockDifferenceMetric } from './clock-metrics.js';
 export { DeliveryMetrics } from './delivery-metrics.js';
 export { FeedMetrics } from './feed-metrics.js';
-export { METRICS_REFUSED, MetricsAccess } from './metrics-access.js';
+export { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization } from './metrics-access.js';
 export { type Counter, type Gauge, type Histogram, PromMetrics } from './prom-metrics.js';
-export { measureRedis } from './redis-metrics.js';
+export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';
 export { UpstreamMetrics } from './upstream-metrics.js';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { FixedApiKeys, type Scope } from '#accounts';
 import { parseNetworks } from '#platform';
-import { MetricsAccess } from './metrics-access.js';
+import { MetricsAuthorization } from './metrics-access.js';
 
 const key = (text: string, scopes: Scope[]) => ({ id: text, key: text, account: 'default', scopes });
 const keys = new FixedApiKeys([key('admin-key', ['admin']), key('other-key', ['messages:send'])]);
 
-function access({ token = '', networks = '127.0.0.0/8,::1/128' } = {}): MetricsAccess {
-  return new MetricsAccess({ METRICS_TOKEN: token, METRICS_ALLOW_NETWORKS: parseNetworks(networks) }, keys);
+function access({ token = '', networks = '127.0.0.0/8,::1/128' } = {}): MetricsAuthorization {
+  return new MetricsAuthorization({ METRICS_TOKEN: token, METRICS_ALLOW_NETWORKS: parseNetworks(networks) }, keys);
 }
 
 describe('a request for the metrics', () => {

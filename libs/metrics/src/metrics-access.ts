@@ -11,7 +11,7 @@ export interface MetricsRequest {
 }
 
 /** Text of the error reply to a caller who may not read the metrics. */
-export const METRICS_REFUSED =
+export const METRICS_UNAUTHORIZED_MESSAGE =
   'Send the value of METRICS_TOKEN as a bearer token or an API key with the scope admin in the X-API-Key header, or ask from a network of METRICS_ALLOW_NETWORKS without a proxy.';
 
 /**
@@ -25,7 +25,7 @@ const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
  * the scope `admin`, or an address in METRICS_ALLOW_NETWORKS. The address does not count if a proxy forwards
  * the request.
  */
-export class MetricsAccess {
+export class MetricsAuthorization {
   constructor(
     private readonly settings: Pick<CommonEnvironment, 'METRICS_TOKEN' | 'METRICS_ALLOW_NETWORKS'>,
     private readonly keys: ApiKeys,

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   accountEncryptionContext,
-  AccountResealer,
+  UpstreamApiKeyReencryption,
   registerEncryptionKeyId,
   RedisAccountStore,
   RedisEncryptionKeyIds,
-  SecretBox,
+  SecretCipher,
   type StoredAccount,
 } from '#accounts';
 import {
@@ -24,7 +24,7 @@ import {
 import {
   DestinationCheck,
   DestinationGuard,
-  EndpointResealer,
+  EndpointSecretReencryption,
   Endpoints,
   EndpointSecrets,
   RedisDeliveryStore,
@@ -37,9 +37,9 @@ import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, withTestRedis } from '../../support/redis-server.js';
 
 const [OLD, NEW, LOST] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
-const [OLD_BOX, NEW_BOX, LOST_BOX] = [new SecretBox(OLD), new SecretBox(NEW), new SecretBox(LOST)];
+const [OLD_BOX, NEW_BOX, LOST_BOX] = [new SecretCipher(OLD), new SecretCipher(NEW), new SecretCipher(LOST)];
 /** The keys of the processes during a rotation. */
-const RING = new SecretBox(NEW, [OLD]);
+const RING = new SecretCipher(NEW, [OLD]);
 const URL = 'http://127.0.0.1:9/hook';
 
 /** Counts: rotated, already current, broken. */
@@ -82,14 +82,14 @@ describe.each([
     );
 
   /** The webhooks, read by a process with this key. */
-  const registry = (box: SecretBox): Endpoints => {
+  const registry = (box: SecretCipher): Endpoints => {
     const check = new DestinationCheck(new DestinationGuard(parseNetworks('127.0.0.0/8')), systemResolver());
     return new Endpoints(endpoints, new RedisDeliveryStore(redis, prefix), check, box, clockOfThisMachine);
   };
-  const secretsOf = (box: SecretBox): EndpointSecrets =>
+  const secretsOf = (box: SecretCipher): EndpointSecrets =>
     new EndpointSecrets(endpoints, box, clockOfThisMachine);
 
-  const account = (id: string, box: SecretBox): StoredAccount => ({
+  const account = (id: string, box: SecretCipher): StoredAccount => ({
     id,
     baseUrl: 'https://upstream.example/v1',
     sealedApiKey: box.seal(`key-of-${id}`, accountEncryptionContext(id)),
@@ -100,7 +100,7 @@ describe.each([
   });
 
   /** A webhook with headers and two signing secrets. */
-  async function endpoint(owner: string, box: SecretBox): Promise<{ id: string; secrets: string[] }> {
+  async function endpoint(owner: string, box: SecretCipher): Promise<{ id: string; secrets: string[] }> {
     const headers = { 'x-token': `token-${owner}` };
     const { endpoint: made, secret } = await registry(box).create(owner, { url: URL, headers });
     const rotation = await secretsOf(box).rotate(owner, made.id, 3600);
@@ -173,7 +173,7 @@ describe.each([
         return accounts.change(id, change);
       },
     };
-    await expect(new AccountResealer(mortal, RING).reseal()).rejects.toThrow('killed');
+    await expect(new UpstreamApiKeyReencryption(mortal, RING).reseal()).rejects.toThrow('killed');
     expect(counts(await rotate())[0]).toEqual([2, 1, 0]);
   });
 
@@ -182,7 +182,7 @@ describe.each([
     const { id } = await endpoint('a', OLD_BOX);
     const { id: gone } = await endpoint('a', OLD_BOX);
     let fresh: string | undefined;
-    const seals = new AccountResealer(
+    const seals = new UpstreamApiKeyReencryption(
       {
         list: async () => {
           const read = await accounts.list();
@@ -194,7 +194,7 @@ describe.each([
       },
       RING,
     );
-    const endpointSeals = new EndpointResealer(
+    const endpointSeals = new EndpointSecretReencryption(
       {
         list: async (owner) => {
           const read = await endpoints.list(owner);

@@ -16,7 +16,7 @@ import {
 import { BlobStoreUnavailableError, FileBlobStore } from '#blobs';
 import {
   FileRemovingRelayStore,
-  FileSweep,
+  UnusedFileRemoval,
   type SendStatus,
   RedisIdempotencyKeys,
   StoredSendIntake,
@@ -93,8 +93,8 @@ async function makeOld(...names: string[]): Promise<void> {
 }
 
 /** Returns a sweep that starts at a random file each time. */
-const sweep = (): FileSweep =>
-  new FileSweep(store, blobs, clockOfThisMachine, logger, () => randomBytes(16).toString('hex'));
+const sweep = (): UnusedFileRemoval =>
+  new UnusedFileRemoval(store, blobs, clockOfThisMachine, logger, () => randomBytes(16).toString('hex'));
 
 const KEPT: [SendStatus, TransitionName[]][] = [
   ['queued', []],

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { SecretBox } from '#accounts';
+import { SecretCipher } from '#accounts';
 import { type LoggedEvent, type NewEvent, RedisEventConsumer, RedisEventLog } from '#events';
 import {
   closeRedis,
@@ -70,7 +70,7 @@ export class WebhookHarness {
   readonly endpoints: Endpoints;
   readonly dispatcher: Dispatcher;
   private readonly guard = new DestinationGuard(parseNetworks('127.0.0.0/8'));
-  private readonly box = new SecretBox(Buffer.alloc(32, 7));
+  private readonly box = new SecretCipher(Buffer.alloc(32, 7));
   private readonly clients: HttpDeliveryClient[] = [];
   private readonly logger: Logger;
   private revision = 0;

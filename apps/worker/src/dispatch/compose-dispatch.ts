@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
-import { SecretBox } from '#accounts';
-import { RedisEventTail, RedisLogTrimTimes } from '#events';
+import { SecretCipher } from '#accounts';
+import { RedisEventTail, RedisEventLogTrimTimes } from '#events';
 import {
   BullmqHintQueue,
   type Clock,
@@ -20,9 +20,9 @@ import {
   DeliveryRunner,
   DestinationGuard,
   Dispatcher,
-  HintingDeliveryStore,
+  RetrySchedulingDeliveryStore,
   HttpDeliveryClient,
-  LossCheckedDeliveryJobs,
+  DeliveryJobsWithLossRecovery,
   RedisDeliveryDueTimes,
   RedisEndpointStore,
   systemResolver,
@@ -49,8 +49,8 @@ export function composeDispatch(
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.dispatch;
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
-  const store = new HintingDeliveryStore(redis, prefix, hints);
-  const jobs = new LossCheckedDeliveryJobs(
+  const store = new RetrySchedulingDeliveryStore(redis, prefix, hints);
+  const jobs = new DeliveryJobsWithLossRecovery(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
   );
@@ -77,7 +77,7 @@ export function composeDispatch(
     isFull: () => isRedisFull(redis),
     deliveries: store,
     deliverySurvey: new RedisDeliveryDueTimes(redis, prefix, retention.deliveries),
-    logSurvey: new RedisLogTrimTimes(redis, prefix, retention.events),
+    logSurvey: new RedisEventLogTrimTimes(redis, prefix, retention.events),
   });
   return {
     deliveries,
@@ -90,7 +90,7 @@ function attempterOf(environment: WorkerEnvironment, clock: Clock): DeliveryAtte
   const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
   return new DeliveryAttempter(
     new HttpDeliveryClient(guard, systemResolver(), environment.WEBHOOK_TIMEOUT_MS),
-    new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
+    new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     { scheduleSeconds: environment.WEBHOOK_RETRY_SCHEDULE_SECONDS, random: Math.random },
     clock,
     productVersion(),

@@ -1,4 +1,4 @@
-import { type EventTail, type LogFollower, type ReaderLease, RedisEventConsumer } from '#events';
+import { type EventTail, type EventLogFollower, type ReaderLease, RedisEventConsumer } from '#events';
 import { type Logger, newId, pause, type RedisClient } from '#platform';
 import type { Dispatcher } from '#webhooks';
 import type { AccountFollower } from '../account-watch.js';
@@ -99,7 +99,7 @@ export class EventDispatch implements AccountFollower {
     account: string,
     consumer: RedisEventConsumer,
     lease: ReaderLease,
-    follower: LogFollower,
+    follower: EventLogFollower,
     signal: AbortSignal,
   ): Promise<void> {
     const reading = await consumer.read(BATCH_SIZE);

@@ -9,7 +9,7 @@ import {
   Res,
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { okOrDegradedReadiness, type Readiness, readinessOf, type Reason } from '#platform';
+import { okOrDegradedReadiness, type Readiness, createReadiness, type Reason } from '#platform';
 import type { WorkerCore } from '../compose.js';
 import { CORE } from '../tokens.js';
 import { Heartbeat } from './heartbeat.js';
@@ -33,7 +33,7 @@ export class HealthController {
     if (!this.heartbeat.isFresh()) {
       reply.status(503);
       const description = 'the last write to Redis failed, or the worker is stopping';
-      return readinessOf('unavailable', [{ code: 'redis_unwritable', count: 1, description }]);
+      return createReadiness('unavailable', [{ code: 'redis_unwritable', count: 1, description }]);
     }
     const reasons: Reason[] = [];
     const { blobWatch, clock } = this.core;

@@ -1,5 +1,5 @@
 import {
-  type FileSweep,
+  type UnusedFileRemoval,
   LOST_JOB_CHECK_DELAY_MS,
   RELAY_TASK_NAMES,
   type RedisRelayDueTimes,
@@ -25,7 +25,7 @@ export interface RelayRoundParts {
   survey: Pick<RedisRelayDueTimes, 'read'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
-  files: Pick<FileSweep, 'sweep'>;
+  files: Pick<UnusedFileRemoval, 'sweep'>;
   hints: Pick<RelayHints, 'schedule'>;
   retention: { maxAgeMs: number; maxCount: number };
   isFull(): Promise<boolean>;

@@ -3,7 +3,7 @@ import type { Account, AccountDirectory } from './account.js';
 import { AccountConflictError } from './account-conflict.js';
 import { UpstreamApiKeyRequiredError } from './api-key-required.js';
 import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
-import type { SecretBox } from '../secret/secret-box.js';
+import type { SecretCipher } from '../secret/secret-box.js';
 
 /** An account as the API shows it: all fields except upstream's API key. */
 export interface AccountDescription {
@@ -36,7 +36,7 @@ export class AccountRegistry {
   constructor(
     private readonly fixed: AccountDirectory,
     private readonly store: AccountStore,
-    private readonly box: SecretBox,
+    private readonly box: SecretCipher,
     private readonly clock: Clock,
   ) {}
 

@@ -1,26 +1,26 @@
 import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
-import { ResealCounts } from '../secret/reseal-counts.js';
-import type { SecretBox } from '../secret/secret-box.js';
+import { ReencryptionCounts } from '../secret/reseal-counts.js';
+import type { SecretCipher } from '../secret/secret-box.js';
 
 /** Re-encrypts the upstream API keys of all stored accounts with the current encryption key. */
-export class AccountResealer {
+export class UpstreamApiKeyReencryption {
   constructor(
     private readonly store: Pick<AccountStore, 'list' | 'change'>,
-    private readonly box: SecretBox,
+    private readonly box: SecretCipher,
   ) {}
 
   /**
    * Encrypts the upstream API key of each account with the current encryption key, one account after another.
    * This work may be interrupted at any point, and accounts may be changed while it runs.
    */
-  async reseal(): Promise<ResealCounts> {
-    const all = new ResealCounts();
+  async reseal(): Promise<ReencryptionCounts> {
+    const all = new ReencryptionCounts();
     for (const read of await this.store.list()) {
-      let counts = new ResealCounts();
+      let counts = new ReencryptionCounts();
       const after = this.resealed(read, counts);
       if (after.sealedApiKey !== read.sealedApiKey) {
         const stored = await this.store.change(read.id, (before) => {
-          counts = new ResealCounts();
+          counts = new ReencryptionCounts();
           return this.resealed(before, counts);
         });
         // The account was removed after it was listed.
@@ -31,7 +31,7 @@ export class AccountResealer {
     return all;
   }
 
-  private resealed(account: StoredAccount, counts: ResealCounts): StoredAccount {
+  private resealed(account: StoredAccount, counts: ReencryptionCounts): StoredAccount {
     const { id, sealedApiKey } = account;
     const context = accountEncryptionContext(id);
     return { ...account, sealedApiKey: counts.reseal(this.box, sealedApiKey, context, `account ${id}`) };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { FixedAccounts } from './account.js';
 import { accountEncryptionContext, type StoredAccount } from './account-store.js';
-import { Accounts } from './accounts.js';
-import { SecretDecryptionError, SecretBox } from '../secret/secret-box.js';
+import { CombinedAccountDirectory } from './accounts.js';
+import { SecretDecryptionError, SecretCipher } from '../secret/secret-box.js';
 
-const BOX = new SecretBox(Buffer.alloc(32, 1));
+const BOX = new SecretCipher(Buffer.alloc(32, 1));
 const FIXED = { id: 'default', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
 
 function stored(
@@ -16,14 +16,14 @@ function stored(
   return { id, baseUrl: `http://${id}/v1`, sealedApiKey, ...rest };
 }
 
-function directory(kept: StoredAccount[]): { accounts: Accounts; reported: string[] } {
+function directory(kept: StoredAccount[]): { accounts: CombinedAccountDirectory; reported: string[] } {
   const reported: string[] = [];
   const store = {
     list: () => Promise.resolve(kept),
     revision: () => Promise.resolve(''),
     find: (id: string) => Promise.resolve(kept.find((one) => one.id === id)),
   };
-  const accounts = new Accounts(new FixedAccounts([FIXED]), store, BOX, (id) => reported.push(id));
+  const accounts = new CombinedAccountDirectory(new FixedAccounts([FIXED]), store, BOX, (id) => reported.push(id));
   return { accounts, reported };
 }
 

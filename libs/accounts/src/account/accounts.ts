@@ -1,17 +1,17 @@
 import type { Account, AccountDirectory, AccountRevision } from './account.js';
 import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
-import type { SecretBox } from '../secret/secret-box.js';
+import type { SecretCipher } from '../secret/secret-box.js';
 
 /**
  * All accounts: the one that the environment variables define, and those stored in Redis. Nothing is cached
  * between calls, so that every process sees each change at once. The account of the environment variables is
  * found even while Redis is unavailable.
  */
-export class Accounts implements AccountDirectory, AccountRevision {
+export class CombinedAccountDirectory implements AccountDirectory, AccountRevision {
   constructor(
     private readonly fixed: AccountDirectory,
     private readonly store: Pick<AccountStore, 'list' | 'find' | 'revision'>,
-    private readonly box: SecretBox,
+    private readonly box: SecretCipher,
     /**
      * Called for each stored account whose upstream API key cannot be decrypted. `list` leaves this account
      * out.

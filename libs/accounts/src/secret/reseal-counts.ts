@@ -1,4 +1,4 @@
-import { SecretDecryptionError, type SecretBox } from './secret-box.js';
+import { SecretDecryptionError, type SecretCipher } from './secret-box.js';
 
 /** A stored secret that could not be decrypted. */
 export interface ResealFailure {
@@ -11,14 +11,14 @@ export interface ResealFailure {
 }
 
 /** Counts what happened to the secrets of one kind when the encryption key was replaced by a new one. */
-export class ResealCounts {
+export class ReencryptionCounts {
   rotated = 0;
   /** Number of secrets that were already encrypted with the current key. */
   unchanged = 0;
   readonly failures: ResealFailure[] = [];
 
   /** Adds the counts of one record, such as an account. Called after the re-encrypted record is stored. */
-  add({ rotated, unchanged, failures }: ResealCounts): void {
+  add({ rotated, unchanged, failures }: ReencryptionCounts): void {
     this.rotated += rotated;
     this.unchanged += unchanged;
     this.failures.push(...failures);
@@ -28,7 +28,7 @@ export class ResealCounts {
    * Re-encrypts an encrypted secret with the current key, and counts the result. Returns the secret unchanged
    * if it cannot be decrypted.
    */
-  reseal(box: SecretBox, sealed: string, context: string, subject: string): string {
+  reseal(box: SecretCipher, sealed: string, context: string, subject: string): string {
     try {
       const after = box.reseal(sealed, context);
       if (after === sealed) this.unchanged += 1;

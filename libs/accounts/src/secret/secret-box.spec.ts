@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { SecretDecryptionError, SecretBox } from './secret-box.js';
+import { SecretDecryptionError, SecretCipher } from './secret-box.js';
 
-const box = new SecretBox(Buffer.alloc(32, 1));
+const box = new SecretCipher(Buffer.alloc(32, 1));
 
 describe('an encrypted secret', () => {
   it.each(['', 'whsec_x', 'Grüße \u{1F44B} \u2028 \u0000', 'x'.repeat(10_000)])(
@@ -22,7 +22,7 @@ describe('an encrypted secret', () => {
   it('cannot be decrypted in another context, with another key, or when damaged', () => {
     const sealed = box.seal('secret', 'a');
     expect(() => box.open(sealed, 'b')).toThrow(SecretDecryptionError);
-    expect(() => new SecretBox(Buffer.alloc(32, 2)).open(sealed, 'a')).toThrow(SecretDecryptionError);
+    expect(() => new SecretCipher(Buffer.alloc(32, 2)).open(sealed, 'a')).toThrow(SecretDecryptionError);
     const [keyId = '', text = ''] = sealed.split('.');
     const bytes = Buffer.from(text, 'base64url');
     for (let i = 0; i < bytes.length; i += 1) {
@@ -41,12 +41,12 @@ describe('an encrypted secret', () => {
 
   it('can be decrypted with a previous key, but new secrets are encrypted only with the current key', () => {
     const [old, next] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
-    const sealed = new SecretBox(old).seal('secret', 'a');
-    const ring = new SecretBox(next, [Buffer.alloc(32, 3), old]);
+    const sealed = new SecretCipher(old).seal('secret', 'a');
+    const ring = new SecretCipher(next, [Buffer.alloc(32, 3), old]);
     expect(ring.open(sealed, 'a')).toBe('secret');
     const again = ring.seal('secret', 'a');
-    expect(new SecretBox(next).open(again, 'a')).toBe('secret');
-    expect(() => new SecretBox(old).open(again, 'a')).toThrow(SecretDecryptionError);
+    expect(new SecretCipher(next).open(again, 'a')).toBe('secret');
+    expect(() => new SecretCipher(old).open(again, 'a')).toThrow(SecretDecryptionError);
     expect(() => ring.open(sealed, 'b')).toThrow(SecretDecryptionError);
   });
 });

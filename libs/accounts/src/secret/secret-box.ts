@@ -27,7 +27,7 @@ export class SecretDecryptionError extends Error {
  * stay readable. A secret is encrypted for a `context`, which names its owner, and cannot be decrypted with
  * another context.
  */
-export class SecretBox {
+export class SecretCipher {
   /** Id of the key that new secrets are encrypted with. */
   readonly keyId: string;
   /** Ids of all keys that secrets can be decrypted with, including {@link keyId}. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isRecord, type UpstreamContact } from '#upstream';
 import { canonicalJson } from './canonical-json.js';
-import { withoutSignature } from './signed-url.js';
+import { removeUrlSignature } from './signed-url.js';
 
 type Raw = UpstreamContact['raw'];
 
@@ -22,7 +22,7 @@ export function contactFingerprint(
   { raw }: Pick<UpstreamContact, 'raw'>,
   ignored: ReadonlySet<string> = NO_FIELDS,
 ): string {
-  return hashOf(without(raw, ignored), withoutSignature);
+  return hashOf(without(raw, ignored), removeUrlSignature);
 }
 
 /**
@@ -63,7 +63,7 @@ export function hashOfValue(value: unknown): number {
 }
 
 function normalizedJson(value: unknown): string {
-  return canonicalJson(value, withoutSignature);
+  return canonicalJson(value, removeUrlSignature);
 }
 
 function without(raw: Raw, ignored: ReadonlySet<string>): Raw {

@@ -6,17 +6,17 @@ import {
   contactFingerprintWithUrlSignatures,
 } from './contact-fingerprint.js';
 import {
-  ContactVolatilityTracker,
-  NO_CONTACT_VOLATILITY,
-  parseContactVolatility,
-  serializeContactVolatility,
+  VolatileContactFieldTracker,
+  NO_VOLATILE_CONTACT_FIELDS,
+  parseVolatileContactFields,
+  serializeVolatileContactFields,
 } from './contact-volatility.js';
 
 type Fields = Record<string, unknown>;
 
 /** Returns the verdict on a known contact, as the poll of the list determines it. */
 function verdictOf(
-  tracker: ContactVolatilityTracker,
+  tracker: VolatileContactFieldTracker,
   contact: { id: string; raw: Fields },
   stored: string,
   changes: () => string[],
@@ -28,13 +28,13 @@ function verdictOf(
 /** Stores the contacts of an account between reads of the list. */
 class Account {
   private readonly stored = new Map<string, { fingerprint: string; raw: string }>();
-  private volatility = NO_CONTACT_VOLATILITY;
+  private volatility = NO_VOLATILE_CONTACT_FIELDS;
   readonly changedMutes: string[] = [];
   events = 0;
 
   /** Reads a list. Returns the changed fields of each contact whose change is emitted, by contact id. */
   list(contacts: readonly Fields[]): Record<string, string[]> {
-    const tracker = new ContactVolatilityTracker(this.volatility);
+    const tracker = new VolatileContactFieldTracker(this.volatility);
     const emitted: Record<string, string[]> = {};
     for (const raw of contacts) {
       const id = String(raw['id']);
@@ -52,7 +52,7 @@ class Account {
       this.stored.set(id, { fingerprint: tracker.fingerprintOf(contact), raw: shown });
     }
     const { volatility, newlyMuted, newlyUnmuted } = tracker.conclude();
-    this.volatility = parseContactVolatility(serializeContactVolatility(volatility));
+    this.volatility = parseVolatileContactFields(serializeVolatileContactFields(volatility));
     expect(this.volatility).toEqual(volatility);
     this.changedMutes.push(
       ...newlyMuted.map((name) => `muted ${name}`),
@@ -125,7 +125,7 @@ describe('the fingerprint of a contact', () => {
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };
       const changes = contactChanges(JSON.stringify(shown(signed).raw), contact);
-      const tracker = new ContactVolatilityTracker(NO_CONTACT_VOLATILITY);
+      const tracker = new VolatileContactFieldTracker(NO_VOLATILE_CONTACT_FIELDS);
       return verdictOf(tracker, contact, stored, () => Object.keys(changes));
     };
     expect(verdictOn(signed)).toBe('same');
@@ -144,11 +144,11 @@ describe('the stored list of contact fields that change at every read', () => {
     '{"v":1,"fields":{"a":"b"}}',
     null,
   ])('counts as empty if it is damaged or has a later version: %p', (text) => {
-    expect(parseContactVolatility(text)).toEqual(NO_CONTACT_VOLATILITY);
+    expect(parseVolatileContactFields(text)).toEqual(NO_VOLATILE_CONTACT_FIELDS);
   });
 
   it('contains at most 20 fields, even if more fields change', () => {
-    const tracker = new ContactVolatilityTracker(NO_CONTACT_VOLATILITY);
+    const tracker = new VolatileContactFieldTracker(NO_VOLATILE_CONTACT_FIELDS);
     const raw = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`field ${i}`, i]));
     const changed = Object.keys(raw);
     for (let i = 0; i < 20; i += 1) {

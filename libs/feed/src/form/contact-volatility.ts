@@ -4,7 +4,7 @@ import {
   contactFingerprintWithUrlSignatures,
   hashOfValue,
 } from './contact-fingerprint.js';
-import { fieldChangeCountAfterRead, type MutingThresholds, type Sample, type Streak } from './streak.js';
+import { updateFieldChangeStreak, type MutingThresholds, type Sample, type Streak } from './streak.js';
 
 /**
  * Which fields of an account's contacts are volatile: top-level fields that differ at nearly every read of
@@ -12,7 +12,7 @@ import { fieldChangeCountAfterRead, type MutingThresholds, type Sample, type Str
  * at a time, such as the date of the last message, is never muted, because its change makes the contact due
  * for a poll at once.
  */
-export interface ContactVolatility {
+export interface VolatileContactFields {
   /**
    * The fields that are or may become volatile, by name, each with a count of the reads at which the field
    * differed. At most {@link MAX_FIELDS} fields.
@@ -25,7 +25,7 @@ export interface ContactVolatility {
   settled: readonly string[];
 }
 
-export const NO_CONTACT_VOLATILITY: ContactVolatility = { fields: new Map(), settled: [] };
+export const NO_VOLATILE_CONTACT_FIELDS: VolatileContactFields = { fields: new Map(), settled: [] };
 
 /** Maximum number of contact fields per account whose consecutive changes are counted. */
 const MAX_FIELDS = 20;
@@ -63,7 +63,7 @@ export type ContactVerdict =
 
 /**
  * Result of comparing a contact with its stored fingerprint. `differs` means that the caller must find the
- * changed fields and pass them to {@link ContactVolatilityTracker.verdict}. Callers use `changed` for a new
+ * changed fields and pass them to {@link VolatileContactFieldTracker.verdict}. Callers use `changed` for a new
  * contact.
  */
 export type QuickVerdict = 'same' | 'quiet' | 'differs' | 'changed';
@@ -78,7 +78,7 @@ interface Counts {
  * During one read of the contact list, decides which changes of volatile fields are emitted, and counts for
  * each field how many reads in a row it differed.
  */
-export class ContactVolatilityTracker {
+export class VolatileContactFieldTracker {
   private readonly muted: ReadonlySet<string>;
   private readonly formerlyMuted: ReadonlySet<string> | undefined;
   private readonly withheld: ReadonlySet<string>;
@@ -89,7 +89,7 @@ export class ContactVolatilityTracker {
    */
   private readonly sampled = new Map<string, Map<number, number>>();
 
-  constructor(private readonly before: ContactVolatility) {
+  constructor(private readonly before: VolatileContactFields) {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
@@ -150,7 +150,7 @@ export class ContactVolatilityTracker {
    * `newlyUnmuted` name the fields to log. Call this method once, after the last contact of the list.
    */
   conclude(): {
-    volatility: ContactVolatility;
+    volatility: VolatileContactFields;
     /** True if the new state must be stored; false if neither the old nor the new state contains a field. */
     isToBeStored: boolean;
     newlyMuted: string[];
@@ -164,7 +164,7 @@ export class ContactVolatilityTracker {
       const counts = this.counts.get(name) ?? { carrying: 0, differing: 0, carriers: [] };
       const values = this.sampled.get(name);
       const thresholds = streak === undefined ? thresholdsFor(counts.carriers) : thresholdsOf(streak);
-      const next = fieldChangeCountAfterRead(
+      const next = updateFieldChangeStreak(
         streak,
         {
           carrying: counts.carrying,
@@ -245,7 +245,7 @@ const FORMAT = 1;
  * [length, unchangedReads, muted, isCommon, missedReads, elementHash, value, …]},"settled":[name…]}`. Each
  * array contains the properties of a {@link Streak} as integers.
  */
-export function serializeContactVolatility({ fields, settled }: ContactVolatility): string {
+export function serializeVolatileContactFields({ fields, settled }: VolatileContactFields): string {
   const streaks = [...fields].map(
     ([name, { length, unchangedReads, muted, isCommon, missedReads, samples }]) => [
       name,
@@ -263,16 +263,16 @@ export function serializeContactVolatility({ fields, settled }: ContactVolatilit
 }
 
 /**
- * Parses the JSON that {@link serializeContactVolatility} returned. Invalid JSON and JSON of another version
+ * Parses the JSON that {@link serializeVolatileContactFields} returned. Invalid JSON and JSON of another version
  * count as an empty state.
  */
-export function parseContactVolatility(text: string | null | undefined): ContactVolatility {
+export function parseVolatileContactFields(text: string | null | undefined): VolatileContactFields {
   const parsed = parsedJson(text ?? '');
-  if (!isRecord(parsed) || parsed.v !== FORMAT || !isRecord(parsed.fields)) return NO_CONTACT_VOLATILITY;
+  if (!isRecord(parsed) || parsed.v !== FORMAT || !isRecord(parsed.fields)) return NO_VOLATILE_CONTACT_FIELDS;
   const fields = new Map<string, Streak>();
   for (const [name, packed] of Object.entries(parsed.fields)) {
     const streak = streakOf(packed);
-    if (streak === undefined) return NO_CONTACT_VOLATILITY;
+    if (streak === undefined) return NO_VOLATILE_CONTACT_FIELDS;
     fields.set(name, streak);
   }
   const settled = Array.isArray(parsed.settled)

@@ -2,10 +2,10 @@ import type { UpstreamMessage } from '#upstream';
 import {
   differingFields,
   type FieldSet,
-  fieldsWithValue,
+  nonEmptyFieldsOf,
   type Fingerprint,
   fingerprintOf,
-  ignoredFields,
+  fieldsLeftOutOfFingerprint,
   haveSameContent,
   fingerprintWithUrlSignatures,
   type SeenFingerprint,
@@ -34,13 +34,13 @@ export const NO_MESSAGE_CHANGE: FormChange = { differing: 0, differs: false, lef
  * @param seen fingerprint of the message as just read
  * @param known stored fingerprint, which an older build of Tidings may have written
  */
-export function changeOfMessage(
+export function compareWithStoredFingerprint(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   known: Fingerprint,
 ): FormChange {
   if (haveSameContent(seen, known)) return NO_MESSAGE_CHANGE;
-  const leftOut = ignoredFields(known);
+  const leftOut = fieldsLeftOutOfFingerprint(known);
   if (leftOut !== 0 && haveSameContent(fingerprintOf(message, leftOut), known)) {
     return { differing: 0, differs: false, leftOut };
   }
@@ -72,7 +72,7 @@ export function chooseFingerprintToStore(
   seen: SeenFingerprint,
   { ignored }: QuietFields = NO_WITHHELD_OR_MUTED_FIELDS,
 ): Fingerprint {
-  const left = ignored === 0 ? 0 : fieldsWithValue(message, ignored);
+  const left = ignored === 0 ? 0 : nonEmptyFieldsOf(message, ignored);
   return left === 0 ? (seen.signed === true ? withoutSignedFlag(seen) : seen) : fingerprintOf(message, left);
 }
 
@@ -82,7 +82,7 @@ export function chooseFingerprintToStore(
  * includes fields that are no longer muted.
  * @param seen fingerprint of the message as just read
  */
-export function chooseFingerprintWithoutEvent(
+export function chooseFingerprintForUnemittedChange(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   change: FormChange,

@@ -4,13 +4,13 @@ import {
   type Fingerprint,
   FINGERPRINT_FIELDS,
   type FingerprintField,
-  hasValue,
+  isFieldNonEmpty,
   fieldNamesOf,
 } from './fingerprint.js';
 import { JsonHash } from './json-hash.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 import {
-  fieldChangeCountAfterRead,
+  updateFieldChangeStreak,
   type FieldView,
   isFieldWithheldOrMuted,
   type MutingThresholds,
@@ -30,9 +30,9 @@ import {
  * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL with
  *   a signature outside its query that changes every minute.
  */
-export type Volatility = ReadonlyMap<number, Streak>;
+export type VolatileFields = ReadonlyMap<number, Streak>;
 
-export const NO_VOLATILE_FIELDS: Volatility = new Map();
+export const NO_VOLATILE_FIELDS: VolatileFields = new Map();
 
 /**
  * The message fields that can be volatile: all fields except the text. A person may edit a text before
@@ -81,8 +81,8 @@ export const NO_WITHHELD_OR_MUTED_FIELDS: QuietFields = { quiet: 0, muted: 0, ig
  * How a read treats changes of volatile fields of a contact's messages, and which fields are volatile after
  * the read.
  */
-export interface VolatilityUpdate extends QuietFields {
-  volatility: Volatility;
+export interface VolatileFieldsUpdate extends QuietFields {
+  volatility: VolatileFields;
   /**
    * `newlyMuted` and `newlyUnmuted` are the fields that became muted or unmuted at this read. Each is logged
    * once.
@@ -91,8 +91,8 @@ export interface VolatilityUpdate extends QuietFields {
   newlyUnmuted: readonly FingerprintField[];
 }
 
-/** The result of {@link updateVolatility} for a contact whose messages have no volatile fields. */
-export const NO_VOLATILITY_UPDATE: VolatilityUpdate = {
+/** The result of {@link updateVolatileFields} for a contact whose messages have no volatile fields. */
+export const UPDATE_WITHOUT_VOLATILE_FIELDS: VolatileFieldsUpdate = {
   ...NO_WITHHELD_OR_MUTED_FIELDS,
   volatility: NO_VOLATILE_FIELDS,
   newlyMuted: [],
@@ -105,7 +105,7 @@ export const NO_VOLATILITY_UPDATE: VolatilityUpdate = {
  * @param before the volatile fields after the previous read
  * @param messages the messages of the read that were known before, newest last
  */
-export function updateVolatility(before: Volatility, messages: readonly ReadMessage[]): VolatilityUpdate {
+export function updateVolatileFields(before: VolatileFields, messages: readonly ReadMessage[]): VolatileFieldsUpdate {
   let [all, quiet, muted, ignored] = [0, 0, 0, 0];
   for (const { differing } of messages) all |= differing;
   for (const field of before.keys()) all |= 1 << field;
@@ -117,7 +117,7 @@ export function updateVolatility(before: Volatility, messages: readonly ReadMess
     if ((all & bit) === 0) continue;
     const view = viewOf(field, messages, marks);
     if (isTooFew(field, before.get(field), view)) continue;
-    const { streak, shown } = fieldChangeCountAfterRead(before.get(field), view, THRESHOLDS);
+    const { streak, shown } = updateFieldChangeStreak(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
     // If the read contains no sampled message, a withheld change is emitted now, because the next read that
@@ -147,7 +147,7 @@ function isTooFew(field: number, streak: Streak | undefined, { carrying }: Field
   return carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
 }
 
-export function mutedFields(volatility: Volatility): FieldSet {
+export function mutedFields(volatility: VolatileFields): FieldSet {
   let muted = 0;
   for (const [field, streak] of volatility) if (streak.muted) muted |= 1 << field;
   return muted;
@@ -157,12 +157,12 @@ function viewOf(
   field: number,
   messages: readonly ReadMessage[],
   marks: ReadonlyMap<number, ReadMessage> | undefined,
-): Parameters<typeof fieldChangeCountAfterRead>[1] {
+): Parameters<typeof updateFieldChangeStreak>[1] {
   const bit = 1 << field;
   let [carrying, differing] = [0, 0];
   for (const message of messages) {
     if ((message.differing & bit) !== 0) differing += 1;
-    else if (hasValue(message.message, field)) carrying += 1;
+    else if (isFieldNonEmpty(message.message, field)) carrying += 1;
   }
   return {
     carrying: carrying + differing,
@@ -176,7 +176,7 @@ function newestCarriers(field: number, messages: readonly ReadMessage[]): Sample
   const samples: Sample[] = [];
   for (let i = messages.length - 1; i >= 0 && samples.length < THRESHOLDS.samples; i -= 1) {
     const read = messages[i];
-    if (read === undefined || !hasValue(read.message, field)) continue;
+    if (read === undefined || !isFieldNonEmpty(read.message, field)) continue;
     samples.push({ elementHash: markOf(read.message.id), value: read.fingerprint.fields[field] ?? 0 });
   }
   return samples;
@@ -196,7 +196,7 @@ function markOf(id: string): number {
 }
 
 /**
- * Version of the bytes that {@link packVolatility} returns. Bytes with any other version count as damaged.
+ * Version of the bytes that {@link packVolatileFields} returns. Bytes with any other version count as damaged.
  */
 const FORMAT = 1;
 const MUTED = 16;
@@ -210,7 +210,7 @@ const MISSED_SHIFT = 6;
  * number of unchanged reads (1 byte), and its number of samples (1 byte). Without volatile fields the result
  * is empty.
  */
-export function packVolatility(volatility: Volatility): Buffer {
+export function packVolatileFields(volatility: VolatileFields): Buffer {
   const packed = new PackedWriter();
   if (volatility.size === 0) return packed.done();
   packed.byte(FORMAT);
@@ -225,10 +225,10 @@ export function packVolatility(volatility: Volatility): Buffer {
 }
 
 /**
- * Returns the state that {@link packVolatility} packed. Damaged bytes count as an empty state: each volatile
+ * Returns the state that {@link packVolatileFields} packed. Damaged bytes count as an empty state: each volatile
  * field then emits two more events per message before it is muted again.
  */
-export function unpackVolatility(bytes: Buffer | undefined): Volatility {
+export function unpackVolatileFields(bytes: Buffer | undefined): VolatileFields {
   if (bytes === undefined || bytes.length === 0) return NO_VOLATILE_FIELDS;
   try {
     return unpack(bytes);
@@ -238,7 +238,7 @@ export function unpackVolatility(bytes: Buffer | undefined): Volatility {
   }
 }
 
-function unpack(bytes: Buffer): Volatility {
+function unpack(bytes: Buffer): VolatileFields {
   const packed = new PackedReader(bytes);
   const volatility = new Map<number, Streak>();
   if (packed.byte() !== FORMAT) throw new DamagedSnapshotError();

@@ -1,14 +1,14 @@
-import { type AgendaHints, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
+import { type BackgroundAgendaWriter, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
 import type { CommittedPoll, ContactUpdate, ListCommit, PollCommit } from '../feed-store.js';
 import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
 /** {@link RedisFeedStore} that informs the agenda when a contact or the contact list becomes due sooner. */
-export class HintingFeedStore extends RedisFeedStore {
+export class AgendaNotifyingFeedStore extends RedisFeedStore {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: Pick<AgendaHints, 'announce'>,
+    private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
   ) {
     super(redis, prefix);
   }

@@ -1,5 +1,5 @@
 import { LuaScript } from '#platform';
-import { POLL_REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
+import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
  * Redis scripts for the polling state of an account. The keys and fields that Redis stores for each contact
@@ -15,7 +15,7 @@ import { POLL_REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
 
 export const readContactListState = LuaScript.from(import.meta.url, 'lua/read-list.lua');
 export const readContactPollState = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
-export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', POLL_REPORT_CONSTANTS);
+export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', POLL_REPORT_LUA_CONSTANTS);
 export const commitContacts = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
 export const recordContactListFailure = LuaScript.from(
   import.meta.url,

@@ -14,7 +14,7 @@ const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 
 /** Packs the data about a contact's rate of new messages into at most 16 bytes. */
-export function packRate(state: RateState): Buffer {
+export function packMessageRate(state: RateState): Buffer {
   const { at, starts, follows, watchedMs, gaps, gapsMs } = state;
   const writer = new PackedWriter().byte(VERSION);
   writer.number(ticks(at));
@@ -24,10 +24,10 @@ export function packRate(state: RateState): Buffer {
 }
 
 /**
- * Unpacks the bytes that {@link packRate} returned. Returns undefined, which stands for an unknown rate, if
+ * Unpacks the bytes that {@link packMessageRate} returned. Returns undefined, which stands for an unknown rate, if
  * the bytes are damaged or have another version.
  */
-export function unpackRate(bytes: Buffer): RateState | undefined {
+export function unpackMessageRate(bytes: Buffer): RateState | undefined {
   try {
     return read(new PackedReader(bytes));
   } catch (error) {

@@ -23,7 +23,7 @@ export interface LearnedContactState {
   resyncing?: boolean;
 }
 
-export const EMPTY_LEARNED_STATE: LearnedContactState = {};
+export const EMPTY_LEARNED_CONTACT_STATE: LearnedContactState = {};
 
 const FORMAT = 1;
 /**
@@ -56,11 +56,11 @@ export function packLearnedContactState(extension: LearnedContactState): Buffer 
 
 /** Unpacks the state. Returns an empty state if the bytes are damaged. */
 export function unpackLearnedContactState(bytes: Buffer): LearnedContactState {
-  if (bytes.length === 0) return EMPTY_LEARNED_STATE;
+  if (bytes.length === 0) return EMPTY_LEARNED_CONTACT_STATE;
   try {
     return read(new PackedReader(bytes), bytes.length);
   } catch (error) {
-    if (error instanceof DamagedSnapshotError) return EMPTY_LEARNED_STATE;
+    if (error instanceof DamagedSnapshotError) return EMPTY_LEARNED_CONTACT_STATE;
     throw error;
   }
 }

@@ -14,12 +14,12 @@ import {
 } from './read-in-parts.js';
 
 /** Max number of messages per page according to upstream's documentation. */
-export const PAGE_LIMIT = 20;
+export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
 /**
  * Page limit for reads of many messages. Upstream does not document it, so replies show whether upstream
- * honours more than {@link PAGE_LIMIT}.
+ * honours more than {@link DOCUMENTED_MAX_MESSAGES_PER_PAGE}.
  */
-export const LARGE_PAGE_LIMIT = 100;
+export const UNDOCUMENTED_MESSAGES_PER_PAGE = 100;
 /**
  * Minimum page size that is assumed. If it were 1, the only message of a contact would look like a full page,
  * and each read of the newest messages would cost a second request.
@@ -122,12 +122,12 @@ export class PageReader {
   ) {
     this.pageSize = Math.max(pageSize, MIN_PAGE_SIZE);
     const counted: ReadPage = (page, limit) => {
-      this.askedForLargePage = limit > PAGE_LIMIT;
+      this.askedForLargePage = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.requests += 1;
       return read(page, limit);
     };
     const sizeOf = (limit: number): number =>
-      limit > PAGE_LIMIT ? this.largestPage || limit : Math.min(limit, this.pageSize);
+      limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);
     this.readPlain = readPageInParts(counted, sizeOf);
     this.read = readPageInParts(counted, sizeOf, isMessageFault);
   }
@@ -170,7 +170,7 @@ export class PageReader {
     return this.served.size;
   }
 
-  async take(page: number, limit = PAGE_LIMIT): Promise<PageRead> {
+  async take(page: number, limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE): Promise<PageRead> {
     return this.record(await this.read(page, limit), limit);
   }
 
@@ -220,11 +220,11 @@ export class PageReader {
     // Unreadable elements do not count. Otherwise the page size could become too high, and every page would
     // look like the last one.
     this.longestPage = Math.max(this.longestPage, items.length);
-    if (limit > PAGE_LIMIT) this.largestPage = Math.max(this.largestPage, items.length);
+    if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.largestPage = Math.max(this.largestPage, items.length);
     // A page with more messages than the documented size shows that pages of the documented size can be full.
-    const onSmall = limit > PAGE_LIMIT ? Math.min(items.length, PAGE_LIMIT) : items.length;
+    const onSmall = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? Math.min(items.length, DOCUMENTED_MAX_MESSAGES_PER_PAGE) : items.length;
     this.pageSize = Math.max(this.pageSize, onSmall);
-    const full = count >= (limit > PAGE_LIMIT ? this.largestPage : Math.min(this.pageSize, limit));
+    const full = count >= (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage : Math.min(this.pageSize, limit));
     const ids = items.map(({ id }) => id);
     const repeats = ids.every((id) => this.served.has(id));
     const unseen = ids.filter((id) => !this.ids.has(id));
@@ -269,7 +269,7 @@ export class PageReader {
 }
 
 /** Returns true if the error may have occurred because the requested page was too large. */
-export function mayBeCausedBySize(error: unknown): boolean {
+export function mayBeCausedByPageSize(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
   return error instanceof UpstreamError && !(error instanceof UpstreamUnreachableError);
 }
@@ -278,8 +278,8 @@ export function mayBeCausedBySize(error: unknown): boolean {
  * Returns true if a single message on the page may have caused the error: upstream answered with an error
  * status or an invalid body.
  */
-export function mayBeCausedByMessage(error: unknown): boolean {
+export function mayBeCausedBySingleMessage(error: unknown): boolean {
   return (
-    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) && mayBeCausedBySize(error)
+    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) && mayBeCausedByPageSize(error)
   );
 }

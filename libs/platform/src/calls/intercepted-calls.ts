@@ -19,7 +19,7 @@ export type CallInterceptors<T> = { [Name in AsyncMethod<T>]?: CallInterceptor<T
  * Returns an object that behaves like the target, except that calls of the given methods go through interceptors.
  * Calls that the target makes of its own methods are not intercepted.
  */
-export function interceptedCalls<T extends object>(target: T, interceptors: CallInterceptors<T>): T {
+export function interceptMethodCalls<T extends object>(target: T, interceptors: CallInterceptors<T>): T {
   const methods = new Map<PropertyKey, unknown>();
   return new Proxy(target, {
     get: (object, name) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type CallObservers, observedCalls } from './observed-calls.js';
+import { type CallObservers, observeMethodCalls } from './observed-calls.js';
 
 class Store {
   #count = 0;
@@ -25,7 +25,7 @@ class Store {
 
 describe('an object whose calls are observed', () => {
   it('behaves like the object without observers, even with private fields and getters', async () => {
-    const store = observedCalls(new Store(), { add: () => undefined });
+    const store = observeMethodCalls(new Store(), { add: () => undefined });
     expect(await store.add(2)).toBe(2);
     expect(await store.addTwice(3)).toBe(8);
     expect(store.count).toBe(8);
@@ -38,7 +38,7 @@ describe('an object whose calls are observed', () => {
       calls.push(call);
     };
     const observers: CallObservers<Store> = { add: note, fail: note };
-    const store = observedCalls(new Store(), observers);
+    const store = observeMethodCalls(new Store(), observers);
     await store.add(2);
     await store.addTwice(1);
     await expect(store.fail()).rejects.toThrow('broken');

@@ -1,7 +1,7 @@
 import {
   type AsyncMethod,
   type CallInterceptors,
-  interceptedCalls,
+  interceptMethodCalls,
   type ParametersOf,
   type ResultOf,
 } from './intercepted-calls.js';
@@ -27,12 +27,12 @@ export type CallObservers<T> = {
  * Returns a proxy that behaves like the target, and calls the observers when a call of an observed method has
  * ended. If the target calls one of its own methods, no observer is called.
  */
-export function observedCalls<T extends object>(target: T, observers: CallObservers<T>): T {
+export function observeMethodCalls<T extends object>(target: T, observers: CallObservers<T>): T {
   const interceptors = Object.entries(observers as Record<string, Observer>).map(([name, observe]) => [
     name,
     observed(observe),
   ]);
-  return interceptedCalls(target, Object.fromEntries(interceptors) as CallInterceptors<T>);
+  return interceptMethodCalls(target, Object.fromEntries(interceptors) as CallInterceptors<T>);
 }
 
 type Observer = (call: {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { AgendaHints } from './agenda-hints.js';
+import { BackgroundAgendaWriter } from './agenda-hints.js';
 import type { AgendaTask } from './agenda.js';
 import { createLogger } from '../log/logger.js';
 
 let away: boolean;
 let written: AgendaTask[];
-let hints: AgendaHints;
+let hints: BackgroundAgendaWriter;
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -18,7 +18,7 @@ beforeEach(() => {
       return Promise.resolve();
     },
   };
-  hints = new AgendaHints(agenda, createLogger('test', 'silent'));
+  hints = new BackgroundAgendaWriter(agenda, createLogger('test', 'silent'));
 });
 
 afterEach(() => {

@@ -17,7 +17,7 @@ const MAX_WAITING = 20_000;
  * process ends first, the times are lost. A worker then finds the work later, because it checks every account
  * regularly.
  */
-export class AgendaHints {
+export class BackgroundAgendaWriter {
   private readonly waiting = new Map<string, PendingHint>();
   private isFlushing = false;
   private failed = false;

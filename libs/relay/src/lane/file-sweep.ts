@@ -20,7 +20,7 @@ export type RandomHex = () => string;
  * storing its send, when a process dies between the end of a send and the removal of its file, or when Redis lost the
  * send.
  */
-export class FileSweep {
+export class UnusedFileRemoval {
   constructor(
     private readonly store: Pick<RelayStore, 'find'>,
     private readonly blobs: BlobStore,

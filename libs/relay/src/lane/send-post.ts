@@ -1,4 +1,4 @@
-import { type Logger, logMessageOf, TimeLimit, traceFieldOf } from '#platform';
+import { type Logger, logMessageOf, TimeLimit, traceIdLogField } from '#platform';
 import {
   type TokenExpiryCheck,
   BudgetExhaustedError,
@@ -17,9 +17,9 @@ import {
   type SendProgress,
   type SendRecord,
   fieldsKeptAcrossTransitions,
-  withAttempt,
+  appendAttempt,
 } from '../send/send-record.js';
-import { MAX_OUTAGE_WAIT_MS, type SendLookUp } from './send-look-up.js';
+import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookUp } from './send-look-up.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
@@ -68,7 +68,7 @@ export class SendPost {
       admission = await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
-      if (error instanceof UpstreamUnavailableError) return MAX_OUTAGE_WAIT_MS;
+      if (error instanceof UpstreamUnavailableError) return MAX_LANE_WAIT_IN_OUTAGE_MS;
       throw error;
     }
     if (untilFence.isOver()) return 0;
@@ -106,7 +106,7 @@ export class SendPost {
       {
         account,
         ...(order.requestId === undefined ? {} : { requestId: order.requestId }),
-        ...traceFieldOf(order.trace),
+        ...traceIdLogField(order.trace),
         sendId: order.id,
         attempt: state.attempts.length + 1,
         outcome,
@@ -142,12 +142,12 @@ export class SendPost {
    */
   private async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
-    const attempts = withAttempt(record.state.attempts, attempt);
+    const attempts = appendAttempt(record.state.attempts, attempt);
     await this.recordOutcome(account, record, {
       transition: 'not_taken',
       state: { ...fieldsKeptAcrossTransitions(record.state), attempts },
     });
-    return MAX_OUTAGE_WAIT_MS;
+    return MAX_LANE_WAIT_IN_OUTAGE_MS;
   }
 
   /**
@@ -208,14 +208,14 @@ export class SendPost {
     } catch (error) {
       if (error instanceof UpstreamRequestTooLateError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: MAX_OUTAGE_WAIT_MS };
+      if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }
 
   private async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const { outcome, error, retryAfterMs } = result;
-    const attempts = withAttempt(record.state.attempts, attemptOf(record, result));
+    const attempts = appendAttempt(record.state.attempts, attemptOf(record, result));
     const state: SendProgress = { ...fieldsKeptAcrossTransitions(record.state), attempts };
     switch (outcome) {
       case 'accepted':

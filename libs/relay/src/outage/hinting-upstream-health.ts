@@ -1,14 +1,14 @@
-import type { AgendaHints, RedisClient } from '#platform';
+import type { BackgroundAgendaWriter, RedisClient } from '#platform';
 import type { Outage, OutageKind } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
 import { RELAY_TASK_NAMES } from '../jobs/relay-hints.js';
 
 /** Records the start and end of upstream's outages. Each record also makes the task that tests upstream run at once. */
-export class HintingUpstreamHealth extends RedisUpstreamHealth {
+export class ProbeTriggeringUpstreamHealth extends RedisUpstreamHealth {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: readonly Pick<AgendaHints, 'announce'>[],
+    private readonly hints: readonly Pick<BackgroundAgendaWriter, 'announce'>[],
   ) {
     super(redis, prefix);
   }

@@ -7,7 +7,7 @@ import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendOrder, SendRecord } from '../send/send-record.js';
 
 /** Store of sends that also announces when the periodic tasks of an account have work. */
-export class HintingRelayStore extends FileRemovingRelayStore {
+export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
   constructor(
     redis: RedisClient,
     prefix: string,

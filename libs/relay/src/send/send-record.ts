@@ -105,7 +105,7 @@ export interface SendRecord {
 const MAX_ATTEMPTS = 50;
 
 /** Adds an attempt to a list of attempts. Drops the oldest attempts in excess of the maximum number. */
-export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
+export function appendAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
   return [...attempts, attempt].slice(-MAX_ATTEMPTS);
 }
 
@@ -168,7 +168,7 @@ export function matchedMessages({ contactId, messageId, duplicates = [] }: SendS
 }
 
 /** Returns the send in the form that API replies and events contain. */
-export function publicSendOf({ order, state }: SendRecord): Send {
+export function toPublicSend({ order, state }: SendRecord): Send {
   const { file } = order;
   return {
     id: order.id,

@@ -5,7 +5,7 @@ import { CircuitBreaker, meansUpstreamIsDown } from './circuit-breaker.js';
 import {
   type AdaptiveBudget,
   BudgetExhaustedError,
-  MAX_TOKEN_RETRY_PAUSE_MS,
+  MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
 } from '../budget/request-budget.js';
 import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
@@ -287,7 +287,7 @@ export class BudgetedUpstream {
           );
           if (waitMs === 0) return requestedAt;
           waited = waitMs;
-          await pause(Math.min(waitMs, MAX_TOKEN_RETRY_PAUSE_MS), stop);
+          await pause(Math.min(waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), stop);
         }
       },
       stop,

@@ -10,7 +10,7 @@ import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
  * connection this would be uncertain. After the time limit, the request gets no connection. So a process that
  * was paused until after the limit writes nothing.
  */
-export class FreshConnection {
+export class FreshConnectionAgent {
   /**
    * True if the connection, including a TLS handshake, was established. While this is false, nothing was
    * written.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ListScanner } from './list-scanner.js';
+import { JsonListScanner } from './list-scanner.js';
 
 /** Texts of quotes, backslashes and brackets, short ones and ones that are searched natively. */
 const text = fc
@@ -23,7 +23,7 @@ describe('the list scanner', () => {
       fc.property(reply, fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1 }), (body, sizes) => {
         const bytes = Buffer.from(JSON.stringify({ around: body.around, messages: body.elements }));
         const found: unknown[] = [];
-        const scanner = new ListScanner(1_000, (scanned) => {
+        const scanner = new JsonListScanner(1_000, (scanned) => {
           expect(scanned.readable).toBe(true);
           found.push(JSON.parse(scanned.bytes.toString()));
         });

@@ -1,4 +1,4 @@
-import { findList } from './reply-list.js';
+import { findListInReply } from './reply-list.js';
 import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 /**
@@ -54,7 +54,7 @@ export interface ScannedElement {
  * outside the lists, with the number of each list in place of its elements, and parses that text at the end.
  * So an incomplete reply never looks like a shorter list.
  */
-export class ListScanner {
+export class JsonListScanner {
   /** The text outside the lists, with the number of each list in place of its elements. */
   private readonly around: Buffer[] = [];
   private aroundBytes = 0;
@@ -109,7 +109,7 @@ export class ListScanner {
     } catch {
       throw notJson();
     }
-    const [list] = findList(body, name).list;
+    const [list] = findListInReply(body, name).list;
     return Number(list);
   }
 

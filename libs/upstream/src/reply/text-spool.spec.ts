@@ -2,17 +2,17 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { TextSpool } from './text-spool.js';
+import { TemporaryTextStore } from './text-spool.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 
 const MEGABYTE = 1024 * 1024;
 
 let directory: string;
-let kept: TextSpool;
+let kept: TemporaryTextStore;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidings-kept-'));
-  kept = new TextSpool(directory);
+  kept = new TemporaryTextStore(directory);
 });
 afterEach(async () => {
   await kept.close();

@@ -20,7 +20,7 @@ export interface SpooledText {
  * `os.tmpdir()`. The file's name is removed from the folder at once, so that the operating system deletes the
  * file even if the process is killed.
  */
-export class TextSpool {
+export class TemporaryTextStore {
   private readonly lists: number[] = [];
   private readonly positions: number[] = [];
   /**

@@ -4,10 +4,10 @@ import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-stor
 import type { Delivery } from './delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { wakeEndpointOrLog } from './wake-quietly.js';
-import { disabledConflict, WebhookConflictError } from '../endpoint/webhook-conflict.js';
+import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 /** The operations on deliveries that the API offers to callers: find, list and retry. */
-export class Deliveries {
+export class DeliveryOperations {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly store: Pick<DeliveryStore, 'find' | 'list' | 'listAll' | 'retry'>,
@@ -50,7 +50,7 @@ export class Deliveries {
           `The event ${delivery.eventId} was removed from the log, so it cannot be delivered.`,
         );
       case 'disabled':
-        throw disabledConflict('The event would not be delivered');
+        throw createWebhookDisabledError('The event would not be delivered');
       case 'removed':
         throw new WebhookConflictError('The webhook of this delivery was removed.');
       case 'retried':

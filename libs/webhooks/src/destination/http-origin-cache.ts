@@ -10,7 +10,7 @@ interface Closable {
  * LRU cache of connection pools, one per origin (scheme, host and port). A pool that is evicted finishes its requests,
  * then closes.
  */
-export class OriginCache<T extends Closable> {
+export class ConnectionPoolCache<T extends Closable> {
   private readonly pools: LRUCache<string, T>;
   /** Evicted pools that have not closed yet, each with a promise that resolves when the pool is closed. */
   private readonly closing = new Map<T, Promise<void>>();

@@ -22,7 +22,7 @@ export class Dispatcher {
    * Stores the deliveries of the events. Afterwards, the caller may acknowledge the events. A repeated call with the
    * same events skips existing deliveries.
    * @param reader lease under which the events were read from the event log, if any
-   * @throws {ReaderLeaseLostError} if the lease belongs to another process
+   * @throws {EventLogReaderLeaseLostError} if the lease belongs to another process
    */
   async dispatch(account: string, events: readonly LoggedEvent[], reader?: ReaderLease): Promise<void> {
     if (events.length === 0) return;

@@ -5,8 +5,8 @@ import type { DeliveryStore, ReplayScope } from '../delivery/delivery-store.js';
 import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { wakeEndpointOrLog } from '../delivery/wake-quietly.js';
-import { readEventsOfWindow, type TimeWindow } from './log-window.js';
-import { disabledConflict } from '../endpoint/webhook-conflict.js';
+import { readEventsInTimeWindow, type TimeWindow } from './log-window.js';
+import { createWebhookDisabledError } from '../endpoint/webhook-conflict.js';
 
 /** Max events that one replay reads, so that the request does not take too long. */
 const MAX_EVENTS = 50_000;
@@ -35,7 +35,7 @@ export class ReplayTooLargeError extends Error {
  * Delivers past events to an endpoint (a replay). A replay that was interrupted can be repeated: an event whose
  * delivery is already pending gets no second delivery.
  */
-export class Replays {
+export class EventReplays {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly deliveries: Pick<DeliveryStore, 'replay'>,
@@ -54,14 +54,14 @@ export class Replays {
   async start(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) return undefined;
-    if (!endpoint.enabled) throw disabledConflict('A replay would deliver nothing');
+    if (!endpoint.enabled) throw createWebhookDisabledError('A replay would deliver nothing');
     await this.checkSize(account, request);
     const { eventTypes = ['*'], scope } = request;
     const isSelected = (event: LoggedEvent): boolean =>
       isEventForEndpoint(endpoint, event) &&
       eventTypes.some((pattern) => matchesEventType(pattern, event.type));
     let count = 0;
-    for await (const events of readEventsOfWindow(this.log, account, request)) {
+    for await (const events of readEventsInTimeWindow(this.log, account, request)) {
       const replayed = events.filter(isSelected).map((event) => ({ endpointId: id, event }));
       if (replayed.length > 0) count += await this.deliveries.replay(account, scope, replayed);
     }
@@ -75,7 +75,7 @@ export class Replays {
    */
   private async checkSize(account: string, window: TimeWindow): Promise<void> {
     let seen = 0;
-    for await (const events of readEventsOfWindow(this.log, account, window)) {
+    for await (const events of readEventsInTimeWindow(this.log, account, window)) {
       const first = events[this.maxEvents - seen];
       if (first !== undefined) throw new ReplayTooLargeError(this.maxEvents, first.timestamp);
       seen += events.length;

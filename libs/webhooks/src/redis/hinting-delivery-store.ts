@@ -1,4 +1,4 @@
-import type { AgendaHints, RedisClient } from '#platform';
+import type { BackgroundAgendaWriter, RedisClient } from '#platform';
 import { DELIVERY_TASK_NAMES } from '../delivery/delivery-hints.js';
 import type { ClaimedDelivery, SettlementResult, Settlement } from '../delivery/delivery-store.js';
 import type { Attempt } from '../delivery/delivery.js';
@@ -6,11 +6,11 @@ import { RedisDeliveryStore } from './redis-delivery-store.js';
 import type { Throttling } from '../delivery/retry-policy.js';
 
 /** Store of deliveries that also schedules a check for due deliveries at the time of each retry. */
-export class HintingDeliveryStore extends RedisDeliveryStore {
+export class RetrySchedulingDeliveryStore extends RedisDeliveryStore {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: Pick<AgendaHints, 'announce'>,
+    private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
   ) {
     super(redis, prefix);
   }

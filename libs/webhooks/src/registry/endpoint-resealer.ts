@@ -1,19 +1,19 @@
-import { ResealCounts, type SecretBox } from '#accounts';
+import { ReencryptionCounts, type SecretCipher } from '#accounts';
 import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { headersContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
+import { headersEncryptionContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
 /** Numbers of secrets and headers that were encrypted with the current key, by result. */
 export interface EndpointResealCounts {
-  secrets: ResealCounts;
-  headers: ResealCounts;
+  secrets: ReencryptionCounts;
+  headers: ReencryptionCounts;
 }
 
 /** Encrypts the stored secrets and headers of endpoints again after a change of the encryption key. */
-export class EndpointResealer {
+export class EndpointSecretReencryption {
   constructor(
     private readonly store: Pick<EndpointStore, 'list' | 'rewrite'>,
-    private readonly box: SecretBox,
+    private readonly box: SecretCipher,
     private readonly clock: Clock,
   ) {}
 
@@ -49,17 +49,17 @@ export class EndpointResealer {
       // Encrypt expired secrets again, too, because clocks may differ. A failure to decrypt an expired secret is not
       // counted.
       secrets: secrets.map(({ sealed, expiresAt }) => {
-        const counted = expiresAt === null || expiresAt > now ? counts.secrets : new ResealCounts();
+        const counted = expiresAt === null || expiresAt > now ? counts.secrets : new ReencryptionCounts();
         return { sealed: counted.reseal(this.box, sealed, id, subject), expiresAt };
       }),
       sealedHeaders:
-        sealedHeaders && counts.headers.reseal(this.box, sealedHeaders, headersContext(id), subject),
+        sealedHeaders && counts.headers.reseal(this.box, sealedHeaders, headersEncryptionContext(id), subject),
     };
   }
 }
 
 function empty(): EndpointResealCounts {
-  return { secrets: new ResealCounts(), headers: new ResealCounts() };
+  return { secrets: new ReencryptionCounts(), headers: new ReencryptionCounts() };
 }
 
 function same(a: StoredEndpoint, b: StoredEndpoint): boolean {

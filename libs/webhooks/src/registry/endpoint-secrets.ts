@@ -1,4 +1,4 @@
-import type { SecretBox } from '#accounts';
+import type { SecretCipher } from '#accounts';
 import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { newSigningSecret } from '../endpoint/signature.js';
@@ -20,7 +20,7 @@ export interface Rotation {
 export class EndpointSecrets {
   constructor(
     private readonly store: Pick<EndpointStore, 'find' | 'change'>,
-    private readonly box: SecretBox,
+    private readonly box: SecretCipher,
     private readonly clock: Clock,
   ) {}
 

@@ -1,4 +1,4 @@
-import type { SecretBox } from '#accounts';
+import type { SecretCipher } from '#accounts';
 import { type Clock, newId } from '#platform';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import type { DestinationCheck } from '../destination/destination-check.js';
@@ -7,7 +7,7 @@ import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '.
 import { newSigningSecret } from '../endpoint/signature.js';
 import {
   decryptHeaders,
-  publicEndpoint,
+  toPublicEndpoint,
   encryptHeaders,
   type StoredEndpoint,
 } from '../endpoint/stored-endpoint.js';
@@ -18,7 +18,7 @@ export class Endpoints implements EndpointRegistry {
     private readonly store: EndpointStore,
     private readonly deliveries: Pick<DeliveryStore, 'endPending'>,
     private readonly destinations: DestinationCheck,
-    private readonly box: SecretBox,
+    private readonly box: SecretCipher,
     private readonly clock: Clock,
   ) {}
 
@@ -85,7 +85,7 @@ export class Endpoints implements EndpointRegistry {
   }
 
   private view(stored: StoredEndpoint): Endpoint {
-    const { id, url, eventTypes, contactIds, description, ...rest } = publicEndpoint(stored);
+    const { id, url, eventTypes, contactIds, description, ...rest } = toPublicEndpoint(stored);
     const headers = decryptHeaders(stored, this.box);
     return { id, url, eventTypes, contactIds, description, headers, ...rest };
   }
