@@ -65,11 +65,11 @@ async function addAccounts(
   encryptionKey: Buffer,
 ): Promise<string[]> {
   const store = new RedisAccountStore(redis, PREFIX);
-  const box = new SecretCipher(encryptionKey, []);
+  const cipher = new SecretCipher(encryptionKey, []);
   const ids = Array.from({ length: count - 1 }, (_, n) => `idle-${n}`);
   const at = new Date().toISOString();
   for (const id of ids) {
-    const sealedApiKey = box.seal(KEY, accountEncryptionContext(id));
+    const sealedApiKey = cipher.encrypt(KEY, accountEncryptionContext(id));
     const times = { createdAt: at, updatedAt: at };
     await store.add({ id, baseUrl, sealedApiKey, requestsPerSecond: 10, polling: true, ...times });
   }

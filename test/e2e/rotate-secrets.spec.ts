@@ -148,7 +148,7 @@ describe('npm run rotate-secrets', () => {
           await store.add({
             id,
             ...fields,
-            sealedApiKey: before.seal(`key-of-${id}`, accountEncryptionContext(id)),
+            sealedApiKey: before.encrypt(`key-of-${id}`, accountEncryptionContext(id)),
           });
         const current = async (): Promise<number> =>
           (await store.list()).filter(({ sealedApiKey }) => sealedApiKey.startsWith(`${after.keyId}.`))
@@ -179,7 +179,7 @@ describe('npm run rotate-secrets', () => {
         );
         expect(await keys.list()).toEqual([after.keyId]);
         for (const { id, sealedApiKey } of await store.list())
-          expect(after.open(sealedApiKey, accountEncryptionContext(id))).toBe(`key-of-${id}`);
+          expect(after.decrypt(sealedApiKey, accountEncryptionContext(id))).toBe(`key-of-${id}`);
 
         const lost = await asNode({ ...environment, ENCRYPTION_KEY: text(randomBytes(32)) }).ended;
         expect(lost.code).toBe(1);

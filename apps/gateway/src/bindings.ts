@@ -56,7 +56,7 @@ import {
   API_KEY_REGISTRY,
   API_KEYS,
   BLOB_STORE,
-  BLOB_WATCH,
+  BLOB_STORE_MONITOR,
   BUDGET_WATCH,
   ENVIRONMENT,
   EVENT_LOG,
@@ -87,7 +87,7 @@ export interface OpenedResources {
   redis: RedisClient;
   clock: RedisClock;
   blobs: BlobStore;
-  blobWatch: BlobStoreMonitor;
+  blobStoreMonitor: BlobStoreMonitor;
   /** Undefined if traces are off. */
   tracing?: Tracing | undefined;
   shutdown: AbortSignal;
@@ -115,7 +115,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(API_KEYS, createApiKeys(environment, redis)),
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(BLOB_STORE, opened.blobs),
-    value(BLOB_WATCH, opened.blobWatch),
+    value(BLOB_STORE_MONITOR, opened.blobStoreMonitor),
     value(CLOCK, clock),
     value(FEED, new RedisFeedStore(redis, prefix)),
     value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),

@@ -46,8 +46,8 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     const instance = createProcessInstance(buildVersion(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = new BlobStoreSharingCheck(blobs, relayWorkers(redis, environment, instance), logger);
-    const blobWatch = new BlobStoreMonitor(blobs, logger, undefined, sharing);
-    await blobWatch.start();
+    const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
+    await blobStoreMonitor.start();
     const tracing = await openTracing('tidings-gateway', instance, environment, logger);
     const opened = {
       environment,
@@ -56,7 +56,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
       redis,
       clock,
       blobs,
-      blobWatch,
+      blobStoreMonitor,
       tracing,
       shutdown: stopping.signal,
     };
@@ -69,7 +69,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
         stopping.abort();
         clock.stop();
         await closeServer(app);
-        await blobWatch.stop();
+        await blobStoreMonitor.stop();
         await tracing?.close();
         await closeRedis(redis);
       },

@@ -11,7 +11,7 @@ export interface OpenedResources {
   redis: RedisClient;
   clock: RedisClock;
   blobs: BlobStore;
-  blobWatch: BlobStoreMonitor;
+  blobStoreMonitor: BlobStoreMonitor;
   metrics: WorkerMetrics;
   /** Undefined if traces are off. */
   traces: WorkerTraces | undefined;

@@ -50,13 +50,13 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     const sharing = environment.WORKER_ROLES.includes('relay')
       ? new BlobStoreSharingCheck(blobs, gatewayPeers(redis, environment, instance), logger)
       : undefined;
-    const blobWatch = new BlobStoreMonitor(blobs, logger, undefined, sharing);
-    await blobWatch.start();
+    const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
+    await blobStoreMonitor.start();
     const metrics = new WorkerMetrics(redis, clock);
     const tracing = await openTracing('tidings-worker', instance, environment, logger);
     const app = await NestFactory.create<NestFastifyApplication>(
       WorkerModule.register({
-        ...{ environment, logger, instance, redis, clock, blobs, blobWatch, metrics },
+        ...{ environment, logger, instance, redis, clock, blobs, blobStoreMonitor, metrics },
         traces: WorkerTraces.of(tracing),
       }),
       new FastifyAdapter({ forceCloseConnections: true }),
@@ -72,7 +72,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
       stop: async () => {
         clock.stop();
         await closeWithinLimit(app, redis, logger);
-        await blobWatch.stop();
+        await blobStoreMonitor.stop();
         await tracing?.close();
         await closeRedis(redis);
       },

@@ -20,7 +20,7 @@ export {
 export { AccountConflictError } from './account/account-conflict.js';
 export { UpstreamApiKeyRequiredError } from './account/api-key-required.js';
 export { type AccountChanges, type AccountDescription, AccountRegistry } from './account/account-registry.js';
-export { UpstreamApiKeyReencryption } from './account/account-resealer.js';
+export { UpstreamApiKeyReencryption } from './account/upstream-api-key-reencryption.js';
 export {
   accountEncryptionContext,
   type AccountStore,
@@ -28,7 +28,7 @@ export {
   type RemovedAccount,
   type StoredAccount,
 } from './account/account-store.js';
-export { CombinedAccountDirectory } from './account/accounts.js';
+export { CombinedAccountDirectory } from './account/combined-account-directory.js';
 export {
   type ApiKeys,
   ENVIRONMENT_API_KEY_ID,
@@ -49,7 +49,7 @@ export {
   createApiKeys,
 } from './redis/redis-accounts.js';
 export { registerEncryptionKeyId, RedisEncryptionKeyIds } from './redis/redis-encryption-key-ids.js';
-export { type ResealFailure, ReencryptionCounts } from './secret/reseal-counts.js';
-export { SecretDecryptionError, SecretCipher } from './secret/secret-box.js';
+export { type ReencryptionFailure, ReencryptionCounts } from './secret/reencryption-counts.js';
+export { SecretDecryptionError, SecretCipher } from './secret/secret-cipher.js';
 export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';
 export { StoredApiKeys } from './api-key/stored-api-keys.js';

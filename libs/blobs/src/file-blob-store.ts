@@ -13,7 +13,7 @@ import {
   MAX_PROCESS_MARKERS,
   type StoredBlob,
 } from './blob-store.js';
-import { CountedAndHashedContent } from './measured-content.js';
+import { CountedAndHashedContent } from './counted-and-hashed-content.js';
 
 /**
  * Stores blobs as files in a directory that gateways and workers share, with one subdirectory per account.

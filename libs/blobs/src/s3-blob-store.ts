@@ -18,7 +18,7 @@ import {
   MAX_PROCESS_MARKERS,
   type StoredBlob,
 } from './blob-store.js';
-import { CountedAndHashedContent } from './measured-content.js';
+import { CountedAndHashedContent } from './counted-and-hashed-content.js';
 import { callS3WithTimeout } from './s3-call.js';
 import { S3Upload } from './s3-upload.js';
 

@@ -1,5 +1,5 @@
 import type { RedisClient } from '#platform';
-import { BoundedMetricLabel } from './bounded-label.js';
+import { BoundedMetricLabel } from './bounded-metric-label.js';
 import type { PromMetrics } from './prom-metrics.js';
 import { observeRedisCommands } from './redis-command-observer.js';
 

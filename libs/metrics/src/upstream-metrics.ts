@@ -9,7 +9,7 @@ import {
   UpstreamTimeoutError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { BoundedMetricLabel } from './bounded-label.js';
+import { BoundedMetricLabel } from './bounded-metric-label.js';
 import type { Counter, Histogram, PromMetrics } from './prom-metrics.js';
 
 /** Maximum number of HTTP statuses that get a time series of their own. */

@@ -20,10 +20,10 @@ export {
   DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
 } from './queue/agenda.js';
-export { BackgroundAgendaWriter } from './queue/agenda-hints.js';
+export { BackgroundAgendaWriter } from './queue/background-agenda-writer.js';
 export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
-export { type CallInterceptors, interceptMethodCalls } from './calls/intercepted-calls.js';
-export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observed-calls.js';
+export { type CallInterceptors, interceptMethodCalls } from './calls/intercept-method-calls.js';
+export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observe-method-calls.js';
 export { type Clock, clockOfThisMachine } from './time/clock.js';
 export { DeadlineError, pause, withDeadline } from './time/deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';

@@ -13,9 +13,9 @@
  */
 export { BullmqRelayJobs } from './jobs/bullmq-relay-jobs.js';
 export { FileRemovingRelayStore } from './redis/file-removing-relay-store.js';
-export { UnusedFileRemoval } from './lane/file-sweep.js';
-export { AgendaNotifyingRelayStore } from './redis/hinting-relay-store.js';
-export { ProbeTriggeringUpstreamHealth } from './outage/hinting-upstream-health.js';
+export { UnusedFileRemoval } from './lane/unused-file-removal.js';
+export { AgendaNotifyingRelayStore } from './redis/agenda-notifying-relay-store.js';
+export { ProbeTriggeringUpstreamHealth } from './outage/probe-triggering-upstream-health.js';
 export { LaneRunner } from './lane/lane-runner.js';
 export { MessageBinder, type Sightings } from './match/message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';

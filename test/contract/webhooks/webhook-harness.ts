@@ -70,7 +70,7 @@ export class WebhookHarness {
   readonly endpoints: Endpoints;
   readonly dispatcher: Dispatcher;
   private readonly guard = new DestinationGuard(parseNetworks('127.0.0.0/8'));
-  private readonly box = new SecretCipher(Buffer.alloc(32, 7));
+  private readonly cipher = new SecretCipher(Buffer.alloc(32, 7));
   private readonly clients: HttpDeliveryClient[] = [];
   private readonly logger: Logger;
   private revision = 0;
@@ -83,7 +83,7 @@ export class WebhookHarness {
     this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
     this.deliveries = new RedisDeliveryStore(redis, this.prefix);
     const check = new DestinationCheck(this.guard, systemResolver());
-    this.endpoints = new Endpoints(this.endpointStore, this.deliveries, check, this.box, clockOfThisMachine);
+    this.endpoints = new Endpoints(this.endpointStore, this.deliveries, check, this.cipher, clockOfThisMachine);
     this.dispatcher = new Dispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
   }
 
@@ -107,7 +107,7 @@ export class WebhookHarness {
       this.deliveries,
       this.endpointStore,
       new BacklogRefill(this.endpointStore, this.deliveries, this.log),
-      new DeliveryAttempter(client ?? http, this.box, policy, clockOfThisMachine, '1.2.3'),
+      new DeliveryAttempter(client ?? http, this.cipher, policy, clockOfThisMachine, '1.2.3'),
       this.jobs,
       { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },
       this.logger,

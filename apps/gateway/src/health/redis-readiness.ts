@@ -16,7 +16,7 @@ import {
   withDeadline,
 } from '#platform';
 import type { BlobStoreMonitor } from '#blobs';
-import { ACCOUNTS, BLOB_WATCH, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } from '../tokens.js';
+import { ACCOUNTS, BLOB_STORE_MONITOR, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } from '../tokens.js';
 import { type AccountReason, accountReasons, countedReasons } from './account-reasons.js';
 import { versionReasons, workerReasons } from './process-reasons.js';
 
@@ -54,7 +54,7 @@ export class RedisReadiness {
     @Inject(REDIS) private readonly redis: RedisClient,
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
     @Inject(ACCOUNTS) private readonly accounts: AccountDirectory,
-    @Inject(BLOB_WATCH) private readonly blobs: BlobStoreMonitor,
+    @Inject(BLOB_STORE_MONITOR) private readonly blobs: BlobStoreMonitor,
     @Inject(CLOCK) private readonly clock: Pick<RedisClock, 'fault' | 'now'>,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
     @Inject(LOGGER) private readonly logger: Logger,

@@ -61,26 +61,26 @@ export async function rotateAll(
   redis: RedisClient,
 ): Promise<RotationResult> {
   const prefix = environment.REDIS_KEY_PREFIX;
-  const box = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
+  const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const keys = new RedisEncryptionKeyIds(redis, prefix);
   // Registered before the first secret is encrypted with it. Only key ids listed now are forgotten at the end: a process
   // that starts meanwhile may still use the key that it registers.
-  const earlier = (await keys.list()).filter((id) => id !== box.keyId);
-  await keys.add(box.keyId);
+  const earlier = (await keys.list()).filter((id) => id !== cipher.keyId);
+  await keys.add(cipher.keyId);
 
   const accounts = new RedisAccountStore(redis, prefix);
   const endpoints = new EndpointSecretReencryption(
     new RedisEndpointStore(redis, prefix, clockOfThisMachine),
-    box,
+    cipher,
     clockOfThisMachine,
   );
   const result = {
-    accountKeys: await new UpstreamApiKeyReencryption(accounts, box).reseal(),
+    accountKeys: await new UpstreamApiKeyReencryption(accounts, cipher).reencryptAll(),
     signingSecrets: new ReencryptionCounts(),
     webhookHeaders: new ReencryptionCounts(),
   };
   for (const account of [DEFAULT_ACCOUNT, ...(await accounts.list()).map(({ id }) => id)]) {
-    const { secrets, headers } = await endpoints.reseal(account);
+    const { secrets, headers } = await endpoints.reencryptAll(account);
     result.signingSecrets.add(secrets);
     result.webhookHeaders.add(headers);
   }

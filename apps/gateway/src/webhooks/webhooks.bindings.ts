@@ -51,15 +51,15 @@ export function webhookBindings({
   const deliveries = new RedisDeliveryStore(redis, prefix);
   const log = new RedisEventLog(redis, prefix);
   const check = new DestinationCheck(new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS), resolver);
-  const box = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
+  const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const jobs = new DeliveryJobsWithLossRecovery(
     new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger)),
     createAgendas(redis, prefix, logger).dispatch.hints,
   );
   return [
-    { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, clock) },
+    { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, cipher, clock) },
     { provide: ENDPOINT_HEALTH, useValue: new RedisEndpointHealth(redis, prefix) },
-    { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, clock) },
+    { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, cipher, clock) },
     { provide: ENDPOINT_TEST, useValue: new TestEventSender(store, log) },
     { provide: DELIVERIES, useValue: new DeliveryOperations(store, deliveries, jobs, logger) },
     { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesOverviewReader(redis, prefix) },

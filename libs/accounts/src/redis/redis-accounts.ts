@@ -6,12 +6,12 @@ import {
   FixedAccounts,
 } from '../account/account.js';
 import { AccountRegistry } from '../account/account-registry.js';
-import { CombinedAccountDirectory } from '../account/accounts.js';
+import { CombinedAccountDirectory } from '../account/combined-account-directory.js';
 import { type ApiKeys, ENVIRONMENT_API_KEY_ID, FixedApiKeys, API_KEY_SCOPES } from '../api-key/api-key.js';
 import { ApiKeyRegistry } from '../api-key/api-key-registry.js';
 import { RedisAccountStore } from './redis-account-store.js';
 import { RedisApiKeyStore } from './redis-api-key-store.js';
-import { SecretCipher } from '../secret/secret-box.js';
+import { SecretCipher } from '../secret/secret-cipher.js';
 import { StoredApiKeys } from '../api-key/stored-api-keys.js';
 
 /**

@@ -6,7 +6,7 @@ import {
   type RedisClient,
 } from '#platform';
 import { accountRegistryRedisKeys } from './redis-account-keys.js';
-import { SecretCipher } from '../secret/secret-box.js';
+import { SecretCipher } from '../secret/secret-cipher.js';
 
 const note = LuaScript.from(import.meta.url, 'lua/register-encryption-key.lua');
 
@@ -67,10 +67,10 @@ export async function registerEncryptionKeyId(
   onMissingKeys: (error: ConfigurationError) => void,
 ): Promise<void> {
   const keys = new RedisEncryptionKeyIds(redis, environment.REDIS_KEY_PREFIX);
-  const box = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
+  const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const attempt = async (): Promise<boolean> => {
     try {
-      const missing = await keys.register(box);
+      const missing = await keys.register(cipher);
       if (missing.length > 0) throw unknownKeys(missing);
       return true;
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { ContactReader, UpstreamContact } from '#upstream';
-import type { VolatileContactFieldTracker, QuickVerdict } from '../form/contact-volatility.js';
+import type { VolatileContactFieldTracker, QuickVerdict } from '../form/volatile-contact-fields.js';
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
 /**

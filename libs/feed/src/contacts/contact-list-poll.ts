@@ -11,7 +11,7 @@ import {
 import { DELETION_EVENT_CHANGES, areTooManyMissingForDeletions, RETURN_EVENT_CHANGES, createAccountSuspectEventIfNew } from '../diff/absence.js';
 import { contactChanges } from '../form/contact-fingerprint.js';
 import { type ChangedContact, ContactListComparison } from './contact-list-comparison.js';
-import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/contact-volatility.js';
+import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/volatile-contact-fields.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import {

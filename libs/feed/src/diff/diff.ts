@@ -24,7 +24,7 @@ import {
   UPDATE_WITHOUT_VOLATILE_FIELDS,
   NO_VOLATILE_FIELDS,
   type VolatileFields,
-} from '../form/volatility.js';
+} from '../form/volatile-message-fields.js';
 
 /** Messages that a read returned, and the snapshots to compare them with. */
 export interface DiffInput {

@@ -10,7 +10,7 @@ import {
   fingerprintWithUrlSignatures,
   type SeenFingerprint,
 } from './fingerprint.js';
-import { NO_WITHHELD_OR_MUTED_FIELDS, type QuietFields } from './volatility.js';
+import { NO_WITHHELD_OR_MUTED_FIELDS, type QuietFields } from './volatile-message-fields.js';
 
 /** How a message that was just read differs from its stored fingerprint. */
 export interface FormChange {

@@ -1,4 +1,4 @@
-import type { VolatileContactFields } from './contact-volatility.js';
+import type { VolatileContactFields } from './volatile-contact-fields.js';
 
 /**
  * A muted field as shown by `GET /v1/status`: it changes at nearly every read, so its changes emit no events.

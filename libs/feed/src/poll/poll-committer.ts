@@ -33,7 +33,7 @@ import {
   type VolatileFieldsUpdate,
   packVolatileFields,
   unpackVolatileFields,
-} from '../form/volatility.js';
+} from '../form/volatile-message-fields.js';
 
 /** A contact and its stored state, as it was before some pages of the contact were read. */
 export interface PollStart {

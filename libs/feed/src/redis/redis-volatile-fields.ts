@@ -3,7 +3,7 @@ import {
   type VolatileContactFields,
   parseVolatileContactFields,
   serializeVolatileContactFields,
-} from '../form/contact-volatility.js';
+} from '../form/volatile-contact-fields.js';
 import { FINGERPRINT_FIELDS } from '../form/fingerprint.js';
 import type { VolatileField, VolatileFieldStore } from '../form/volatile-fields.js';
 

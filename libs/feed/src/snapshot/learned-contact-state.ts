@@ -8,7 +8,7 @@ import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-byte
 export interface LearnedContactState {
   /** Packed data from which the contact's rate of new messages is estimated; see `schedule/rate.ts`. */
   rate?: Buffer;
-  /** Packed list of the volatile fields of the contact's messages; see `volatility.ts`. */
+  /** Packed list of the volatile fields of the contact's messages; see `volatile-message-fields.ts`. */
   volatile?: Buffer;
   /** Time of the last read of the newest messages, in milliseconds since 1970 by Redis' clock. */
   readAt?: number;

@@ -1,5 +1,5 @@
 import type { Agenda } from './agenda.js';
-import { BackgroundAgendaWriter } from './agenda-hints.js';
+import { BackgroundAgendaWriter } from './background-agenda-writer.js';
 import type { Logger } from '../log/logger.js';
 import { RedisAgenda } from './redis-agenda.js';
 import type { RedisClient } from '../redis/redis-connection.js';

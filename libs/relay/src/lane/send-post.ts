@@ -74,7 +74,7 @@ export class SendPost {
     if (untilFence.isOver()) return 0;
     const fencedAt = performance.now();
     const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
-    const record = await this.fence(account, head);
+    const record = await this.markAsRelaying(account, head);
     if (record === undefined) return 0;
     const request = await this.requestOf(record);
     if (request instanceof Error) {
@@ -85,10 +85,10 @@ export class SendPost {
     }
     if (untilPost.isOver()) {
       request.file?.content.destroy();
-      return this.undoFence(account, record, 0);
+      return this.requeueUnposted(account, record, 0);
     }
     const result = await this.attempt(account, request, untilPost, admission, address);
-    if ('notSent' in result) return this.undoFence(account, record, result.waitMs);
+    if ('notSent' in result) return this.requeueUnposted(account, record, result.waitMs);
     const isHeld = mayHoldAccount(result) && (await this.sender.isHeld(account));
     this.logAttempt(account, record, result, fencedAt, isHeld ? 'hold' : DECISIONS[result.outcome]);
     return isHeld ? this.hold(account, record, result) : this.finish(account, record, result);
@@ -124,14 +124,14 @@ export class SendPost {
    * Sets a send that was marked as `relaying`, but certainly not posted, back to `queued`. If another worker already
    * searches for the POST, this ends the search.
    */
-  private async undoFence(account: string, record: SendRecord, waitMs: number): Promise<number> {
+  private async requeueUnposted(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
     while (current !== undefined) {
       const state = fieldsKeptAcrossTransitions(current.state);
       if ((await this.store.apply(account, current, { transition: 'requeued', state })) !== undefined)
         return waitMs;
       const stored = await this.store.find(account, record.order.id);
-      current = stored !== undefined && isSearchedFor(stored, record) ? stored : undefined;
+      current = stored !== undefined && isLookedUp(stored, record) ? stored : undefined;
     }
     return 0;
   }
@@ -154,7 +154,7 @@ export class SendPost {
    * Marks the send as being posted, until the lease expires. Returns undefined if the send has changed since it was
    * read.
    */
-  private fence(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
+  private markAsRelaying(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
     const { begunAt, firstBegunAt } = record.state;
     const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
     const state: SendProgress = {
@@ -278,7 +278,7 @@ export class SendPost {
         current = (await this.store.apply(account, moved, fence)) ?? record;
         continue;
       }
-      if (!isSearchedFor(moved, record) || change.transition === 'ambiguous') {
+      if (!isLookedUp(moved, record) || change.transition === 'ambiguous') {
         await this.store.apply(account, moved, {
           transition: 'attempt_recorded',
           state: { ...moved.state, attempts: change.state.attempts },
@@ -291,7 +291,7 @@ export class SendPost {
 }
 
 /** True if the only change of the send is that another worker searches for this POST. */
-function isSearchedFor({ state }: SendRecord, posted: SendRecord): boolean {
+function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
 }
 

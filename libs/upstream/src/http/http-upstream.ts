@@ -13,7 +13,7 @@ import {
 } from '../reply/contact-list.js';
 import { GATEWAY_HEADER } from './gateway-mark.js';
 import { assertReplyIsNotFromGateway, parseReplyDate, toUpstreamError, isSuccessfulReply, createUpstreamStatusError } from './http-failure.js';
-import { FreshConnectionAgent } from './http-fresh-connection.js';
+import { FreshConnectionAgent } from './http-fresh-connection-agent.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord, parseMessage } from '../reply/message.js';
 import { ReplyListReader } from '../reply/reply-list.js';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseContact, type UpstreamContact } from './contact.js';
-import { TemporaryTextStore } from './text-spool.js';
-import { JsonListScanner, type ScannedElement } from './list-scanner.js';
+import { TemporaryTextStore } from './temporary-text-store.js';
+import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
 import { parseListElement } from './reply-list.js';
 
 /** Maximum size of a contact list, in bytes; see also {@link MAX_LIST_ELEMENTS}. */

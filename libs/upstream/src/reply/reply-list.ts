@@ -1,4 +1,4 @@
-import { JsonListScanner, type ScannedElement } from './list-scanner.js';
+import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
 import { isRecord } from './message.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 

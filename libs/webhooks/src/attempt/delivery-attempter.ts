@@ -28,7 +28,7 @@ export class DeliveryAttempter {
 
   constructor(
     private readonly client: DeliveryClient,
-    private readonly box: SecretCipher,
+    private readonly cipher: SecretCipher,
     private readonly policy: RetryPolicy,
     private readonly clock: Clock,
     /** Version of the product, sent in the `user-agent` header. */
@@ -71,10 +71,10 @@ export class DeliveryAttempter {
     let signature: string;
     let own: Record<string, string>;
     try {
-      const secrets = signingSecretsValidAt(endpoint, at).map((sealed) => this.box.open(sealed, endpoint.id));
+      const secrets = signingSecretsValidAt(endpoint, at).map((sealed) => this.cipher.decrypt(sealed, endpoint.id));
       if (secrets.length === 0) throw new Error('the endpoint has no valid secret');
       signature = signDelivery(secrets, delivery.eventId, timestamp, delivery.body);
-      own = decryptHeaders(endpoint, this.box);
+      own = decryptHeaders(endpoint, this.cipher);
     } catch (error) {
       // The secrets or headers could not be decrypted. Nothing is sent without them. A retry can succeed once the
       // encryption key is restored.

@@ -5,7 +5,7 @@ import type { DeliveryClient, DeliveryReply, DeliveryRequest } from '../attempt/
 import { type DestinationGuard, normalizedHostOf, createDestinationRefusedError } from './destination-guard.js';
 import { describeRequestFailure } from './http-failure.js';
 import { readBodyExcerpt } from './http-excerpt.js';
-import { ConnectionPoolCache } from './http-origin-cache.js';
+import { ConnectionPoolCache } from './http-connection-pool-cache.js';
 import type { Resolver } from './resolver.js';
 
 /** Max number of origins (scheme, host and port) with an open connection pool. */

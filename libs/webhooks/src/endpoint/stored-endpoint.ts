@@ -42,10 +42,10 @@ export function toPublicEndpoint(stored: StoredEndpoint): Omit<Endpoint, 'header
 export function encryptHeaders(
   headers: Readonly<Record<string, string>>,
   endpointId: string,
-  box: SecretCipher,
+  cipher: SecretCipher,
 ): string | null {
   if (Object.keys(headers).length === 0) return null;
-  return box.seal(JSON.stringify(headers), headersEncryptionContext(endpointId));
+  return cipher.encrypt(JSON.stringify(headers), headersEncryptionContext(endpointId));
 }
 
 /**
@@ -54,10 +54,10 @@ export function encryptHeaders(
  */
 export function decryptHeaders(
   { id, sealedHeaders }: Pick<StoredEndpoint, 'id' | 'sealedHeaders'>,
-  box: SecretCipher,
+  cipher: SecretCipher,
 ): Record<string, string> {
   if (sealedHeaders === null) return {};
-  return JSON.parse(box.open(sealedHeaders, headersEncryptionContext(id))) as Record<string, string>;
+  return JSON.parse(cipher.decrypt(sealedHeaders, headersEncryptionContext(id))) as Record<string, string>;
 }
 
 /** Returns the secrets that are valid at the time `now` (milliseconds since 1970), in encrypted form. */

@@ -10,7 +10,7 @@ import {
   NO_VOLATILE_CONTACT_FIELDS,
   parseVolatileContactFields,
   serializeVolatileContactFields,
-} from './contact-volatility.js';
+} from './volatile-contact-fields.js';
 
 type Fields = Record<string, unknown>;
 

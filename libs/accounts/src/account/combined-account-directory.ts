@@ -1,6 +1,6 @@
 import type { Account, AccountDirectory, AccountRevision } from './account.js';
 import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
-import type { SecretCipher } from '../secret/secret-box.js';
+import type { SecretCipher } from '../secret/secret-cipher.js';
 
 /**
  * All accounts: the one that the environment variables define, and those stored in Redis. Nothing is cached
@@ -11,7 +11,7 @@ export class CombinedAccountDirectory implements AccountDirectory, AccountRevisi
   constructor(
     private readonly fixed: AccountDirectory,
     private readonly store: Pick<AccountStore, 'list' | 'find' | 'revision'>,
-    private readonly box: SecretCipher,
+    private readonly cipher: SecretCipher,
     /**
      * Called for each stored account whose upstream API key cannot be decrypted. `list` leaves this account
      * out.
@@ -53,7 +53,7 @@ export class CombinedAccountDirectory implements AccountDirectory, AccountRevisi
   }
 
   private open({ id, baseUrl, sealedApiKey, requestsPerSecond, polling, createdAt }: StoredAccount): Account {
-    const apiKey = this.box.open(sealedApiKey, accountEncryptionContext(id));
+    const apiKey = this.cipher.decrypt(sealedApiKey, accountEncryptionContext(id));
     return { id, baseUrl, apiKey, requestsPerSecond, polling, addedAt: Date.parse(createdAt) };
   }
 }

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { TemporaryTextStore } from './text-spool.js';
+import { TemporaryTextStore } from './temporary-text-store.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 
 const MEGABYTE = 1024 * 1024;

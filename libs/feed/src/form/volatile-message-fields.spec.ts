@@ -5,7 +5,7 @@ import { diffMessages, type DiffResult } from '../diff/diff.js';
 import { fingerprintOf, fingerprintWithUrlSignatures } from './fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
-import { packVolatileFields, unpackVolatileFields, type VolatileFields } from './volatility.js';
+import { packVolatileFields, unpackVolatileFields, type VolatileFields } from './volatile-message-fields.js';
 
 type Fields = Record<string, unknown>;
 

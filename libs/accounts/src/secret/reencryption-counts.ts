@@ -1,7 +1,7 @@
-import { SecretDecryptionError, type SecretCipher } from './secret-box.js';
+import { SecretDecryptionError, type SecretCipher } from './secret-cipher.js';
 
 /** A stored secret that could not be decrypted. */
-export interface ResealFailure {
+export interface ReencryptionFailure {
   /**
    * Text that names the owner of the secret, for example `account a1`. It never contains the secret itself.
    */
@@ -15,7 +15,7 @@ export class ReencryptionCounts {
   rotated = 0;
   /** Number of secrets that were already encrypted with the current key. */
   unchanged = 0;
-  readonly failures: ResealFailure[] = [];
+  readonly failures: ReencryptionFailure[] = [];
 
   /** Adds the counts of one record, such as an account. Called after the re-encrypted record is stored. */
   add({ rotated, unchanged, failures }: ReencryptionCounts): void {
@@ -28,9 +28,9 @@ export class ReencryptionCounts {
    * Re-encrypts an encrypted secret with the current key, and counts the result. Returns the secret unchanged
    * if it cannot be decrypted.
    */
-  reseal(box: SecretCipher, sealed: string, context: string, subject: string): string {
+  reencrypt(cipher: SecretCipher, sealed: string, context: string, subject: string): string {
     try {
-      const after = box.reseal(sealed, context);
+      const after = cipher.reencrypt(sealed, context);
       if (after === sealed) this.unchanged += 1;
       else this.rotated += 1;
       return after;

@@ -47,7 +47,7 @@ export class SecretCipher {
     this.keyIds = [...this.keys.keys()];
   }
 
-  seal(secret: string, context: string): string {
+  encrypt(secret: string, context: string): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.key, nonce).setAAD(Buffer.from(context));
     const sealed = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
@@ -55,10 +55,10 @@ export class SecretCipher {
   }
 
   /**
-   * Decrypts a secret that {@link seal} encrypted.
+   * Decrypts a secret that {@link encrypt} encrypted.
    * @throws {SecretDecryptionError} if the key is unknown, the context differs, or the text is damaged
    */
-  open(sealed: string, context: string): string {
+  decrypt(sealed: string, context: string): string {
     const keyId = keyIdOf(sealed);
     const [, text] = sealed.split('.');
     const key = this.keys.get(keyId);
@@ -83,9 +83,9 @@ export class SecretCipher {
    * encrypted with the current key.
    * @throws {SecretDecryptionError} if the secret cannot be decrypted
    */
-  reseal(sealed: string, context: string): string {
-    const secret = this.open(sealed, context);
-    return keyIdOf(sealed) === this.keyId ? sealed : this.seal(secret, context);
+  reencrypt(sealed: string, context: string): string {
+    const secret = this.decrypt(sealed, context);
+    return keyIdOf(sealed) === this.keyId ? sealed : this.encrypt(secret, context);
   }
 }
 

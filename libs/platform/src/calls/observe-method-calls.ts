@@ -4,7 +4,7 @@ import {
   interceptMethodCalls,
   type ParametersOf,
   type ResultOf,
-} from './intercepted-calls.js';
+} from './intercept-method-calls.js';
 
 /** A call that has ended. */
 export interface ObservedCall<Method> {

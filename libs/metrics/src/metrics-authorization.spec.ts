@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FixedApiKeys, type Scope } from '#accounts';
 import { parseNetworks } from '#platform';
-import { MetricsAuthorization } from './metrics-access.js';
+import { MetricsAuthorization } from './metrics-authorization.js';
 
 const key = (text: string, scopes: Scope[]) => ({ id: text, key: text, account: 'default', scopes });
 const keys = new FixedApiKeys([key('admin-key', ['admin']), key('other-key', ['messages:send'])]);

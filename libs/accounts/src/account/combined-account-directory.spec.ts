@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { FixedAccounts } from './account.js';
 import { accountEncryptionContext, type StoredAccount } from './account-store.js';
-import { CombinedAccountDirectory } from './accounts.js';
-import { SecretDecryptionError, SecretCipher } from '../secret/secret-box.js';
+import { CombinedAccountDirectory } from './combined-account-directory.js';
+import { SecretDecryptionError, SecretCipher } from '../secret/secret-cipher.js';
 
-const BOX = new SecretCipher(Buffer.alloc(32, 1));
+const CIPHER = new SecretCipher(Buffer.alloc(32, 1));
 const FIXED = { id: 'default', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
 
 function stored(
   id: string,
-  sealedApiKey = BOX.seal(`key-of-${id}`, accountEncryptionContext(id)),
+  sealedApiKey = CIPHER.encrypt(`key-of-${id}`, accountEncryptionContext(id)),
 ): StoredAccount {
   const at = '2026-11-21T00:00:00.000Z';
   const rest = { requestsPerSecond: 2, polling: false, createdAt: at, updatedAt: at };
@@ -23,7 +23,7 @@ function directory(kept: StoredAccount[]): { accounts: CombinedAccountDirectory;
     revision: () => Promise.resolve(''),
     find: (id: string) => Promise.resolve(kept.find((one) => one.id === id)),
   };
-  const accounts = new CombinedAccountDirectory(new FixedAccounts([FIXED]), store, BOX, (id) => reported.push(id));
+  const accounts = new CombinedAccountDirectory(new FixedAccounts([FIXED]), store, CIPHER, (id) => reported.push(id));
   return { accounts, reported };
 }
 

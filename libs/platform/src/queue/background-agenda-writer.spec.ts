@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { BackgroundAgendaWriter } from './agenda-hints.js';
+import { BackgroundAgendaWriter } from './background-agenda-writer.js';
 import type { AgendaTask } from './agenda.js';
 import { createLogger } from '../log/logger.js';
 

@@ -4,7 +4,7 @@ import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { headersEncryptionContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
 /** Numbers of secrets and headers that were encrypted with the current key, by result. */
-export interface EndpointResealCounts {
+export interface EndpointReencryptionCounts {
   secrets: ReencryptionCounts;
   headers: ReencryptionCounts;
 }
@@ -13,7 +13,7 @@ export interface EndpointResealCounts {
 export class EndpointSecretReencryption {
   constructor(
     private readonly store: Pick<EndpointStore, 'list' | 'rewrite'>,
-    private readonly box: SecretCipher,
+    private readonly cipher: SecretCipher,
     private readonly clock: Clock,
   ) {}
 
@@ -21,15 +21,15 @@ export class EndpointSecretReencryption {
    * Encrypts the signing secrets and headers of an account's endpoints with the current key. Each endpoint is replaced
    * in one atomic step. The method can therefore be interrupted, and can run while endpoints change.
    */
-  async reseal(account: string): Promise<EndpointResealCounts> {
+  async reencryptAll(account: string): Promise<EndpointReencryptionCounts> {
     const all = empty();
     for (const read of await this.store.list(account)) {
       let counts = empty();
-      const after = this.resealed(account, read, counts);
+      const after = this.reencrypted(account, read, counts);
       if (!same(after, read)) {
         const stored = await this.store.rewrite(account, read.id, (before) => {
           counts = empty();
-          return this.resealed(account, before, counts);
+          return this.reencrypted(account, before, counts);
         });
         // The endpoint was removed after it was read.
         if (stored === undefined) continue;
@@ -40,7 +40,7 @@ export class EndpointSecretReencryption {
     return all;
   }
 
-  private resealed(account: string, endpoint: StoredEndpoint, counts: EndpointResealCounts): StoredEndpoint {
+  private reencrypted(account: string, endpoint: StoredEndpoint, counts: EndpointReencryptionCounts): StoredEndpoint {
     const { id, secrets, sealedHeaders } = endpoint;
     const subject = `webhook ${id} of the account ${account}`;
     const now = this.clock.now();
@@ -50,15 +50,15 @@ export class EndpointSecretReencryption {
       // counted.
       secrets: secrets.map(({ sealed, expiresAt }) => {
         const counted = expiresAt === null || expiresAt > now ? counts.secrets : new ReencryptionCounts();
-        return { sealed: counted.reseal(this.box, sealed, id, subject), expiresAt };
+        return { sealed: counted.reencrypt(this.cipher, sealed, id, subject), expiresAt };
       }),
       sealedHeaders:
-        sealedHeaders && counts.headers.reseal(this.box, sealedHeaders, headersEncryptionContext(id), subject),
+        sealedHeaders && counts.headers.reencrypt(this.cipher, sealedHeaders, headersEncryptionContext(id), subject),
     };
   }
 }
 
-function empty(): EndpointResealCounts {
+function empty(): EndpointReencryptionCounts {
   return { secrets: new ReencryptionCounts(), headers: new ReencryptionCounts() };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type CallObservers, observeMethodCalls } from './observed-calls.js';
+import { type CallObservers, observeMethodCalls } from './observe-method-calls.js';
 
 class Store {
   #count = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { JsonListScanner } from './list-scanner.js';
+import { JsonListScanner } from './json-list-scanner.js';
 
 /** Texts of quotes, backslashes and brackets, short ones and ones that are searched natively. */
 const text = fc

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { BoundedMetricLabel } from './bounded-label.js';
+import { BoundedMetricLabel } from './bounded-metric-label.js';
 
 it('a metric label keeps its first values; every further value is replaced by "other"', () => {
   const label = new BoundedMetricLabel(2);
