@@ -2,7 +2,13 @@
 // with more new messages than fit on a page. The feed polls a simulator over HTTP, which counts. Reads of older
 // messages are not counted.
 import { once } from 'node:events';
-import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactListPoll, type ContactPoll, type FeedSource, RedisFeedStore } from '#feed';
+import {
+  MIN_ABSENCE_UNTIL_DELETED_MS,
+  ContactListPoll,
+  type ContactPoll,
+  type FeedSource,
+  RedisFeedStore,
+} from '#feed';
 import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { HttpUpstream } from '#upstream';
 import { createSimulator, type Simulator } from '../../apps/simulator/src/create-simulator.js';

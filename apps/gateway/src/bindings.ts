@@ -7,7 +7,12 @@ import {
   createApiKeyRegistry,
   createApiKeys,
 } from '#accounts';
-import { registerClockDifferenceMetric, registerRedisCommandMetrics, PromMetrics, UpstreamMetrics } from '#metrics';
+import {
+  registerClockDifferenceMetric,
+  registerRedisCommandMetrics,
+  PromMetrics,
+  UpstreamMetrics,
+} from '#metrics';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {

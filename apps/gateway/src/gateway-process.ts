@@ -90,7 +90,11 @@ export function relayWorkers(
   return {
     name,
     others: async () =>
-      namesOfVersionedInstances((await readLiveHeartbeatMembers(redis, key)).filter((worker) => heartbeatMemberHasRole(worker, 'relay'))),
+      namesOfVersionedInstances(
+        (await readLiveHeartbeatMembers(redis, key)).filter((worker) =>
+          heartbeatMemberHasRole(worker, 'relay'),
+        ),
+      ),
   };
 }
 

@@ -69,7 +69,9 @@ export function composeCore(opened: OpenedResources): WorkerCore {
     logger,
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
-  const store = metrics.relay.observeStore(new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints));
+  const store = metrics.relay.observeStore(
+    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints),
+  );
   const sends = traces?.relay.observeStore(store) ?? store;
   const feed = composeFeed(opened, { accounts, upstream, sends, agendas });
   const watch = new AccountWatch(accounts, logger);

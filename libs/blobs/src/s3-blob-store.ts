@@ -112,7 +112,11 @@ export class S3BlobStore implements BlobStore {
   }
 
   async mark(name: string): Promise<void> {
-    const mark = { Bucket: this.location.bucket, Key: this.key(blobIdOfProcessMarker(name)), Body: 'A mark.' };
+    const mark = {
+      Bucket: this.location.bucket,
+      Key: this.key(blobIdOfProcessMarker(name)),
+      Body: 'A mark.',
+    };
     await callS3WithTimeout(this.callMs, (abortSignal) =>
       this.client.send(new PutObjectCommand(mark), { abortSignal }),
     );

@@ -71,7 +71,9 @@ export class S3Upload {
   async abort(): Promise<void> {
     if (this.uploadId === undefined) return;
     const abortion = new AbortMultipartUploadCommand({ ...this.object, UploadId: this.uploadId });
-    await callS3WithTimeout(this.callMs, (signal) => this.client.send(abortion, { abortSignal: signal })).catch(
+    await callS3WithTimeout(this.callMs, (signal) =>
+      this.client.send(abortion, { abortSignal: signal }),
+    ).catch(
       // Errors of the abort are ignored, because the caller reports the error that caused the abort.
       () => undefined,
     );

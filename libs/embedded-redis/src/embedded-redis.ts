@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { ConfigurationError, DeadlineError, pause, withDeadline } from '#platform';
 import { findRedisServer } from './find-redis-server.js';
 import { findFreePort } from './free-port.js';
-import { requestRedisShutdown, waitForProcessEnd, redisHealth, readRedisServerIdentity } from './redis-control.js';
+import {
+  requestRedisShutdown,
+  waitForProcessEnd,
+  redisHealth,
+  readRedisServerIdentity,
+} from './redis-control.js';
 import { type RedisExit, type ServerProcess, startRedisServerProcess } from './server-process.js';
 import { RedisServerRecord } from './server-record.js';
 import { redisUrl, type Credentials, redisConfiguration } from './settings.js';

@@ -9,7 +9,10 @@ import type { LoggedEvent } from './event.js';
 export type StreamEntry = [position: string, fields: string[] | null];
 
 /** Returns the event that a stream entry records, or undefined for a deleted entry. */
-export function parseEventStreamEntry(account: string, [position, fields]: StreamEntry): LoggedEvent | undefined {
+export function parseEventStreamEntry(
+  account: string,
+  [position, fields]: StreamEntry,
+): LoggedEvent | undefined {
   if (fields === null) return undefined;
   const value = parseRedisHashReply(fields);
   const contactId = value.get('c');

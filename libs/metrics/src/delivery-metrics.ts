@@ -1,7 +1,12 @@
 import { type Clock, observeMethodCalls } from '#platform';
 import type { DeliveryStore, Dispatcher } from '#webhooks';
 import { BoundedMetricLabel } from './bounded-metric-label.js';
-import { type Counter, DELAY_BUCKET_BOUNDS_SECONDS, type Histogram, type PromMetrics } from './prom-metrics.js';
+import {
+  type Counter,
+  DELAY_BUCKET_BOUNDS_SECONDS,
+  type Histogram,
+  type PromMetrics,
+} from './prom-metrics.js';
 
 /** Maximum number of webhooks that get time series of their own. All other webhooks share one label value. */
 const MAX_WEBHOOKS = 100;

@@ -1,6 +1,11 @@
 import { observeMethodCalls } from '#platform';
 import type { ContactPoll, FeedSource, FeedStore, PollQueue, ReadPurpose } from '#feed';
-import { type Counter, DELAY_BUCKET_BOUNDS_SECONDS, type Histogram, type PromMetrics } from './prom-metrics.js';
+import {
+  type Counter,
+  DELAY_BUCKET_BOUNDS_SECONDS,
+  type Histogram,
+  type PromMetrics,
+} from './prom-metrics.js';
 import type { UpstreamMetrics } from './upstream-metrics.js';
 
 /** Upper bounds of the buckets of the number of requests. */

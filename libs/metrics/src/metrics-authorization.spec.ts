@@ -7,7 +7,10 @@ const key = (text: string, scopes: Scope[]) => ({ id: text, key: text, account: 
 const keys = new FixedApiKeys([key('admin-key', ['admin']), key('other-key', ['messages:send'])]);
 
 function access({ token = '', networks = '127.0.0.0/8,::1/128' } = {}): MetricsAuthorization {
-  return new MetricsAuthorization({ METRICS_TOKEN: token, METRICS_ALLOW_NETWORKS: parseNetworks(networks) }, keys);
+  return new MetricsAuthorization(
+    { METRICS_TOKEN: token, METRICS_ALLOW_NETWORKS: parseNetworks(networks) },
+    keys,
+  );
 }
 
 describe('a request for the metrics', () => {

@@ -1,6 +1,11 @@
 import { observeMethodCalls } from '#platform';
 import type { RelayStore } from '#relay';
-import { type Counter, DELAY_BUCKET_BOUNDS_SECONDS, type Histogram, type PromMetrics } from './prom-metrics.js';
+import {
+  type Counter,
+  DELAY_BUCKET_BOUNDS_SECONDS,
+  type Histogram,
+  type PromMetrics,
+} from './prom-metrics.js';
 
 /** The transitions that record the outcome of a POST. */
 const ATTEMPTS: ReadonlySet<string> = new Set(['accepted', 'refused', 'not_taken', 'ambiguous']);

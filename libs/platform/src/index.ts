@@ -94,4 +94,9 @@ export { redisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
 export { isTraceContext, type TraceContext, traceIdLogField } from './trace-context.js';
 export { buildVersion, productVersion } from './process/version.js';
-export { findRolesWithoutWorker, heartbeatMemberHasRole, WORKER_ROLES, type WorkerRole } from './environment/worker-roles.js';
+export {
+  findRolesWithoutWorker,
+  heartbeatMemberHasRole,
+  WORKER_ROLES,
+  type WorkerRole,
+} from './environment/worker-roles.js';

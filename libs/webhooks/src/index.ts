@@ -46,9 +46,16 @@ export {
   type NewEndpoint,
 } from './endpoint/endpoint.js';
 export type { EndpointHealth, EndpointHealthReader } from './endpoint/endpoint-health.js';
-export { EndpointSecretReencryption, type EndpointReencryptionCounts } from './registry/endpoint-secret-reencryption.js';
+export {
+  EndpointSecretReencryption,
+  type EndpointReencryptionCounts,
+} from './registry/endpoint-secret-reencryption.js';
 export { EndpointSecrets, type Rotation } from './registry/endpoint-secrets.js';
-export { type EndpointStore, contactFilterSizeInBytes, MAX_CONTACT_FILTER_BYTES } from './endpoint/endpoint-store.js';
+export {
+  type EndpointStore,
+  contactFilterSizeInBytes,
+  MAX_CONTACT_FILTER_BYTES,
+} from './endpoint/endpoint-store.js';
 export { EndpointIndex, isEventForEndpoint, type EndpointFilter } from './endpoint/endpoint-index.js';
 export { TestEventSender, type StartedTest } from './registry/test-event-sender.js';
 export { Endpoints } from './registry/endpoints.js';

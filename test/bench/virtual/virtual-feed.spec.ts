@@ -104,7 +104,9 @@ describe('the poll schedule, simulated in virtual time,', () => {
         ...schedule,
         polled: (contact, now, found) => {
           const forecast =
-            now < nextForecast ? undefined : forecastDetectionDelay(schedule.histogram, requestsPerSecond, BOUNDS);
+            now < nextForecast
+              ? undefined
+              : forecastDetectionDelay(schedule.histogram, requestsPerSecond, BOUNDS);
           if (forecast !== undefined) {
             forecasts.push(forecast);
             nextForecast += 300;

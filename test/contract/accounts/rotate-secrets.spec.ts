@@ -37,7 +37,11 @@ import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, withTestRedis } from '../../support/redis-server.js';
 
 const [OLD, NEW, LOST] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
-const [OLD_CIPHER, NEW_CIPHER, LOST_CIPHER] = [new SecretCipher(OLD), new SecretCipher(NEW), new SecretCipher(LOST)];
+const [OLD_CIPHER, NEW_CIPHER, LOST_CIPHER] = [
+  new SecretCipher(OLD),
+  new SecretCipher(NEW),
+  new SecretCipher(LOST),
+];
 /** The keys of the processes during a rotation. */
 const RING = new SecretCipher(NEW, [OLD]);
 const URL = 'http://127.0.0.1:9/hook';

@@ -83,7 +83,13 @@ export class WebhookHarness {
     this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
     this.deliveries = new RedisDeliveryStore(redis, this.prefix);
     const check = new DestinationCheck(this.guard, systemResolver());
-    this.endpoints = new Endpoints(this.endpointStore, this.deliveries, check, this.cipher, clockOfThisMachine);
+    this.endpoints = new Endpoints(
+      this.endpointStore,
+      this.deliveries,
+      check,
+      this.cipher,
+      clockOfThisMachine,
+    );
     this.dispatcher = new Dispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
   }
 

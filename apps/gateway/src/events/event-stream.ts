@@ -1,4 +1,10 @@
-import { type Cursor, CursorExpiredError, type EventPage, formatCursor, type EventLogFollower } from '#events';
+import {
+  type Cursor,
+  CursorExpiredError,
+  type EventPage,
+  formatCursor,
+  type EventLogFollower,
+} from '#events';
 import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
 import { pauseAfterEmptyPage } from './empty-page-pause.js';

@@ -120,7 +120,11 @@ class AccountLog {
 
   private async read(after: Cursor, limit: number, filter: EventFilter): Promise<EventPage> {
     const { recent } = this;
-    if (recent === undefined || recent.epoch !== after.epoch || isLogPositionBefore(after.position, recent.from))
+    if (
+      recent === undefined ||
+      recent.epoch !== after.epoch ||
+      isLogPositionBefore(after.position, recent.from)
+    )
       return await this.log.read(this.account, after, limit, filter);
     return pageOf(recent, after, limit, filter);
   }

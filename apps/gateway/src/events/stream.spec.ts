@@ -129,7 +129,9 @@ describe('An event stream', () => {
   });
 
   it('sends a comment and checks the API key again at each interval without events', async () => {
-    const valid = { keys: new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES }]) };
+    const valid = {
+      keys: new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES }]),
+    };
     const keys: ApiKeys = { authenticate: (key) => valid.keys.authenticate(key) };
     await using other = await startTestGateway({
       redisUrl: redis.url,

@@ -184,7 +184,11 @@ describe('The health of the gateway', () => {
   it('is degraded while relay workers use another blob store than the gateway', async () => {
     const worker = createProcessInstance('test', Date.now());
     const note = (roles: ('relay' | 'poll' | 'dispatch')[], { name } = worker): Promise<unknown> =>
-      gateway.redis.zadd('tidings:workers', Date.now() + 60_000, formatProcessInstance({ ...worker, name }, roles));
+      gateway.redis.zadd(
+        'tidings:workers',
+        Date.now() + 60_000,
+        formatProcessInstance({ ...worker, name }, roles),
+      );
     await note(['poll', 'dispatch'], { ...worker, name: 'needs-no-files' });
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'earlier-build roles=relay');
     await untilReady('ok');

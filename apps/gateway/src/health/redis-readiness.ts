@@ -74,7 +74,10 @@ export class RedisReadiness {
     const { isReady, reasons, accounts } = await this.find();
     const seen = accounts.filter(({ account }) => maySee(account));
     const all = [...reasons, ...countedReasons(seen)];
-    return { ...(isReady ? okOrDegradedReadiness(all) : createReadiness('unavailable', all)), accounts: seen };
+    return {
+      ...(isReady ? okOrDegradedReadiness(all) : createReadiness('unavailable', all)),
+      accounts: seen,
+    };
   }
 
   private async find(): Promise<Findings> {
@@ -135,7 +138,10 @@ export class RedisReadiness {
 
   /** Returns the member of every live process of one kind. */
   private alive(kind: 'gateways' | 'workers'): Promise<string[]> {
-    return readLiveHeartbeatMembers(this.redis, heartbeatSetRedisKey(this.environment.REDIS_KEY_PREFIX, kind));
+    return readLiveHeartbeatMembers(
+      this.redis,
+      heartbeatSetRedisKey(this.environment.REDIS_KEY_PREFIX, kind),
+    );
   }
 
   /** Reports a Redis without an append-only file: a restart of Redis would lose accepted sends. */

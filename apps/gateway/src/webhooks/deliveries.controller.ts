@@ -21,7 +21,8 @@ import {
 @Controller('v1/deliveries')
 export class DeliveriesController {
   constructor(
-    @Inject(DELIVERIES) private readonly deliveries: Pick<DeliveryOperations, 'find' | 'list' | 'listAll' | 'retry'>,
+    @Inject(DELIVERIES)
+    private readonly deliveries: Pick<DeliveryOperations, 'find' | 'list' | 'listAll' | 'retry'>,
   ) {}
 
   @Get()

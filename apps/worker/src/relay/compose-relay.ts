@@ -74,7 +74,9 @@ function roundsOf(
       store: sends,
       jobs,
     }),
-    files: new UnusedFileRemoval(sends, blobs, clockOfThisMachine, logger, () => randomBytes(16).toString('hex')),
+    files: new UnusedFileRemoval(sends, blobs, clockOfThisMachine, logger, () =>
+      randomBytes(16).toString('hex'),
+    ),
     isFull: () => isRedisFull(redis),
     survey: new RedisRelayDueTimes(
       redis,

@@ -23,7 +23,9 @@ function directory(kept: StoredAccount[]): { accounts: CombinedAccountDirectory;
     revision: () => Promise.resolve(''),
     find: (id: string) => Promise.resolve(kept.find((one) => one.id === id)),
   };
-  const accounts = new CombinedAccountDirectory(new FixedAccounts([FIXED]), store, CIPHER, (id) => reported.push(id));
+  const accounts = new CombinedAccountDirectory(new FixedAccounts([FIXED]), store, CIPHER, (id) =>
+    reported.push(id),
+  );
   return { accounts, reported };
 }
 

@@ -34,6 +34,9 @@ export class UpstreamApiKeyReencryption {
   private reencrypted(account: StoredAccount, counts: ReencryptionCounts): StoredAccount {
     const { id, sealedApiKey } = account;
     const context = accountEncryptionContext(id);
-    return { ...account, sealedApiKey: counts.reencrypt(this.cipher, sealedApiKey, context, `account ${id}`) };
+    return {
+      ...account,
+      sealedApiKey: counts.reencrypt(this.cipher, sealedApiKey, context, `account ${id}`),
+    };
   }
 }

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 
 /** Permissions that an API key may have. */
-export const API_KEY_SCOPES = ['messages:send', 'messages:read', 'webhooks:manage', 'events:read', 'admin'] as const;
+export const API_KEY_SCOPES = [
+  'messages:send',
+  'messages:read',
+  'webhooks:manage',
+  'events:read',
+  'admin',
+] as const;
 
 export type Scope = (typeof API_KEY_SCOPES)[number];
 

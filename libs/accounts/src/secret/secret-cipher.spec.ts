@@ -28,7 +28,9 @@ describe('an encrypted secret', () => {
     for (let i = 0; i < bytes.length; i += 1) {
       const damaged = Buffer.from(bytes);
       damaged[i] = (damaged[i] ?? 0) ^ 1;
-      expect(() => cipher.decrypt(`${keyId}.${damaged.toString('base64url')}`, 'a')).toThrow(SecretDecryptionError);
+      expect(() => cipher.decrypt(`${keyId}.${damaged.toString('base64url')}`, 'a')).toThrow(
+        SecretDecryptionError,
+      );
     }
     for (const cut of [0, 1, 12, 27, bytes.length - 1]) {
       expect(() => cipher.decrypt(`${keyId}.${bytes.subarray(0, cut).toString('base64url')}`, 'a')).toThrow(

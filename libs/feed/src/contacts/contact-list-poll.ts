@@ -8,7 +8,12 @@ import {
   UpstreamError,
   UpstreamUnavailableError,
 } from '#upstream';
-import { DELETION_EVENT_CHANGES, areTooManyMissingForDeletions, RETURN_EVENT_CHANGES, createAccountSuspectEventIfNew } from '../diff/absence.js';
+import {
+  DELETION_EVENT_CHANGES,
+  areTooManyMissingForDeletions,
+  RETURN_EVENT_CHANGES,
+  createAccountSuspectEventIfNew,
+} from '../diff/absence.js';
 import { contactChanges } from '../form/contact-fingerprint.js';
 import { type ChangedContact, ContactListComparison } from './contact-list-comparison.js';
 import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/volatile-contact-fields.js';
@@ -161,7 +166,8 @@ export class ContactListPoll {
     const { upstream } = list;
     const isOtherService =
       known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
-    const isOutage = areTooManyMissingForDeletions(missing.length, list.reader.present) && !areDeletionsConfirmed;
+    const isOutage =
+      areTooManyMissingForDeletions(missing.length, list.reader.present) && !areDeletionsConfirmed;
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced: isSuspect || isOtherService },
@@ -330,5 +336,8 @@ function contactEvent(
 }
 
 function suspicionOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
-  return createAccountSuspectEventIfNew(now, suspectAt, { reason: 'upstream shows far fewer contacts than before', count });
+  return createAccountSuspectEventIfNew(now, suspectAt, {
+    reason: 'upstream shows far fewer contacts than before',
+    count,
+  });
 }

@@ -28,7 +28,9 @@ describe('a histogram of delays', () => {
   it('represents a delay from 10 ms to a day with an error of at most 7.3 %', () => {
     fc.assert(
       fc.property(fc.double({ min: 10.1, max: DAY_MS, noNaN: true }), (delay) => {
-        expect(Math.abs(representativeDelayOfBucket(delayBucketIndexOf(delay)) / delay - 1)).toBeLessThanOrEqual(ERROR + 1e-9);
+        expect(
+          Math.abs(representativeDelayOfBucket(delayBucketIndexOf(delay)) / delay - 1),
+        ).toBeLessThanOrEqual(ERROR + 1e-9);
       }),
     );
     expect(ERROR).toBeLessThan(0.073);

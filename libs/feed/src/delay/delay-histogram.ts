@@ -18,7 +18,10 @@ export const LAST_DELAY_BUCKET_INDEX = 115;
  */
 export function delayBucketIndexOf(delayMs: number): number {
   if (delayMs <= FIRST_DELAY_BUCKET_MAX_MS) return 0;
-  return Math.min(Math.ceil(Math.log(delayMs / FIRST_DELAY_BUCKET_MAX_MS) / Math.log(DELAY_BUCKET_WIDTH_RATIO)), LAST_DELAY_BUCKET_INDEX);
+  return Math.min(
+    Math.ceil(Math.log(delayMs / FIRST_DELAY_BUCKET_MAX_MS) / Math.log(DELAY_BUCKET_WIDTH_RATIO)),
+    LAST_DELAY_BUCKET_INDEX,
+  );
 }
 
 /**
@@ -27,7 +30,9 @@ export function delayBucketIndexOf(delayMs: number): number {
  */
 export function representativeDelayOfBucket(bucket: number): number {
   if (bucket <= 0) return FIRST_DELAY_BUCKET_MAX_MS;
-  return FIRST_DELAY_BUCKET_MAX_MS * DELAY_BUCKET_WIDTH_RATIO ** (Math.min(bucket, LAST_DELAY_BUCKET_INDEX) - 0.5);
+  return (
+    FIRST_DELAY_BUCKET_MAX_MS * DELAY_BUCKET_WIDTH_RATIO ** (Math.min(bucket, LAST_DELAY_BUCKET_INDEX) - 0.5)
+  );
 }
 
 /** Returns one histogram that contains the delays of all given histograms. */

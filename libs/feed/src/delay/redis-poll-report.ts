@@ -1,5 +1,9 @@
 import type { AccountKeys } from '#platform';
-import { DELAY_BUCKET_WIDTH_RATIO, FIRST_DELAY_BUCKET_MAX_MS, LAST_DELAY_BUCKET_INDEX } from './delay-histogram.js';
+import {
+  DELAY_BUCKET_WIDTH_RATIO,
+  FIRST_DELAY_BUCKET_MAX_MS,
+  LAST_DELAY_BUCKET_INDEX,
+} from './delay-histogram.js';
 import { DELAY_STATISTICS_SLOT_TTL_MS, delayTimeSlotAt } from './delay-window.js';
 import type { PollReport } from './poll-report.js';
 

@@ -94,7 +94,8 @@ export function createAccountSuspectEventIfNew(
 export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
-  const tooMany = areTooManyMissingForDeletions(missing.length, present.length) && !input.areDeletionsConfirmed;
+  const tooMany =
+    areTooManyMissingForDeletions(missing.length, present.length) && !input.areDeletionsConfirmed;
   const { lastShownAt = Infinity } = input;
   const result: AbsenceResult = {
     known: new Map(),
@@ -130,8 +131,8 @@ export function areTooManyMissingForDeletions(missing: number, total: number): b
 }
 
 /**
- * `DELETION_EVENT_CHANGES` is the value of `changes` in the event of a deletion. `RETURN_EVENT_CHANGES` is the value of
- * `changes` if a deleted message or contact has returned.
+ * `DELETION_EVENT_CHANGES` is the value of `changes` in the event of a deletion. `RETURN_EVENT_CHANGES` is its
+ * value in the event of a deleted message or contact that has returned.
  */
 export const DELETION_EVENT_CHANGES = { deleted: { from: false, to: true } };
 export const RETURN_EVENT_CHANGES = { deleted: { from: true, to: false } };

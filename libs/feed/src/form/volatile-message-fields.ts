@@ -105,7 +105,10 @@ export const UPDATE_WITHOUT_VOLATILE_FIELDS: VolatileFieldsUpdate = {
  * @param before the volatile fields after the previous read
  * @param messages the messages of the read that were known before, newest last
  */
-export function updateVolatileFields(before: VolatileFields, messages: readonly ReadMessage[]): VolatileFieldsUpdate {
+export function updateVolatileFields(
+  before: VolatileFields,
+  messages: readonly ReadMessage[],
+): VolatileFieldsUpdate {
   let [all, quiet, muted, ignored] = [0, 0, 0, 0];
   for (const { differing } of messages) all |= differing;
   for (const field of before.keys()) all |= 1 << field;

@@ -78,7 +78,9 @@ export class CommittingPageReader {
     const { account, contactId, purpose } = task;
     this.state = state;
     this.order = state.memory.order;
-    this.limit = state.memory.limit ?? (state.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : undefined);
+    this.limit =
+      state.memory.limit ??
+      (state.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : undefined);
     this.reader = new PageReader(
       (page, limit) => source.listMessages(account, contactId, page, limit, purpose),
       async (ids) => {
@@ -277,7 +279,8 @@ export class CommittingPageReader {
    * newest first.
    */
   private newHead(page: number, { ids, limit }: PageRead): Pick<PagesRead, 'head'> {
-    const isHead = page === 1 && limit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.memory.order === 'newestFirst';
+    const isHead =
+      page === 1 && limit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.memory.order === 'newestFirst';
     return isHead ? { head: ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE) } : {};
   }
 
@@ -329,7 +332,9 @@ export class CommittingPageReader {
    * useless to retry the page.
    */
   private hasFailingMessage(): boolean {
-    return addUnreadableElementHashes(this.state.memory.unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0;
+    return (
+      addUnreadableElementHashes(this.state.memory.unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0
+    );
   }
 }
 

@@ -213,7 +213,11 @@ export class DeepRead {
     } catch (error) {
       // Upstream may have stopped honouring the larger page size. The pages are then read with the documented
       // size.
-      if (limit !== UNDOCUMENTED_MESSAGES_PER_PAGE || !this.reader.askedForLargePage || !mayBeCausedByPageSize(error))
+      if (
+        limit !== UNDOCUMENTED_MESSAGES_PER_PAGE ||
+        !this.reader.askedForLargePage ||
+        !mayBeCausedByPageSize(error)
+      )
         throw error;
       return small();
     }
@@ -235,7 +239,10 @@ export class DeepRead {
       this.beginPass();
       const larger = await this.pages.take(1, UNDOCUMENTED_MESSAGES_PER_PAGE);
       if (larger === undefined) return undefined;
-      this.pages.limit = larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+      this.pages.limit =
+        larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE
+          ? UNDOCUMENTED_MESSAGES_PER_PAGE
+          : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       return { ...larger, limit: this.pages.limit };
     } catch (error) {
       if (!mayBeCausedByPageSize(error)) throw error;
@@ -356,7 +363,11 @@ export class DeepRead {
     // Reads of the newest messages ran meanwhile, so the stored head is newer than the head that this read
     // saw. The stored head is replaced only if it is empty or the order of the list changed.
     const isKnown = order === memory.order && memory.head !== '';
-    return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE) }) };
+    return {
+      order,
+      length,
+      ...(isKnown ? {} : { head: this.firstIds.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE) }),
+    };
   }
 
   /**
@@ -364,7 +375,11 @@ export class DeepRead {
    * cannot show this, because they do not fill a larger page.
    */
   private knowsLimit(): boolean {
-    return this.pages.limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE || this.refusesLargePages || this.reader.servedCount > DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+    return (
+      this.pages.limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE ||
+      this.refusesLargePages ||
+      this.reader.servedCount > DOCUMENTED_MAX_MESSAGES_PER_PAGE
+    );
   }
 
   private allKnown(): Promise<ReadonlyMap<string, KnownMessage>> {

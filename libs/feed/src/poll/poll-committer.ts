@@ -335,7 +335,8 @@ export class PollCommitter {
     // If upstream shows no message of this contact, that alone suggests no outage. An outage is likely if the
     // account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
-    const emptied = empty && isAccountSuspectedOfDataLoss(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
+    const emptied =
+      empty && isAccountSuspectedOfDataLoss(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
     const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
     return classifyMissingMessages({
       contactId,
@@ -444,7 +445,10 @@ function isChanged(
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      isChangeEmitted(compareWithStoredFingerprint(message, seen, before.fingerprint), NO_WITHHELD_OR_MUTED_FIELDS))
+      isChangeEmitted(
+        compareWithStoredFingerprint(message, seen, before.fingerprint),
+        NO_WITHHELD_OR_MUTED_FIELDS,
+      ))
   );
 }
 

@@ -25,7 +25,10 @@ import { EMPTY_POLL_MEMORY, type PollMemory } from '../snapshot/poll-memory.js';
 import type { ContactRates } from '../schedule/poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { phoneNumberOwnerKeys, readOwnersOfPhoneNumber } from './redis-recipients.js';
-import { parseUnreadableElementHistory, serializeUnreadableElementHistory } from '../snapshot/unreadable-elements.js';
+import {
+  parseUnreadableElementHistory,
+  serializeUnreadableElementHistory,
+} from '../snapshot/unreadable-elements.js';
 import {
   confirmDeletions,
   commitContacts,

@@ -18,7 +18,9 @@ describe('the forecast of detection delays', () => {
       [30, 100],
       [45, 10],
     ]);
-    const [half, same, twice] = [5, 10, 20].map((budget) => forecastDetectionDelay(histogram, budget, BOUNDS));
+    const [half, same, twice] = [5, 10, 20].map((budget) =>
+      forecastDetectionDelay(histogram, budget, BOUNDS),
+    );
     for (const key of ['meanMs', 'p50Ms', 'p95Ms', 'p99Ms'] as const) {
       expect(half?.[key]).toBeGreaterThan(same?.[key] ?? Infinity);
       expect(same?.[key]).toBeGreaterThan(twice?.[key] ?? Infinity);

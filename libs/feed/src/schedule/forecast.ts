@@ -33,7 +33,10 @@ export function forecastDetectionDelay(
   missing: { contacts: number; perSecond: number } = { contacts: 0, perSecond: 0 },
 ): DelayForecast | undefined {
   const plan = planPollIntervals(histogram, requestsPerSecond, bounds, missing);
-  const known = [...histogram].map(([bucket, contacts]) => ({ contacts, perSecond: representativeRateOfBucket(bucket) }));
+  const known = [...histogram].map(([bucket, contacts]) => ({
+    contacts,
+    perSecond: representativeRateOfBucket(bucket),
+  }));
   const shares = [...known, missing]
     .filter(({ contacts, perSecond }) => contacts > 0 && perSecond > 0)
     .map(({ contacts, perSecond }) => ({

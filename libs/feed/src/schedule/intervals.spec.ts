@@ -17,7 +17,10 @@ const contactsOf = (histogram: RateHistogram): number =>
 
 /** Returns the requests per second that a plan costs. */
 function costOf(histogram: RateHistogram, intervalMs: (rate: number) => number): number {
-  return [...histogram].reduce((sum, [bucket, n]) => sum + (n * 1000) / intervalMs(representativeRateOfBucket(bucket)), 0);
+  return [...histogram].reduce(
+    (sum, [bucket, n]) => sum + (n * 1000) / intervalMs(representativeRateOfBucket(bucket)),
+    0,
+  );
 }
 
 describe('the planned poll intervals', () => {
@@ -60,7 +63,9 @@ describe('the planned poll intervals', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
         const { intervalMs, budgetAllowsMaxMs } = planPollIntervals(histogram, budget, BOUNDS);
-        const longest = Math.max(...[...histogram.keys()].map((bucket) => intervalMs(representativeRateOfBucket(bucket))));
+        const longest = Math.max(
+          ...[...histogram.keys()].map((bucket) => intervalMs(representativeRateOfBucket(bucket))),
+        );
         expect(budgetAllowsMaxMs).toBe(longest);
         if ((1.1 * contactsOf(histogram)) / budget <= BOUNDS.maxMs / 1000) {
           expect(intervalMs(0)).toBeLessThanOrEqual(BOUNDS.maxMs);
@@ -93,7 +98,9 @@ describe('the planned poll intervals', () => {
       contacts: 500,
       perSecond: representativeRateOfBucket(10),
     });
-    expect(half.intervalMs(representativeRateOfBucket(10))).toBe(whole.intervalMs(representativeRateOfBucket(10)));
+    expect(half.intervalMs(representativeRateOfBucket(10))).toBe(
+      whole.intervalMs(representativeRateOfBucket(10)),
+    );
     expect(half.budgetAllowsMaxMs).toBe(whole.budgetAllowsMaxMs);
   });
 

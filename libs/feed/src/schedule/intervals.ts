@@ -80,7 +80,10 @@ export function planPollIntervals(
 }
 
 function groupsOf(histogram: RateHistogram, missing: { contacts: number; perSecond: number }): Group[] {
-  const known = [...histogram].map(([bucket, contacts]) => ({ perSecond: representativeRateOfBucket(bucket), contacts }));
+  const known = [...histogram].map(([bucket, contacts]) => ({
+    perSecond: representativeRateOfBucket(bucket),
+    contacts,
+  }));
   return [...known, missing].filter(({ contacts }) => contacts > 0);
 }
 

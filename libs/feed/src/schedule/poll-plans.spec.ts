@@ -28,7 +28,11 @@ describe('the planned poll interval of an account', () => {
           const { plans, asked } = plansOf(contacts, perSecond);
           const plan = await plans.planOf('a', budget, contacts);
           expect(asked()).toBe(0);
-          const solved = planPollIntervals(new Map([[rateBucketIndexOf(perSecond), contacts]]), budget, BOUNDS);
+          const solved = planPollIntervals(
+            new Map([[rateBucketIndexOf(perSecond), contacts]]),
+            budget,
+            BOUNDS,
+          );
           expect(plan.intervalMs(perSecond)).toBe(solved.intervalMs(perSecond));
           expect(plan.budgetAllowsMaxMs).toBe(solved.budgetAllowsMaxMs);
         },

@@ -10,7 +10,8 @@ import {
 /** Returns the history after lists read at 1, 2, 3… with these numbers of unreadable elements. */
 const after = (...counts: number[]): UnreadableElementHistory => {
   let elements: UnreadableElementHistory | undefined;
-  for (const [i, count] of counts.entries()) elements = updateUnreadableElementHistory(elements, count, i + 1);
+  for (const [i, count] of counts.entries())
+    elements = updateUnreadableElementHistory(elements, count, i + 1);
   if (elements === undefined) throw new Error('there was no list');
   return elements;
 };

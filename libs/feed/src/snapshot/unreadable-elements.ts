@@ -61,7 +61,12 @@ function joined(rises: readonly CountRise[]): readonly CountRise[] {
 }
 
 /** Converts the history of unreadable elements to the text that is stored in Redis. */
-export function serializeUnreadableElementHistory({ count, at, base, rises }: UnreadableElementHistory): string {
+export function serializeUnreadableElementHistory({
+  count,
+  at,
+  base,
+  rises,
+}: UnreadableElementHistory): string {
   return [count, at, base, ...rises.flatMap(({ from, to }) => [from, to])].join(' ');
 }
 

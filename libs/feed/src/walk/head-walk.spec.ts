@@ -99,7 +99,10 @@ describe('a read of the newest messages', () => {
   it('requests the first page again with limit 100 if the page has 20 new messages and upstream honours that limit', async () => {
     const pages = contact('newestFirst', 75, 25);
     pages.cap = UNDOCUMENTED_MESSAGES_PER_PAGE;
-    await pages.head('newestFirst', { limit: UNDOCUMENTED_MESSAGES_PER_PAGE, pageSize: DOCUMENTED_MAX_MESSAGES_PER_PAGE });
+    await pages.head('newestFirst', {
+      limit: UNDOCUMENTED_MESSAGES_PER_PAGE,
+      pageSize: DOCUMENTED_MAX_MESSAGES_PER_PAGE,
+    });
     expect(pages.reads).toEqual(['1/20', '1/100']);
   });
 

@@ -111,9 +111,10 @@ export interface HeadRead {
  * - Oldest first: from the page that was the last one at the previous read to the end of the list.
  * - Other orders: page 1. This is enough only if the page contains the whole list.
  *
- * Costs one request in most cases. Several pages are read only if more new messages may follow the first
- * page. Messages may move from one page to another between two requests, so all of these pages but the last
- * are read again until they contain no new message.
+ * A message is new if the snapshot does not contain it. Costs one request in most cases. Several pages are
+ * read only if more new messages may follow the first page. Messages may move from one page to another between
+ * two requests, so all of these pages except the last are read again, until a repetition finds no new message
+ * that was not read before.
  */
 export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
   const walk = new HeadWalk(source, plan);
@@ -146,7 +147,9 @@ class HeadWalk {
     this.length = plan.length;
     // If upstream honoured a larger limit for one contact, it is expected to honour that limit for all
     // contacts.
-    this.limit = plan.limit ?? (plan.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : undefined);
+    this.limit =
+      plan.limit ??
+      (plan.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : undefined);
     this.headLimit = plan.headLimit;
   }
 
@@ -291,7 +294,9 @@ class HeadWalk {
     // A page with fewer messages than the pages of other contacts is not full, unless upstream returns only
     // short pages for this contact.
     const isCapped = this.length > pageSize;
-    const longest = isCapped ? pageSize : Math.max(pageSize, Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE));
+    const longest = isCapped
+      ? pageSize
+      : Math.max(pageSize, Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE));
     const maxCount = first.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? first.limit : longest;
     this.showsEnd = first.count === 0 || (first.count < maxCount && this.headLimit === undefined);
   }
@@ -346,10 +351,18 @@ class HeadWalk {
    * that limit, or if the page is not full.
    */
   private async enlarged(first: PageRead): Promise<PageRead> {
-    if (this.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE || this.headLimit !== undefined || first.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE) return first;
+    if (
+      this.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE ||
+      this.headLimit !== undefined ||
+      first.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE
+    )
+      return first;
     try {
       const larger = await this.take(1, UNDOCUMENTED_MESSAGES_PER_PAGE);
-      this.limit = larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+      this.limit =
+        larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE
+          ? UNDOCUMENTED_MESSAGES_PER_PAGE
+          : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.setHeadFromTop(larger);
       return { ...larger, limit: this.limit };
     } catch (error) {
@@ -360,8 +373,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads the first pages again until they contain no new message, because messages may have moved from page
-   * to page between two requests. Returns true if new messages were found.
+   * Reads the first pages again, until a repetition finds no new message that was not read before, because
+   * messages may have moved from page to page between two requests. Returns true if a repetition found any.
    */
   private async repeatFirstPages(count: number, limit: number): Promise<boolean> {
     for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
@@ -442,7 +455,10 @@ class HeadWalk {
 }
 
 /** Returns true if the messages are visibly in another order than the assumed one. */
-export function contradictsAssumedPageOrder(assumed: PageOrder, messages: readonly UpstreamMessage[]): boolean {
+export function contradictsAssumedPageOrder(
+  assumed: PageOrder,
+  messages: readonly UpstreamMessage[],
+): boolean {
   const seen = messageOrderOf(messages);
   return assumed !== 'unknown' && assumed !== 'unsorted' && seen !== 'unknown' && seen !== assumed;
 }

@@ -102,12 +102,13 @@ export class PageReader {
   servedTwice = false;
   /** Ids of the messages on the pages that were read since the last call of {@link beginPass}. */
   private served = new Set<string>();
-  /** Ids of the messages on the last page that contained a message. */
+  /** Ids of the messages on the most recently read page that was not empty. */
   private previousIds: readonly string[] = [];
-  /** Value that {@link previousIds} had before the last page was read. */
+  /** Value of {@link previousIds} before the most recent read of a page. Restored by {@link undoLastPage}. */
   private idsBefore: readonly string[] = [];
-  /** Ids that the last page added to {@link served}. */
+  /** Ids that the most recently read page added to {@link served}. */
   private lastServed: readonly string[] = [];
+  /** Number of unreadable elements on the most recently read page. */
   private lastSkipped = 0;
   /** Number of messages on the longest page that was requested with the large limit. */
   private largestPage = 0;
@@ -154,8 +155,8 @@ export class PageReader {
   }
 
   /**
-   * Undoes what reading the last page recorded, so that the page can be read again without counting as a
-   * repetition.
+   * Undoes what the most recent read of a page recorded, so that the page can be read again without counting
+   * as a repetition.
    */
   undoLastPage(): void {
     for (const id of this.lastServed) this.served.delete(id);
@@ -218,13 +219,17 @@ export class PageReader {
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
     // Unreadable elements do not count. Otherwise the page size could become too high, and every page would
-    // look like the last one.
+    // look like the end of the list.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.largestPage = Math.max(this.largestPage, items.length);
     // A page with more messages than the documented size shows that pages of the documented size can be full.
-    const onSmall = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? Math.min(items.length, DOCUMENTED_MAX_MESSAGES_PER_PAGE) : items.length;
+    const onSmall =
+      limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE
+        ? Math.min(items.length, DOCUMENTED_MAX_MESSAGES_PER_PAGE)
+        : items.length;
     this.pageSize = Math.max(this.pageSize, onSmall);
-    const full = count >= (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage : Math.min(this.pageSize, limit));
+    const full =
+      count >= (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage : Math.min(this.pageSize, limit));
     const ids = items.map(({ id }) => id);
     const repeats = ids.every((id) => this.served.has(id));
     const unseen = ids.filter((id) => !this.ids.has(id));
@@ -280,6 +285,7 @@ export function mayBeCausedByPageSize(error: unknown): boolean {
  */
 export function mayBeCausedBySingleMessage(error: unknown): boolean {
   return (
-    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) && mayBeCausedByPageSize(error)
+    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) &&
+    mayBeCausedByPageSize(error)
   );
 }

@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/logger.js';
-import { findUnknownEnvironmentVariables, warnAboutUnknownEnvironmentVariables } from './unknown-variables.js';
+import {
+  findUnknownEnvironmentVariables,
+  warnAboutUnknownEnvironmentVariables,
+} from './unknown-variables.js';
 
 describe('the check for unknown environment variables', () => {
   it.each([

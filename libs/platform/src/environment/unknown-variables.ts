@@ -46,10 +46,13 @@ export const KNOWN_ENVIRONMENT_VARIABLES: ReadonlySet<string> = new Set(
 const FAMILIES = familiesOf([...KNOWN_ENVIRONMENT_VARIABLES].filter((name) => !FOREIGN.test(name)));
 
 /** Returns the variables whose names are unknown but resemble the name of a variable of Tidings. */
-export function findUnknownEnvironmentVariables(source: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
+export function findUnknownEnvironmentVariables(
+  source: Readonly<Record<string, string | undefined>>,
+): UnknownVariable[] {
   const found: UnknownVariable[] = [];
   for (const [name, text] of Object.entries(source)) {
-    if (text === undefined || text === '' || KNOWN_ENVIRONMENT_VARIABLES.has(name) || !resemblesOwnName(name)) continue;
+    if (text === undefined || text === '' || KNOWN_ENVIRONMENT_VARIABLES.has(name) || !resemblesOwnName(name))
+      continue;
     const { nearest, distance } = nearestTo(name);
     const isNear = distance <= Math.min(MAX_WRONG, name.length * MAX_WRONG_PART);
     if (isNear || FAMILIES.has(firstWordOf(name))) found.push({ name, nearest });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseProcessInstance, formatProcessInstance, timeWhenVersionsBecameMixed, createProcessInstance } from './instance.js';
+import {
+  parseProcessInstance,
+  formatProcessInstance,
+  timeWhenVersionsBecameMixed,
+  createProcessInstance,
+} from './instance.js';
 import { findRolesWithoutWorker } from '../environment/worker-roles.js';
 
 describe('the heartbeat entry of a process in Redis', () => {

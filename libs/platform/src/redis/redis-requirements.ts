@@ -11,7 +11,9 @@ const MIN_VERSION = [7, 0] as const;
 export async function checkRedisRequirements(client: RedisClient): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
   const faults = await Promise.all(
-    nodes.map(async (node) => describeUnmetRedisRequirements(await node.info('server'), await node.info('memory'))),
+    nodes.map(async (node) =>
+      describeUnmetRedisRequirements(await node.info('server'), await node.info('memory')),
+    ),
   );
   const all = [...new Set(faults.flat())];
   if (all.length > 0) throw new ConfigurationError(all);

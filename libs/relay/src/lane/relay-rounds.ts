@@ -63,7 +63,8 @@ export class RelayRounds {
     for (const { record, now } of await this.store.expirableSends(account, maxAgeMs, MAX_PER_ROUND)) {
       const expiry = sendExpiryOf(record, maxAgeMs);
       // If the send changed after it was read, `apply` writes nothing, and the next run reads the send again.
-      if (now >= expiry.at) await this.store.apply(account, record, stateChangeOfExpiredSend(record, expiry.reason));
+      if (now >= expiry.at)
+        await this.store.apply(account, record, stateChangeOfExpiredSend(record, expiry.reason));
     }
   }
 

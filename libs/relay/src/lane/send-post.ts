@@ -24,7 +24,7 @@ import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
  * Maximum time from reading a send to marking it as `relaying`, and from the mark to its POST, in milliseconds. If more
- * time passes, the step starts again, because other workers may have searched for the send meanwhile.
+ * time passes, the step starts again, because other workers may have looked up the send meanwhile.
  */
 const MAX_FENCE_AGE_MS = 2_000;
 /** Time by which the lease of a POST is longer than the timeout of the POST, in milliseconds. */
@@ -121,8 +121,8 @@ export class SendPost {
   }
 
   /**
-   * Sets a send that was marked as `relaying`, but certainly not posted, back to `queued`. If another worker already
-   * searches for the POST, this ends the search.
+   * Sets a send that was marked as `relaying`, but certainly not posted, back to `queued`. If another worker has
+   * already begun a look-up of the send, requeueing the send ends the look-up.
    */
   private async requeueUnposted(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
@@ -208,7 +208,8 @@ export class SendPost {
     } catch (error) {
       if (error instanceof UpstreamRequestTooLateError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
+      if (error instanceof UpstreamUnavailableError)
+        return { notSent: true, waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }
@@ -263,7 +264,8 @@ export class SendPost {
 
   /**
    * Stores the outcome of an attempt. If the send changed during the attempt, there are three cases:
-   * - Another worker only searches for this POST: the outcome is stored, because a reply is more certain than a search.
+   * - Another worker has only begun a look-up of the send: the outcome is stored, because a reply is more certain than
+   *   a look-up.
    * - Redis lost its last writes and no longer shows that this POST was made, and upstream accepted or may have
    *   accepted the POST: the lost state is stored again first, so that the POST is not repeated.
    * - The send has moved on, for example because its message was found: only the attempt is recorded.
@@ -290,13 +292,13 @@ export class SendPost {
   }
 }
 
-/** True if the only change of the send is that another worker searches for this POST. */
+/** True if the only change of the send since its POST is that another worker has begun a look-up of it. */
 function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
 }
 
 /**
- * True if Redis lost the record of this POST. The stored send is then queued or searched for, as if this POST had not
+ * True if Redis lost the record of this POST. The stored send is then queued or looked up, as if this POST had not
  * been made.
  */
 function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {

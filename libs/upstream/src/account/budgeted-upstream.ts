@@ -127,7 +127,8 @@ export class BudgetedUpstream {
 
   /**
    * Posts one send to upstream. The caller must have called {@link admit} before.
-   * @param limit time limit after which the request is no longer written
+   * @param limit limits the time until the request is written to the connection: if the limit is over before,
+   * the request is not sent
    * @param admission the result of {@link admit}
    * @param expectedAddress hash of the only upstream address that may receive the POST; if absent, any
    * address may

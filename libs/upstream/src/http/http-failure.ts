@@ -54,7 +54,10 @@ export function toUpstreamError(error: unknown, exchange: FailedExchange): Upstr
  * Creates the error for a reply whose status is not 2xx.
  * @param body text of the reply's body, or the beginning of that text
  */
-export function createUpstreamStatusError({ status, headers }: AxiosResponse, body: unknown): UpstreamStatusError {
+export function createUpstreamStatusError(
+  { status, headers }: AxiosResponse,
+  body: unknown,
+): UpstreamStatusError {
   const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), clockOfThisMachine.now());
   return new UpstreamStatusError(status, messageOf(body), retryAfter);
 }

@@ -3,7 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios';
 import { ExchangeDeadline } from './exchange-deadline.js';
 import { runWithTokenExpiryCheck } from './http-admitting-agent.js';
-import { assertReplyIsNotFromGateway, toUpstreamError, isSuccessfulReply, createUpstreamStatusError } from './http-failure.js';
+import {
+  assertReplyIsNotFromGateway,
+  toUpstreamError,
+  isSuccessfulReply,
+  createUpstreamStatusError,
+} from './http-failure.js';
 import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
 import type { UpstreamAddress } from '../upstream.js';
@@ -65,7 +70,8 @@ export class HttpReplyReader {
       const streamed = { ...request, responseType: 'stream', maxContentLength: -1, signal } as const;
       const response = await runWithTokenExpiryCheck(admission, () => this.http.request<Readable>(streamed));
       assertIsUpstream(response);
-      if (!isSuccessfulReply(response)) throw createUpstreamStatusError(response, await beginningOf(response.data));
+      if (!isSuccessfulReply(response))
+        throw createUpstreamStatusError(response, await beginningOf(response.data));
       let turnBegan = performance.now();
       for await (const chunk of response.data as AsyncIterable<Buffer>) {
         exchange.received += chunk.length;

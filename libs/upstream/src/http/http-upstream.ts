@@ -12,7 +12,13 @@ import {
   MAX_LIST_BYTES,
 } from '../reply/contact-list.js';
 import { GATEWAY_HEADER } from './gateway-mark.js';
-import { assertReplyIsNotFromGateway, parseReplyDate, toUpstreamError, isSuccessfulReply, createUpstreamStatusError } from './http-failure.js';
+import {
+  assertReplyIsNotFromGateway,
+  parseReplyDate,
+  toUpstreamError,
+  isSuccessfulReply,
+  createUpstreamStatusError,
+} from './http-failure.js';
 import { FreshConnectionAgent } from './http-fresh-connection-agent.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord, parseMessage } from '../reply/message.js';
@@ -59,7 +65,11 @@ export class HttpUpstream implements Upstream {
 
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
     const form = toForm(send);
-    const connection = new FreshConnectionAgent(address.baseUrl.startsWith('https:'), limit, address.admission);
+    const connection = new FreshConnectionAgent(
+      address.baseUrl.startsWith('https:'),
+      limit,
+      address.admission,
+    );
     try {
       const response = await this.exchange(
         {
@@ -91,7 +101,11 @@ export class HttpUpstream implements Upstream {
       const request = getRequest(address, '/contacts');
       const limits = { maxBytes: MAX_LIST_BYTES, isBuffered: false };
       const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
-      return { ...reader.end(), ...parseReplyDate(headers), upstream: hashOfUpstreamAddress(address.baseUrl) };
+      return {
+        ...reader.end(),
+        ...parseReplyDate(headers),
+        upstream: hashOfUpstreamAddress(address.baseUrl),
+      };
     } catch (error) {
       await reader.close();
       throw error;

@@ -71,7 +71,9 @@ export class DeliveryAttempter {
     let signature: string;
     let own: Record<string, string>;
     try {
-      const secrets = signingSecretsValidAt(endpoint, at).map((sealed) => this.cipher.decrypt(sealed, endpoint.id));
+      const secrets = signingSecretsValidAt(endpoint, at).map((sealed) =>
+        this.cipher.decrypt(sealed, endpoint.id),
+      );
       if (secrets.length === 0) throw new Error('the endpoint has no valid secret');
       signature = signDelivery(secrets, delivery.eventId, timestamp, delivery.body);
       own = decryptHeaders(endpoint, this.cipher);

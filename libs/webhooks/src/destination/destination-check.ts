@@ -1,6 +1,11 @@
 import { isIP } from 'node:net';
 import { withDeadline } from '#platform';
-import { type DestinationGuard, normalizedHostOf, isLocalhost, createDestinationRefusedError } from './destination-guard.js';
+import {
+  type DestinationGuard,
+  normalizedHostOf,
+  isLocalhost,
+  createDestinationRefusedError,
+} from './destination-guard.js';
 import type { Resolver } from './resolver.js';
 
 /** Timeout of resolving a host name, in milliseconds. */

@@ -42,14 +42,19 @@ export class DestinationGuard {
     try {
       url = new URL(text);
     } catch {
-      throw createDestinationRefusedError('the text is not an absolute URL, such as https://example.com/hook');
+      throw createDestinationRefusedError(
+        'the text is not an absolute URL, such as https://example.com/hook',
+      );
     }
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw createDestinationRefusedError('the URL must start with https://, or with http:// for an allowed network');
+      throw createDestinationRefusedError(
+        'the URL must start with https://, or with http:// for an allowed network',
+      );
     }
     if (url.username !== '' || url.password !== '')
       throw createDestinationRefusedError('the URL contains credentials; remove them');
-    if (url.hash !== '' || text.includes('#')) throw createDestinationRefusedError('the URL has a fragment; remove it');
+    if (url.hash !== '' || text.includes('#'))
+      throw createDestinationRefusedError('the URL has a fragment; remove it');
     if (url.port === '0') throw createDestinationRefusedError('port 0 cannot be reached');
     const name = normalizedHostOf(url);
     if (name === '' || name.endsWith('.') || name.length > MAX_HOST_LENGTH) {

@@ -2,7 +2,11 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import type { DeliveryClient, DeliveryReply, DeliveryRequest } from '../attempt/delivery-client.js';
-import { type DestinationGuard, normalizedHostOf, createDestinationRefusedError } from './destination-guard.js';
+import {
+  type DestinationGuard,
+  normalizedHostOf,
+  createDestinationRefusedError,
+} from './destination-guard.js';
 import { describeRequestFailure } from './http-failure.js';
 import { readBodyExcerpt } from './http-excerpt.js';
 import { ConnectionPoolCache } from './http-connection-pool-cache.js';

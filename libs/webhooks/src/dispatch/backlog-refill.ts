@@ -58,7 +58,8 @@ export class BacklogRefill {
     const here = events.filter(({ position }) => !isLogPositionBefore(to, position));
     const last = here.at(-1);
     // If the page is short, the event log contains no more events of this range.
-    const next = last === undefined || here.length < limit ? logPositionAfter(to) : logPositionAfter(last.position);
+    const next =
+      last === undefined || here.length < limit ? logPositionAfter(to) : logPositionAfter(last.position);
     const deliveries = here
       .filter((event) => isEventForEndpoint(endpoint, event))
       .map((event) => ({ endpointId, event }));

@@ -265,7 +265,8 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
     const keys = accountKeys(this.prefix, account);
-    // Redis Cluster finds the right node by this key. `base` is the prefix of all keys that the script uses.
+    // Redis Cluster finds the node for the script by the key `webhooks`. `base` is the prefix of all keys that the
+    // script uses.
     return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
   }
 }

@@ -40,7 +40,11 @@ export class EndpointSecretReencryption {
     return all;
   }
 
-  private reencrypted(account: string, endpoint: StoredEndpoint, counts: EndpointReencryptionCounts): StoredEndpoint {
+  private reencrypted(
+    account: string,
+    endpoint: StoredEndpoint,
+    counts: EndpointReencryptionCounts,
+  ): StoredEndpoint {
     const { id, secrets, sealedHeaders } = endpoint;
     const subject = `webhook ${id} of the account ${account}`;
     const now = this.clock.now();
@@ -53,7 +57,8 @@ export class EndpointSecretReencryption {
         return { sealed: counted.reencrypt(this.cipher, sealed, id, subject), expiresAt };
       }),
       sealedHeaders:
-        sealedHeaders && counts.headers.reencrypt(this.cipher, sealedHeaders, headersEncryptionContext(id), subject),
+        sealedHeaders &&
+        counts.headers.reencrypt(this.cipher, sealedHeaders, headersEncryptionContext(id), subject),
     };
   }
 }
