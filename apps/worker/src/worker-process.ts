@@ -9,7 +9,7 @@ import {
   closeRedis,
   createLogger,
   DeadlineError,
-  FrameworkLogger,
+  NestFrameworkLogger,
   type Instance,
   heartbeatSetRedisKey,
   toListenError,
@@ -40,7 +40,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
   setLog(logger);
   warnAboutUnknownEnvironmentVariables(logger);
   const redis = await openCheckedRedis(environment.REDIS_URL, 'patient', logger, fail);
-  const options: NestApplicationOptions = { logger: new FrameworkLogger(logger), abortOnError: false };
+  const options: NestApplicationOptions = { logger: new NestFrameworkLogger(logger), abortOnError: false };
   try {
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);

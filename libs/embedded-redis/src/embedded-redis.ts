@@ -7,7 +7,7 @@ import { findFreePort } from './free-port.js';
 import {
   requestRedisShutdown,
   waitForProcessEnd,
-  redisHealth,
+  readRedisServerHealth,
   readRedisServerIdentity,
 } from './redis-control.js';
 import { type RedisExit, type ServerProcess, startRedisServerProcess } from './server-process.js';
@@ -178,9 +178,9 @@ async function runServer(
   });
   const began = performance.now();
   for (
-    let health = await redisHealth(credentials);
+    let health = await readRedisServerHealth(credentials);
     health !== 'ready';
-    health = await redisHealth(credentials)
+    health = await readRedisServerHealth(credentials)
   ) {
     if (exit !== undefined) throw reasonOf(exit, directory);
     const timeoutMs = health === 'loading' ? LOADED_WITHIN_MS : ANSWER_WITHIN_MS;

@@ -13,7 +13,7 @@ const CHECK_EVERY_MS = 20;
 export type RedisHealth = 'ready' | 'loading' | 'away';
 
 /** Asks the Redis server for its state once, without a retry. */
-export async function redisHealth(credentials: Credentials): Promise<RedisHealth> {
+export async function readRedisServerHealth(credentials: Credentials): Promise<RedisHealth> {
   const reply = await runOnce(credentials, async (redis) => {
     try {
       return await redis.ping();

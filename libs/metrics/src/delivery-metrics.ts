@@ -1,5 +1,5 @@
 import { type Clock, observeMethodCalls } from '#platform';
-import type { DeliveryStore, Dispatcher } from '#webhooks';
+import type { DeliveryStore, EventDispatcher } from '#webhooks';
 import { BoundedMetricLabel } from './bounded-metric-label.js';
 import {
   type Counter,
@@ -48,7 +48,7 @@ export class DeliveryMetrics {
   }
 
   /** Wraps the dispatcher in an object that counts the dispatched events. */
-  observeDispatcher(dispatcher: Pick<Dispatcher, 'dispatch'>): Pick<Dispatcher, 'dispatch'> {
+  observeDispatcher(dispatcher: Pick<EventDispatcher, 'dispatch'>): Pick<EventDispatcher, 'dispatch'> {
     return observeMethodCalls(dispatcher, {
       dispatch: ({ parameters: [, events], outcome }) => {
         if ('result' in outcome) for (const { type } of events) this.events.labels(type).inc();

@@ -82,7 +82,7 @@ export { RedisAgenda } from './queue/redis-agenda.js';
 export { type AgendaName, type Agendas, createAgendas } from './queue/redis-agendas.js';
 export { checkRedisRequirements } from './redis/redis-requirements.js';
 export { logOncePerError, openCheckedRedis } from './redis/redis-start.js';
-export { FrameworkLogger } from './log/framework-logger.js';
+export { NestFrameworkLogger } from './log/nest-framework-logger.js';
 export { RedisClock } from './redis/redis-clock.js';
 export { readLiveHeartbeatMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-heartbeat.js';
 export { isRedisFull, redisMemory } from './redis/redis-memory.js';

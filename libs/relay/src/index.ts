@@ -5,7 +5,7 @@
  * |---|---|
  * | `ports.ts` | interfaces that this library needs: upstream, look-ups of messages, wake-up jobs |
  * | `send/`    | the send: state machine, record, intake, idempotency keys, and the interface of the store |
- * | `lane/`    | processes lanes: POSTs, retries, searches for sends, confirmations, periodic tasks |
+ * | `lane/`    | processes lanes: POSTs, retries, look-ups of sends, confirmations, periodic tasks |
  * | `match/`   | finds out which of upstream's messages belongs to which send |
  * | `jobs/`    | wakes workers when lanes, periodic tasks or scheduled sends have work |
  * | `outage/`  | records outages of upstream, tests whether they are over, and then wakes waiting lanes |

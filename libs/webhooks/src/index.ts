@@ -37,7 +37,7 @@ export type {
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
 export { DestinationCheck } from './destination/destination-check.js';
 export { DestinationGuard } from './destination/destination-guard.js';
-export { Dispatcher } from './dispatch/dispatcher.js';
+export { EventDispatcher } from './dispatch/event-dispatcher.js';
 export {
   DestinationRefusedError,
   type Endpoint,

@@ -20,7 +20,7 @@ import {
   DeliveryRunner,
   DestinationCheck,
   DestinationGuard,
-  Dispatcher,
+  EventDispatcher,
   Endpoints,
   HttpDeliveryClient,
   type DeliveryWorkerSettings,
@@ -68,7 +68,7 @@ export class WebhookHarness {
   readonly endpointStore: RedisEndpointStore;
   readonly deliveries: RedisDeliveryStore;
   readonly endpoints: Endpoints;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: EventDispatcher;
   private readonly guard = new DestinationGuard(parseNetworks('127.0.0.0/8'));
   private readonly cipher = new SecretCipher(Buffer.alloc(32, 7));
   private readonly clients: HttpDeliveryClient[] = [];
@@ -90,7 +90,7 @@ export class WebhookHarness {
       this.cipher,
       clockOfThisMachine,
     );
-    this.dispatcher = new Dispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
+    this.dispatcher = new EventDispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
   }
 
   static async open(url: string): Promise<WebhookHarness> {

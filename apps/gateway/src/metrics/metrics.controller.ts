@@ -15,7 +15,7 @@ import { StateMetrics } from './state-metrics.js';
 @ApiSecurity({})
 @Controller('metrics')
 export class MetricsController {
-  private readonly access: MetricsAuthorization;
+  private readonly authorization: MetricsAuthorization;
 
   constructor(
     @Inject(METRICS) private readonly metrics: PromMetrics,
@@ -23,7 +23,7 @@ export class MetricsController {
     @Inject(ENVIRONMENT) environment: GatewayEnvironment,
     @Inject(API_KEYS) keys: ApiKeys,
   ) {
-    this.access = new MetricsAuthorization(environment, keys);
+    this.authorization = new MetricsAuthorization(environment, keys);
   }
 
   @Get()
@@ -41,7 +41,7 @@ export class MetricsController {
   @ApiPublicProblems('unauthenticated')
   async get(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { headers, socket } = request;
-    if (!(await this.access.mayRead({ address: socket.remoteAddress, headers })))
+    if (!(await this.authorization.mayRead({ address: socket.remoteAddress, headers })))
       throw new Problem('unauthenticated', METRICS_UNAUTHORIZED_MESSAGE);
     await this.state.refresh();
     const { contentType, text } = await this.metrics.expose();

@@ -7,8 +7,8 @@ import {
   type DelayHistogram,
   representativeDelayOfBucket,
   LAST_DELAY_BUCKET_INDEX,
-  mergeHistograms,
-  percentiles,
+  mergeDelayHistograms,
+  delayPercentiles,
 } from './delay-histogram.js';
 
 const DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ const ERROR = Math.sqrt(DELAY_BUCKET_WIDTH_RATIO) - 1;
 const delays = fc.array(fc.double({ min: 11, max: DAY_MS, noNaN: true }), { minLength: 1, maxLength: 200 });
 
 function histogramOf(values: readonly number[]): DelayHistogram {
-  return mergeHistograms(values.map((value) => new Map([[delayBucketIndexOf(value), 1]])));
+  return mergeDelayHistograms(values.map((value) => new Map([[delayBucketIndexOf(value), 1]])));
 }
 
 describe('a histogram of delays', () => {
@@ -56,7 +56,7 @@ describe('a histogram of delays', () => {
       fc.property(delays, quantile, (values, q) => {
         const sorted = values.toSorted((a, b) => a - b);
         const exact = sorted[Math.max(Math.ceil(q * values.length), 1) - 1] ?? NaN;
-        const [found = NaN] = percentiles(histogramOf(values), [q]);
+        const [found = NaN] = delayPercentiles(histogramOf(values), [q]);
         expect(Math.abs(found - exact)).toBeLessThanOrEqual(exact * ERROR + 0.5 + 1e-6);
       }),
     );
@@ -66,7 +66,7 @@ describe('a histogram of delays', () => {
     const quantiles = Array.from({ length: 21 }, (_, n) => n / 20);
     fc.assert(
       fc.property(delays, (values) => {
-        const found = percentiles(histogramOf(values), quantiles).map(Number);
+        const found = delayPercentiles(histogramOf(values), quantiles).map(Number);
         expect(found).toEqual(found.toSorted((a, b) => a - b));
       }),
     );
@@ -75,7 +75,7 @@ describe('a histogram of delays', () => {
   it('that was merged from two histograms contains the delays of both', () => {
     fc.assert(
       fc.property(delays, delays, (a, b) => {
-        const merged = mergeHistograms([histogramOf(a), histogramOf(b)]);
+        const merged = mergeDelayHistograms([histogramOf(a), histogramOf(b)]);
         expect(merged).toEqual(histogramOf([...a, ...b]));
         expect(countDelays(merged)).toBe(a.length + b.length);
       }),
@@ -83,6 +83,6 @@ describe('a histogram of delays', () => {
   });
 
   it('returns no percentiles if it contains no delays', () => {
-    expect(percentiles(new Map(), [0.5, 0.95])).toEqual([undefined, undefined]);
+    expect(delayPercentiles(new Map(), [0.5, 0.95])).toEqual([undefined, undefined]);
   });
 });

@@ -36,7 +36,7 @@ export function representativeDelayOfBucket(bucket: number): number {
 }
 
 /** Returns one histogram that contains the delays of all given histograms. */
-export function mergeHistograms(histograms: Iterable<DelayHistogram>): DelayHistogram {
+export function mergeDelayHistograms(histograms: Iterable<DelayHistogram>): DelayHistogram {
   const merged = new Map<number, number>();
   for (const histogram of histograms) {
     for (const [bucket, count] of histogram) merged.set(bucket, (merged.get(bucket) ?? 0) + count);
@@ -54,7 +54,7 @@ export function countDelays(histogram: DelayHistogram): number {
  * histogram contains no delays, each percentile is undefined.
  * @param quantiles which percentiles to return, as numbers from 0 to 1, for example 0.95
  */
-export function percentiles(histogram: DelayHistogram, quantiles: readonly number[]): (number | undefined)[] {
+export function delayPercentiles(histogram: DelayHistogram, quantiles: readonly number[]): (number | undefined)[] {
   const buckets = [...histogram].sort(([a], [b]) => a - b);
   const count = countDelays(histogram);
   return quantiles.map((quantile) => {

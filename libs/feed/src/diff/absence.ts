@@ -142,7 +142,7 @@ export const RETURN_EVENT_CHANGES = { deleted: { from: true, to: false } };
  * @param last the message as in its last recorded event; undefined if the log no longer contains that event
  * @param send the send that the message belongs to, if any
  */
-export function deletionEvent(
+export function createMessageDeletionEvent(
   contactId: string,
   { id, revision }: { id: string; revision: number },
   last: Readonly<Record<string, unknown>> | undefined,

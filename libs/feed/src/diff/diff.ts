@@ -2,7 +2,7 @@ import type { EventTypeOf, NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
 import { type FirstRead, isMessageEmittedAtFirstRead } from './first-read.js';
 import {
-  fingerprintOf,
+  messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
   fieldsListedAsOther,
@@ -12,7 +12,7 @@ import type { KnownMessage } from '../snapshot/known-message.js';
 import {
   type FormChange,
   compareWithStoredFingerprint,
-  isChangeEmitted,
+  isMessageChangeEmitted,
   chooseFingerprintToStore,
   NO_MESSAGE_CHANGE,
   chooseFingerprintForUnemittedChange,
@@ -79,12 +79,12 @@ export function diffMessages(input: DiffInput): DiffResult {
   let differs = false;
   for (const message of input.observed) {
     const before = input.known.get(message.id);
-    const seen = input.fingerprints?.get(message.id) ?? fingerprintOf(message);
+    const seen = input.fingerprints?.get(message.id) ?? messageFingerprintOf(message);
     const form = before && compareWithStoredFingerprint(message, seen, before.fingerprint);
     if (form?.differs === true) differs = true;
     comparisons.push({ message, seen, before, form });
   }
-  const volatile = volatilityUpdateOf(comparisons, differs, input.volatility);
+  const volatile = volatileFieldsUpdateOf(comparisons, differs, input.volatility);
   for (const { message, seen, before, form } of comparisons) {
     const change =
       before === undefined || form === undefined
@@ -105,7 +105,7 @@ interface Comparison {
   form: FormChange | undefined;
 }
 
-function volatilityUpdateOf(
+function volatileFieldsUpdateOf(
   comparisons: readonly Comparison[],
   differs: boolean,
   volatility: VolatileFields = NO_VOLATILE_FIELDS,
@@ -168,7 +168,7 @@ function alteration(
   volatile: VolatileFieldsUpdate,
 ): MessageChange | undefined {
   if (form === NO_MESSAGE_CHANGE && !hasOtherState(message, before)) return undefined;
-  const isFormEmitted = isChangeEmitted(form, volatile);
+  const isFormEmitted = isMessageChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
     ? chooseFingerprintToStore(message, seen, volatile)
     : chooseFingerprintForUnemittedChange(message, seen, form, volatile);

@@ -58,7 +58,7 @@ export function contactChanges(
  * Returns a 32-bit hash of a JSON value. Signatures in URLs are left out, so that a new signature does not
  * change the hash.
  */
-export function hashOfValue(value: unknown): number {
+export function hashOfJsonValue(value: unknown): number {
   return createHash('sha1').update(normalizedJson(value)).digest().readUInt32BE(0);
 }
 

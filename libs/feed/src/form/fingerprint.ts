@@ -74,7 +74,7 @@ const IGNORED_BITS = ignoredBits();
  * the signatures of URLs in attachments or in fields outside {@link FIELDS_NAMED_IN_CHANGES}.
  * @param ignored fields to leave out; {@link fieldsLeftOutOfFingerprint} recognizes them in the resulting fingerprint
  */
-export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: FieldSet = 0): SeenFingerprint {
+export function messageFingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: FieldSet = 0): SeenFingerprint {
   const fingerprint: SeenFingerprint = computeFingerprint(raw, SIGNED_FIELDS, ignored);
   if (hash.takeIgnoredSignature()) fingerprint.signed = true;
   return fingerprint;
@@ -82,7 +82,7 @@ export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: Fi
 
 /**
  * Returns the fingerprint of a message as older builds of Tidings stored it: signatures of URLs are included.
- * If no URL is signed, the result equals that of {@link fingerprintOf}.
+ * If no URL is signed, the result equals that of {@link messageFingerprintOf}.
  */
 export function fingerprintWithUrlSignatures({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
   return computeFingerprint(raw, 0, 0);
@@ -187,7 +187,7 @@ function isEmpty(value: unknown): boolean {
  * Returns true if two fingerprints stand for the same message content: their hashes of the whole message are
  * equal.
  */
-export function haveSameContent(one: Fingerprint, other: Fingerprint): boolean {
+export function haveSameMessageContent(one: Fingerprint, other: Fingerprint): boolean {
   return one.high === other.high && one.low === other.low;
 }
 

@@ -4,9 +4,9 @@ import {
   type FieldSet,
   nonEmptyFieldsOf,
   type Fingerprint,
-  fingerprintOf,
+  messageFingerprintOf,
   fieldsLeftOutOfFingerprint,
-  haveSameContent,
+  haveSameMessageContent,
   fingerprintWithUrlSignatures,
   type SeenFingerprint,
 } from './fingerprint.js';
@@ -39,15 +39,15 @@ export function compareWithStoredFingerprint(
   seen: SeenFingerprint,
   known: Fingerprint,
 ): FormChange {
-  if (haveSameContent(seen, known)) return NO_MESSAGE_CHANGE;
+  if (haveSameMessageContent(seen, known)) return NO_MESSAGE_CHANGE;
   const leftOut = fieldsLeftOutOfFingerprint(known);
-  if (leftOut !== 0 && haveSameContent(fingerprintOf(message, leftOut), known)) {
+  if (leftOut !== 0 && haveSameMessageContent(messageFingerprintOf(message, leftOut), known)) {
     return { differing: 0, differs: false, leftOut };
   }
   let differing = differingFields(known, seen);
   if (seen.signed === true) {
     const plain = fingerprintWithUrlSignatures(message);
-    if (haveSameContent(plain, known)) return NO_MESSAGE_CHANGE;
+    if (haveSameMessageContent(plain, known)) return NO_MESSAGE_CHANGE;
     differing &= differingFields(known, plain);
   }
   return { differing: differing & ~leftOut, differs: true, leftOut };
@@ -58,7 +58,7 @@ export function compareWithStoredFingerprint(
  * muted. If the changed field is unknown, the change emits an event unless any field of the contact's
  * messages is withheld or muted.
  */
-export function isChangeEmitted({ differing, differs }: FormChange, { quiet }: QuietFields): boolean {
+export function isMessageChangeEmitted({ differing, differs }: FormChange, { quiet }: QuietFields): boolean {
   if (!differs) return false;
   return differing === 0 ? quiet === 0 : (differing & ~quiet) !== 0;
 }
@@ -73,7 +73,7 @@ export function chooseFingerprintToStore(
   { ignored }: QuietFields = NO_WITHHELD_OR_MUTED_FIELDS,
 ): Fingerprint {
   const left = ignored === 0 ? 0 : nonEmptyFieldsOf(message, ignored);
-  return left === 0 ? (seen.signed === true ? withoutSignedFlag(seen) : seen) : fingerprintOf(message, left);
+  return left === 0 ? (seen.signed === true ? withoutSignedFlag(seen) : seen) : messageFingerprintOf(message, left);
 }
 
 /**

@@ -2,7 +2,7 @@ import { isRecord, type UpstreamContact } from '#upstream';
 import {
   contactFingerprint,
   contactFingerprintWithUrlSignatures,
-  hashOfValue,
+  hashOfJsonValue,
 } from './contact-fingerprint.js';
 import { updateFieldChangeStreak, type MutingThresholds, type Sample, type Streak } from './streak.js';
 
@@ -196,10 +196,10 @@ export class VolatileContactFieldTracker {
       counts.carrying += 1;
       const values = this.sampled.get(name);
       if (counts.carriers.length >= MANY_CONTACTS.samples && values === undefined) continue;
-      elementHash ??= hashOfValue(id);
-      if (values?.has(elementHash) === true) values.set(elementHash, hashOfValue(value));
+      elementHash ??= hashOfJsonValue(id);
+      if (values?.has(elementHash) === true) values.set(elementHash, hashOfJsonValue(value));
       if (counts.carriers.length < MANY_CONTACTS.samples)
-        counts.carriers.push({ elementHash, value: hashOfValue(value) });
+        counts.carriers.push({ elementHash, value: hashOfJsonValue(value) });
     }
     for (const name of changed) {
       const counts = this.countsOf(name);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseMessage, type UpstreamMessage } from '#upstream';
 import { diffMessages, type DiffResult } from '../diff/diff.js';
-import { fingerprintOf, fingerprintWithUrlSignatures } from './fingerprint.js';
+import { messageFingerprintOf, fingerprintWithUrlSignatures } from './fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import { packVolatileFields, unpackVolatileFields, type VolatileFields } from './volatile-message-fields.js';
@@ -260,7 +260,7 @@ describe('message fingerprints that an older build stored', () => {
     };
     const others = [17641, 33780, 30322, 37948, 22746];
     const unsigned = { high: -1474385928, low: -714927025, fields: [...others, 8404, 42639, 24634, 50188] };
-    expect(fingerprintOf({ raw })).toEqual(unsigned);
+    expect(messageFingerprintOf({ raw })).toEqual(unsigned);
     const url = 'https://files.example/f.jpg?w=200&X-Amz-Date=20260101T000000Z&X-Amz-Signature=ab12';
     const signedRaw = { ...raw, attachments: [{ id: 'f', url, size: 7 }] };
     expect(fingerprintWithUrlSignatures({ raw: signedRaw })).toEqual({
@@ -268,7 +268,7 @@ describe('message fingerprints that an older build stored', () => {
       low: 1343406900,
       fields: [...others, 10494, 42639, 24634, 50188],
     });
-    expect(fingerprintOf({ raw: signedRaw })).toEqual({ ...unsigned, signed: true });
+    expect(messageFingerprintOf({ raw: signedRaw })).toEqual({ ...unsigned, signed: true });
   });
 });
 

@@ -8,7 +8,7 @@ import {
   fieldNamesOf,
 } from './fingerprint.js';
 import { JsonHash } from './json-hash.js';
-import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 import {
   updateFieldChangeStreak,
   type FieldView,
@@ -214,7 +214,7 @@ const MISSED_SHIFT = 6;
  * is empty.
  */
 export function packVolatileFields(volatility: VolatileFields): Buffer {
-  const packed = new PackedWriter();
+  const packed = new PackedBytesWriter();
   if (volatility.size === 0) return packed.done();
   packed.byte(FORMAT);
   for (const [field, { length, unchangedReads, muted, isCommon, missedReads, samples }] of volatility) {
@@ -242,7 +242,7 @@ export function unpackVolatileFields(bytes: Buffer | undefined): VolatileFields 
 }
 
 function unpack(bytes: Buffer): VolatileFields {
-  const packed = new PackedReader(bytes);
+  const packed = new PackedBytesReader(bytes);
   const volatility = new Map<number, Streak>();
   if (packed.byte() !== FORMAT) throw new DamagedSnapshotError();
   for (let left = bytes.length - 1; left > 0;) {

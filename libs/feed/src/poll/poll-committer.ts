@@ -4,7 +4,7 @@ import type { UpstreamMessage } from '#upstream';
 import {
   type AbsenceResult,
   classifyMissingMessages,
-  deletionEvent,
+  createMessageDeletionEvent,
   isAccountSuspectedOfDataLoss,
   createAccountSuspectEventIfNew,
 } from '../diff/absence.js';
@@ -13,10 +13,10 @@ import { type Arrival, arrivalsOfEmittedMessages } from '../delay/poll-report.js
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
-import { fingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
+import { messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { compareWithStoredFingerprint, isChangeEmitted } from '../form/message-form.js';
+import { compareWithStoredFingerprint, isMessageChangeEmitted } from '../form/message-form.js';
 import { doesFirstPageShowAllNewMessages, sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollMemory } from '../snapshot/poll-memory.js';
 import { packPollMemory } from '../snapshot/poll-memory-codec.js';
@@ -91,7 +91,7 @@ export class PollCommitter {
   ): Promise<boolean> {
     const { account, contactId, state, resync } = start;
     const observed = sortOldestFirst(reading.served, reading.order);
-    const fingerprints = new Map(observed.map((message) => [message.id, fingerprintOf(message)]));
+    const fingerprints = new Map(observed.map((message) => [message.id, messageFingerprintOf(message)]));
     const sends = await this.sendsIn(start, reading, observed, fingerprints, known);
     const revisionFloor = resync === undefined ? state.memory.revisionFloor : floorAfterLoss(state);
     const firstRead = this.firstRead(start);
@@ -366,7 +366,7 @@ export class PollCommitter {
         eventSubjectOfMessage(contactId, gone.id),
         gone.revision,
       );
-      events.push(deletionEvent(contactId, gone, last, sends.get(gone.id)));
+      events.push(createMessageDeletionEvent(contactId, gone, last, sends.get(gone.id)));
     }
     return events;
   }
@@ -445,7 +445,7 @@ function isChanged(
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      isChangeEmitted(
+      isMessageChangeEmitted(
         compareWithStoredFingerprint(message, seen, before.fingerprint),
         NO_WITHHELD_OR_MUTED_FIELDS,
       ))

@@ -1,5 +1,5 @@
 import { type AccountKeys, parseRedisHashReply, LuaScript, type RedisClient, redisTime } from '#platform';
-import { type DelayHistogram, countDelays, mergeHistograms, percentiles } from '../delay/delay-histogram.js';
+import { type DelayHistogram, countDelays, mergeDelayHistograms, delayPercentiles } from '../delay/delay-histogram.js';
 import { delayTimeSlotsInStatistics } from '../delay/delay-window.js';
 import { pollStatisticsKey, delayTimeSlotRedisKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
@@ -68,8 +68,8 @@ function numberOf(figure: Figure): number | undefined {
 }
 
 function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): DetectionDelay {
-  const delays = mergeHistograms(slots.map(histogramOf));
-  const [p50Ms, p95Ms] = percentiles(delays, [0.5, 0.95]);
+  const delays = mergeDelayHistograms(slots.map(histogramOf));
+  const [p50Ms, p95Ms] = delayPercentiles(delays, [0.5, 0.95]);
   const sumOf = (field: string): number => slots.reduce((sum, slot) => sum + (slot.get(field) ?? 0), 0);
   return {
     ...(p50Ms === undefined || p95Ms === undefined ? {} : { p50Ms, p95Ms }),

@@ -2,7 +2,7 @@ import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import { packLearnedContactState, unpackLearnedContactState } from '../snapshot/learned-contact-state.js';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
-import { packContactText, unpackContactText } from '../snapshot/contact-text-codec.js';
+import { packContactJson, unpackContactJson } from '../snapshot/contact-json-codec.js';
 import type {
   ContactState,
   ContactUpdate,
@@ -36,7 +36,7 @@ import {
   expeditePoll,
   recordContactListFailure,
   readContactPollState,
-  readContactText,
+  readContactJson,
   readContactListState,
   readRates,
   takeListPollRequest,
@@ -176,13 +176,13 @@ export class RedisFeedStore implements FeedStore {
     contactId: string,
   ): Promise<{ raw: string; revision: number } | undefined> {
     const contact = this.keys(account)('c', contactId);
-    const { text, revision } = (await readContactText.run(this.redis, { contact })) as {
+    const { text, revision } = (await readContactJson.run(this.redis, { contact })) as {
       text?: string;
       revision?: string;
     };
     return text === undefined
       ? undefined
-      : { raw: unpackContactText(contactId, text), revision: Number(revision) };
+      : { raw: unpackContactJson(contactId, text), revision: Number(revision) };
   }
 
   async commitContacts(
@@ -459,7 +459,7 @@ function contactArguments({
   return [
     id,
     packListedContact(listed),
-    raw === undefined ? '' : packContactText(id, raw),
+    raw === undefined ? '' : packContactJson(id, raw),
     emitAfter === undefined ? '' : Math.round(emitAfter),
     event?.revision ?? '',
     listed.deleted ? '' : 'yes',

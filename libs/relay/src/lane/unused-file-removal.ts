@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '#platform';
 import type { BlobStore, BlobEntry } from '#blobs';
-import { needsFile } from '../send/file-rule.js';
-import { sendIdOfBlob } from '../send/file-owner.js';
+import { mayStatusNeedFile } from '../send/file-rule.js';
+import { sendIdOfUploadedFile } from '../send/file-owner.js';
 import type { RelayStore } from '../send/relay-store.js';
 
 /** Maximum number of uploaded files that one clean-up of an account examines. */
@@ -33,7 +33,7 @@ export class UnusedFileRemoval {
    * Examines some of the account's uploaded files, and removes those that no send needs. Each call starts at a random
    * file id, so that repeated calls reach every file.
    */
-  async sweep(account: string): Promise<void> {
+  async removeUnused(account: string): Promise<void> {
     for (const { id, storedAt } of await this.randomBatch(account)) {
       if (this.clock.now() - storedAt < MIN_ORPHAN_AGE_MS) continue;
       if (await this.isNeeded(account, id)) continue;
@@ -55,9 +55,9 @@ export class UnusedFileRemoval {
    * such a file must not be removed.
    */
   private async isNeeded(account: string, blobId: string): Promise<boolean> {
-    const sendId = sendIdOfBlob(blobId.replace(/\.part$/, ''));
+    const sendId = sendIdOfUploadedFile(blobId.replace(/\.part$/, ''));
     if (sendId === undefined) return true;
     const record = await this.store.find(account, sendId);
-    return record?.order.file?.blobId === blobId && needsFile(record.state.status);
+    return record?.order.file?.blobId === blobId && mayStatusNeedFile(record.state.status);
   }
 }

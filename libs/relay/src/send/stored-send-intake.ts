@@ -1,5 +1,5 @@
 import { newId } from '#platform';
-import { sendIdOfBlob } from './file-owner.js';
+import { sendIdOfUploadedFile } from './file-owner.js';
 import type { IdempotencyKeys, IdempotencyKeyUse } from './idempotency-keys.js';
 import type { RelayJobs } from '../ports.js';
 import { SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './relay-settings.js';
@@ -51,7 +51,7 @@ export class StoredSendIntake implements SendIntake {
     const order: SendOrder = {
       ...rest,
       ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
-      id: (rest.file === undefined ? undefined : sendIdOfBlob(rest.file.blobId)) ?? newId('snd'),
+      id: (rest.file === undefined ? undefined : sendIdOfUploadedFile(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
       ...(upstream === undefined ? {} : { upstream }),
       ...origin,

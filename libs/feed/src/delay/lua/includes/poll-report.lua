@@ -10,10 +10,10 @@
 -- these bounds; `min` and `max`, bounds of the polling interval; `skipped`, number of skipped elements. Fields of a
 -- slot: the number of a bucket -> number of delays; `estimated` -> number of these delays that are estimated from the
 -- schedule; `late` -> number of messages older than a day, which are in no bucket.
--- @constant FIRST_DELAY_BUCKET_MAX_MS  Upper bound of the first bucket, in ms.
+-- @constant FIRST_DELAY_BUCKET_MAX_MS    Upper bound of the first bucket, in ms.
 -- @constant DELAY_BUCKET_WIDTH_RATIO      Ratio of the bounds of two buckets.
--- @constant LAST_DELAY_BUCKET_INDEX      Number of the last bucket.
--- @constant DELAY_STATISTICS_SLOT_TTL_MS      Time for which a slot of the window is kept, in ms.
+-- @constant LAST_DELAY_BUCKET_INDEX       Number of the last bucket.
+-- @constant DELAY_STATISTICS_SLOT_TTL_MS  Time for which a slot of the window is kept, in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 -- Maximum delay that is measured, in ms. Upstream shows older messages late, for example after an import.

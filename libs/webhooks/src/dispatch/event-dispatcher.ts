@@ -6,7 +6,7 @@ import { EndpointIndexCache } from '../endpoint/endpoint-index-cache.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 
 /** Creates a delivery of each event for each endpoint whose filter matches the event. */
-export class Dispatcher {
+export class EventDispatcher {
   private readonly indexes: EndpointIndexCache;
 
   constructor(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { packContactText, unpackContactText } from './contact-text-codec.js';
+import { packContactJson, unpackContactJson } from './contact-json-codec.js';
 
 describe('the packed JSON of a contact', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('the packed JSON of a contact', () => {
     ['c', '{"id":"cd"}', '{"id":"cd"}'],
     ['c', '{}', '{}'],
   ])('with the id %s and the JSON %s is %s, and unpacks to the same JSON', (id, text, kept) => {
-    expect(packContactText(id, text)).toBe(kept);
-    expect(unpackContactText(id, kept)).toBe(text);
+    expect(packContactJson(id, text)).toBe(kept);
+    expect(unpackContactJson(id, kept)).toBe(text);
   });
 });

@@ -1,7 +1,7 @@
 import type { Logger } from './logger.js';
 
 /** Writes the log messages of NestJS to the process's log. Implements the interface of a NestJS logger. */
-export class FrameworkLogger {
+export class NestFrameworkLogger {
   constructor(private readonly logger: Logger) {}
 
   log(words: unknown, ...rest: unknown[]): void {
