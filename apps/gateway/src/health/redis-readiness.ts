@@ -42,8 +42,8 @@ export interface FullReadiness extends Readiness {
 /**
  * Determines the readiness of the gateway by a write to Redis, at most once a second.
  *
- * The heartbeats of all processes are in the sorted sets of {@link heartbeatSetRedisKey}. The problems of accounts come from
- * {@link accountReasons}.
+ * The heartbeats of all processes are in the sorted sets of {@link heartbeatSetRedisKey}. The problems of accounts
+ * come from {@link accountReasons}.
  */
 @Injectable()
 export class RedisReadiness {

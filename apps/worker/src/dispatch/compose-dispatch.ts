@@ -70,7 +70,9 @@ export function composeDispatch(
   );
   const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
   const tail = new RedisEventTail(open, prefix, redis);
-  const dispatcher = metrics.deliveries.observeDispatcher(new EventDispatcher(endpoints, store, jobs, logger));
+  const dispatcher = metrics.deliveries.observeDispatcher(
+    new EventDispatcher(endpoints, store, jobs, logger),
+  );
   const retention = retentionOf(environment);
   const rounds = dispatchRounds({
     ...{ pump: deliveries, log: events, retention },

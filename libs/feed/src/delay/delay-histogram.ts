@@ -1,7 +1,7 @@
 /**
  * Histogram of delays: maps the index of a bucket to the number of delays in that bucket. Each bucket is
- * {@link DELAY_BUCKET_WIDTH_RATIO} times as wide as the previous one, so 116 buckets cover 10 ms to more than a day with
- * an error of at most 7.3 %.
+ * {@link DELAY_BUCKET_WIDTH_RATIO} times as wide as the previous one, so 116 buckets cover 10 ms to more than
+ * a day with an error of at most 7.3 %.
  */
 export type DelayHistogram = ReadonlyMap<number, number>;
 
@@ -54,7 +54,10 @@ export function countDelays(histogram: DelayHistogram): number {
  * histogram contains no delays, each percentile is undefined.
  * @param quantiles which percentiles to return, as numbers from 0 to 1, for example 0.95
  */
-export function delayPercentiles(histogram: DelayHistogram, quantiles: readonly number[]): (number | undefined)[] {
+export function delayPercentiles(
+  histogram: DelayHistogram,
+  quantiles: readonly number[],
+): (number | undefined)[] {
   const buckets = [...histogram].sort(([a], [b]) => a - b);
   const count = countDelays(histogram);
   return quantiles.map((quantile) => {

@@ -263,7 +263,10 @@ describe('a known message', () => {
       sends: new Map(),
     });
     expect(types(result.events)).toEqual(['message.updated']);
-    expect(result.known.get('m')).toMatchObject({ revision: 2, fingerprint: messageFingerprintOf(shown('m')) });
+    expect(result.known.get('m')).toMatchObject({
+      revision: 2,
+      fingerprint: messageFingerprintOf(shown('m')),
+    });
   });
 });
 

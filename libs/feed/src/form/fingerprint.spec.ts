@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseMessage, type UpstreamMessage } from '#upstream';
-import { differingFieldNames, FINGERPRINT_FIELDS, messageFingerprintOf, haveSameMessageContent } from './fingerprint.js';
+import {
+  differingFieldNames,
+  FINGERPRINT_FIELDS,
+  messageFingerprintOf,
+  haveSameMessageContent,
+} from './fingerprint.js';
 
 function shown(fields: Record<string, unknown>): UpstreamMessage {
   const message = parseMessage({ id: 'm', ...fields });
@@ -74,7 +79,9 @@ describe('message fingerprints', () => {
 
   it('use all 16-bit values for a field evenly, and set each bit of the 64-bit hash equally often', () => {
     const count = 20_000;
-    const prints = Array.from({ length: count }, (_, n) => messageFingerprintOf(shown({ message: `Order ${n}` })));
+    const prints = Array.from({ length: count }, (_, n) =>
+      messageFingerprintOf(shown({ message: `Order ${n}` })),
+    );
     const bits = prints.map(({ fields }) => fields[FINGERPRINT_FIELDS.indexOf('message')] ?? 0);
     // 20,000 random 16-bit values give 17,243 different ones on average, with a standard deviation of 42.
     expect(Math.abs(new Set(bits).size - 17_243)).toBeLessThan(250);
@@ -95,7 +102,10 @@ describe('message fingerprints', () => {
     ];
     for (const other of others) {
       expect(
-        haveSameMessageContent(messageFingerprintOf(shown({ message: long })), messageFingerprintOf(shown({ message: other }))),
+        haveSameMessageContent(
+          messageFingerprintOf(shown({ message: long })),
+          messageFingerprintOf(shown({ message: other })),
+        ),
       ).toBe(false);
     }
   });

@@ -17,8 +17,8 @@ export const FIELDS_NAMED_IN_CHANGES = [
 ] as const;
 
 /**
- * Name under which the `changes` of an event list a message field: a name of {@link FIELDS_NAMED_IN_CHANGES}, or `other`
- * for all other fields together.
+ * Name under which the `changes` of an event list a message field: a name of {@link FIELDS_NAMED_IN_CHANGES},
+ * or `other` for all other fields together.
  */
 export type FingerprintField = (typeof FIELDS_NAMED_IN_CHANGES)[number] | 'other';
 
@@ -74,7 +74,10 @@ const IGNORED_BITS = ignoredBits();
  * the signatures of URLs in attachments or in fields outside {@link FIELDS_NAMED_IN_CHANGES}.
  * @param ignored fields to leave out; {@link fieldsLeftOutOfFingerprint} recognizes them in the resulting fingerprint
  */
-export function messageFingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: FieldSet = 0): SeenFingerprint {
+export function messageFingerprintOf(
+  { raw }: Pick<UpstreamMessage, 'raw'>,
+  ignored: FieldSet = 0,
+): SeenFingerprint {
   const fingerprint: SeenFingerprint = computeFingerprint(raw, SIGNED_FIELDS, ignored);
   if (hash.takeIgnoredSignature()) fingerprint.signed = true;
   return fingerprint;

@@ -73,7 +73,11 @@ export function chooseFingerprintToStore(
   { ignored }: QuietFields = NO_WITHHELD_OR_MUTED_FIELDS,
 ): Fingerprint {
   const left = ignored === 0 ? 0 : nonEmptyFieldsOf(message, ignored);
-  return left === 0 ? (seen.signed === true ? withoutSignedFlag(seen) : seen) : messageFingerprintOf(message, left);
+  return left === 0
+    ? seen.signed === true
+      ? withoutSignedFlag(seen)
+      : seen
+    : messageFingerprintOf(message, left);
 }
 
 /**

@@ -1,5 +1,10 @@
 import { type AccountKeys, parseRedisHashReply, LuaScript, type RedisClient, redisTime } from '#platform';
-import { type DelayHistogram, countDelays, mergeDelayHistograms, delayPercentiles } from '../delay/delay-histogram.js';
+import {
+  type DelayHistogram,
+  countDelays,
+  mergeDelayHistograms,
+  delayPercentiles,
+} from '../delay/delay-histogram.js';
 import { delayTimeSlotsInStatistics } from '../delay/delay-window.js';
 import { pollStatisticsKey, delayTimeSlotRedisKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';

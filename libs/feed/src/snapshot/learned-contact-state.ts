@@ -44,7 +44,8 @@ export function packLearnedContactState(extension: LearnedContactState): Buffer 
   const packed = new PackedBytesWriter().byte(FORMAT);
   if (rate !== undefined) packed.byte(RATE).block(rate);
   if (volatile !== undefined) packed.byte(VOLATILE).block(volatile);
-  if (readAt !== undefined) packed.byte(READ_AT).block(new PackedBytesWriter().number(Math.round(readAt)).done());
+  if (readAt !== undefined)
+    packed.byte(READ_AT).block(new PackedBytesWriter().number(Math.round(readAt)).done());
   if (headLimit !== undefined) {
     const until = Math.round(headLimitUntil ?? 0);
     packed.byte(HEAD_LIMIT).block(new PackedBytesWriter().number(headLimit).number(until).done());

@@ -20,8 +20,8 @@ export interface PollMemory {
    */
   limit?: number;
   /**
-   * Hashes of the contact's unreadable elements; see {@link addUnreadableElementHashes}. They ensure that each element is
-   * logged and counted only once.
+   * Hashes of the contact's unreadable elements; see {@link addUnreadableElementHashes}. They ensure that
+   * each element is logged and counted only once.
    */
   unreadable?: string;
   /**

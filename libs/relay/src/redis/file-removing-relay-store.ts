@@ -23,7 +23,11 @@ export class FileRemovingRelayStore extends RedisRelayStore {
     change: StateChange,
   ): Promise<SendRecord | undefined> {
     const next = await super.apply(account, record, change);
-    if (next !== undefined && mayStatusNeedFile(record.state.status) && !mayStatusNeedFile(next.state.status)) {
+    if (
+      next !== undefined &&
+      mayStatusNeedFile(record.state.status) &&
+      !mayStatusNeedFile(next.state.status)
+    ) {
       await this.removeFile(account, next);
     }
     return next;

@@ -85,8 +85,8 @@ export interface SendIntake {
   ): Promise<Acceptance>;
 
   /**
-   * Reserves an idempotency key for {@link IDEMPOTENCY_KEY_RESERVATION_MS} while the request's body is read, or renews the reservation.
-   * A key that already belongs to a send is not reserved.
+   * Reserves an idempotency key for {@link IDEMPOTENCY_KEY_RESERVATION_MS} while the request's body is read,
+   * or renews the reservation. A key that already belongs to a send is not reserved.
    * @param owner id of the request
    * @throws {IdempotencyInProgressError} if another request has reserved the key
    */
