@@ -1,4 +1,4 @@
-import { MIN_ABSENCE_MS, ContactPoll, type FeedSource, type FeedStore } from '#feed';
+import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactPoll, type FeedSource, type FeedStore } from '#feed';
 import { createLogger } from '#platform';
 
 /** Returns a contact poll with the product's default settings, for contacts without sends. */
@@ -14,7 +14,7 @@ export function contactPollOf(store: FeedStore, source: FeedSource): ContactPoll
       undated: 'silent',
       settleMs: 72 * 3_600_000,
       sweepMs: 86_400_000,
-      absenceMs: MIN_ABSENCE_MS,
+      absenceMs: MIN_ABSENCE_UNTIL_DELETED_MS,
     },
     createLogger('bench', 'silent'),
   );

@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { accountEncryptionContext, DEFAULT_ACCOUNT, RedisAccountStore, SecretBox } from '#accounts';
+import { accountEncryptionContext, DEFAULT_ACCOUNT, RedisAccountStore, SecretCipher } from '#accounts';
 import { accountKeys, closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { type ProductProcess, startProcess } from '../support/process.js';
 import { withTestRedis } from '../support/redis-server.js';
@@ -65,11 +65,11 @@ async function addAccounts(
   encryptionKey: Buffer,
 ): Promise<string[]> {
   const store = new RedisAccountStore(redis, PREFIX);
-  const box = new SecretBox(encryptionKey, []);
+  const cipher = new SecretCipher(encryptionKey, []);
   const ids = Array.from({ length: count - 1 }, (_, n) => `idle-${n}`);
   const at = new Date().toISOString();
   for (const id of ids) {
-    const sealedApiKey = box.seal(KEY, accountEncryptionContext(id));
+    const sealedApiKey = cipher.encrypt(KEY, accountEncryptionContext(id));
     const times = { createdAt: at, updatedAt: at };
     await store.add({ id, baseUrl, sealedApiKey, requestsPerSecond: 10, polling: true, ...times });
   }

@@ -2,7 +2,13 @@
 // with more new messages than fit on a page. The feed polls a simulator over HTTP, which counts. Reads of older
 // messages are not counted.
 import { once } from 'node:events';
-import { MIN_ABSENCE_MS, ContactListPoll, type ContactPoll, type FeedSource, RedisFeedStore } from '#feed';
+import {
+  MIN_ABSENCE_UNTIL_DELETED_MS,
+  ContactListPoll,
+  type ContactPoll,
+  type FeedSource,
+  RedisFeedStore,
+} from '#feed';
 import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { HttpUpstream } from '#upstream';
 import { createSimulator, type Simulator } from '../../apps/simulator/src/create-simulator.js';
@@ -61,7 +67,7 @@ class LearnedContact {
       const [contactId = '', other = ''] = contacts.map(({ id }) => id);
       const old = { timestamp: Date.now() - OLD_MS, intervalMs: 1_000 };
       simulator.control('messages', { ...old, contactId, count });
-      await new ContactListPoll(store, source, MIN_ABSENCE_MS).poll(ACCOUNT);
+      await new ContactListPoll(store, source, MIN_ABSENCE_UNTIL_DELETED_MS).poll(ACCOUNT);
       const polls = contactPollOf(store, source);
       if (neighbour > 0) {
         simulator.control('messages', { ...old, contactId: other, count: neighbour });

@@ -10,7 +10,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { build } from 'esbuild';
 import { type Event, signWebhook } from '#client';
-import { freePort } from '#embedded-redis';
+import { findFreePort } from '#embedded-redis';
 import { findProgram } from '../support/find-program.js';
 import { eventually } from '../support/eventually.js';
 import { ROOT } from '../support/process.js';
@@ -98,7 +98,7 @@ describe('the example of an auto-responder', () => {
     if (missing.length > 0)
       process.stderr.write(`SKIPPED: ${name} is not tested without ${missing.join(', ')}\n`);
     (missing.length > 0 ? it.skip : it)(`in ${name} answers each message once`, async () => {
-      const port = await freePort();
+      const port = await findFreePort();
       let secret = '';
       let webhook: { id: string; secret: string } | undefined;
       if (isWebhook) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { accountEncryptionContext, RedisAccountStore, RedisEncryptionKeyIds, SecretBox } from '#accounts';
+import { accountEncryptionContext, RedisAccountStore, RedisEncryptionKeyIds, SecretCipher } from '#accounts';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 import { eventually } from '../support/eventually.js';
 import { type Command, ROOT, runToEnd, startCommand } from '../support/process.js';
@@ -138,7 +138,7 @@ describe('npm run rotate-secrets', () => {
       await once(redis, 'ready');
       try {
         const store = new RedisAccountStore(redis, 'tidings');
-        const [before, after] = [new SecretBox(OLD), new SecretBox(NEW)];
+        const [before, after] = [new SecretCipher(OLD), new SecretCipher(NEW)];
         const ids = Array.from({ length: 1000 }, (_, i) => `account-${i}`);
         const fields = {
           ...{ baseUrl: 'http://127.0.0.1:9/v1', requestsPerSecond: 1, polling: false },
@@ -148,7 +148,7 @@ describe('npm run rotate-secrets', () => {
           await store.add({
             id,
             ...fields,
-            sealedApiKey: before.seal(`key-of-${id}`, accountEncryptionContext(id)),
+            sealedApiKey: before.encrypt(`key-of-${id}`, accountEncryptionContext(id)),
           });
         const current = async (): Promise<number> =>
           (await store.list()).filter(({ sealedApiKey }) => sealedApiKey.startsWith(`${after.keyId}.`))
@@ -179,7 +179,7 @@ describe('npm run rotate-secrets', () => {
         );
         expect(await keys.list()).toEqual([after.keyId]);
         for (const { id, sealedApiKey } of await store.list())
-          expect(after.open(sealedApiKey, accountEncryptionContext(id))).toBe(`key-of-${id}`);
+          expect(after.decrypt(sealedApiKey, accountEncryptionContext(id))).toBe(`key-of-${id}`);
 
         const lost = await asNode({ ...environment, ENCRYPTION_KEY: text(randomBytes(32)) }).ended;
         expect(lost.code).toBe(1);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { REASON_CODES } from '#platform';
+import { READINESS_REASON_CODES } from '#platform';
 import { runTidings } from '../support/command-line.js';
 import { eventually } from '../support/eventually.js';
 import { type ProductProcess, ROOT, startProcess } from '../support/process.js';
@@ -167,5 +167,5 @@ describe('a configuration mistake is reported with its remedy:', () => {
 it('the table of docs/operations.md has a row for every readiness code', () => {
   const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
   const table = /\| what is wrong [\s\S]*?\n\n/.exec(page)?.[0] ?? '';
-  expect(REASON_CODES.filter((code) => !table.includes(`\`${code}\``))).toEqual([]);
+  expect(READINESS_REASON_CODES.filter((code) => !table.includes(`\`${code}\``))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import {
-  MIN_ABSENCE_MS,
+  MIN_ABSENCE_UNTIL_DELETED_MS,
   ContactListPoll,
   ContactPoll,
   type FeedSource,
@@ -118,11 +118,11 @@ export class FeedWorker {
       {
         interval: { min: 50, max: 60_000 },
         readsPerSecond: () => Promise.resolve(100),
-        ...{ undated, settleMs: SETTLE_MS, sweepMs: SWEEP_MS, absenceMs: MIN_ABSENCE_MS },
+        ...{ undated, settleMs: SETTLE_MS, sweepMs: SWEEP_MS, absenceMs: MIN_ABSENCE_UNTIL_DELETED_MS },
       },
       logger,
     );
-    this.list = new ContactListPoll(store, this.source(), MIN_ABSENCE_MS);
+    this.list = new ContactListPoll(store, this.source(), MIN_ABSENCE_UNTIL_DELETED_MS);
   }
 
   /**

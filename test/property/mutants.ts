@@ -51,7 +51,7 @@ export const MUTANTS: readonly Mutant[] = [
     'poll/deep-read.ts',
     'unreadable = 0;\n      if (read.repeats) {',
     `unreadable = 0;
-      if (read.ids.length < PAGE_LIMIT) {
+      if (read.ids.length < DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
         this.orderDetector.add(read.items);
         this.lastIds = [...this.lastIds, ...read.ids].slice(-TAIL_IDS);
         this.stable = true;
@@ -108,17 +108,17 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: `${FEED}redis/redis-feed-store.ts`,
-        from: "import { eventArguments, logKeys } from '#events';",
-        to: "import { eventArguments, logKeys, RedisEventLog } from '#events';",
+        from: "import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';",
+        to: "import { appendEventsLuaArguments, eventLogRedisKeys, RedisEventLog } from '#events';",
       },
       {
         file: `${FEED}redis/redis-feed-store.ts`,
-        from: `          ...eventArguments(account, events),
+        from: `          ...appendEventsLuaArguments(account, events),
         ],
       },
     );
     return Array.isArray(reply) ? { delaysMs: reply.map(Number) } : undefined;`,
-        to: `          ...eventArguments(account, []),
+        to: `          ...appendEventsLuaArguments(account, []),
         ],
       },
     );
@@ -132,8 +132,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: `${FEED}redis/redis-feed-store.ts`,
-        from: "import { eventArguments, logKeys } from '#events';",
-        to: "import { eventArguments, logKeys, RedisEventLog } from '#events';",
+        from: "import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';",
+        to: "import { appendEventsLuaArguments, eventLogRedisKeys, RedisEventLog } from '#events';",
       },
       {
         file: `${FEED}redis/redis-feed-store.ts`,

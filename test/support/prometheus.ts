@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '#embedded-redis';
+import { findFreePort } from '#embedded-redis';
 import { eventually } from './eventually.js';
 import { ROOT } from './process.js';
 
@@ -48,7 +48,7 @@ export class TestPrometheus implements AsyncDisposable {
     };
     // JSON is YAML.
     await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(configuration));
-    const port = await freePort();
+    const port = await findFreePort();
     const child = spawn(
       program,
       [

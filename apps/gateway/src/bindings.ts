@@ -7,7 +7,12 @@ import {
   createApiKeyRegistry,
   createApiKeys,
 } from '#accounts';
-import { measureClock, measureRedis, PromMetrics, UpstreamMetrics } from '#metrics';
+import {
+  registerClockDifferenceMetric,
+  registerRedisCommandMetrics,
+  PromMetrics,
+  UpstreamMetrics,
+} from '#metrics';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
@@ -21,12 +26,12 @@ import {
   type RedisClient,
   type RedisClock,
 } from '#platform';
-import type { BlobStore, BlobStoreWatch } from '#blobs';
+import type { BlobStore, BlobStoreMonitor } from '#blobs';
 import {
   BullmqRelayJobs,
-  HintingRelayStore,
-  HintingUpstreamHealth,
-  LossCheckedRelayJobs,
+  AgendaNotifyingRelayStore,
+  ProbeTriggeringUpstreamHealth,
+  RelayJobsWithLossRecovery,
   RedisIdempotencyKeys,
   RedisSendList,
   type SendIntake,
@@ -56,7 +61,7 @@ import {
   API_KEY_REGISTRY,
   API_KEYS,
   BLOB_STORE,
-  BLOB_WATCH,
+  BLOB_STORE_MONITOR,
   BUDGET_WATCH,
   ENVIRONMENT,
   EVENT_LOG,
@@ -87,7 +92,7 @@ export interface OpenedResources {
   redis: RedisClient;
   clock: RedisClock;
   blobs: BlobStore;
-  blobWatch: BlobStoreWatch;
+  blobStoreMonitor: BlobStoreMonitor;
   /** Undefined if traces are off. */
   tracing?: Tracing | undefined;
   shutdown: AbortSignal;
@@ -100,8 +105,8 @@ export function bindings(opened: OpenedResources): Provider[] {
   const metrics = new PromMetrics('gateway', productVersion());
   const upstreamMetrics = new UpstreamMetrics(metrics);
   const budget = upstreamMetrics.observeBudget(new RedisRequestBudget(redis, prefix));
-  measureRedis(redis, metrics);
-  measureClock(clock, metrics);
+  registerRedisCommandMetrics(redis, metrics);
+  registerClockDifferenceMetric(clock, metrics);
   return [
     value(ENVIRONMENT, environment),
     value(METRICS, metrics),
@@ -115,7 +120,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(API_KEYS, createApiKeys(environment, redis)),
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(BLOB_STORE, opened.blobs),
-    value(BLOB_WATCH, opened.blobWatch),
+    value(BLOB_STORE_MONITOR, opened.blobStoreMonitor),
     value(CLOCK, clock),
     value(FEED, new RedisFeedStore(redis, prefix)),
     value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),
@@ -172,9 +177,9 @@ function sendsOf(
   const jobs = new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger);
   const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoredSendIntake(
-    new HintingRelayStore(redis, prefix, clock, blobs, logger, hints),
+    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints),
     new RedisIdempotencyKeys(redis, prefix),
-    new LossCheckedRelayJobs(jobs, relay.hints),
+    new RelayJobsWithLossRecovery(jobs, relay.hints),
     async (account) => {
       const found = await accounts.find(account);
       return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);
@@ -185,7 +190,7 @@ function sendsOf(
 function healthOf({ environment, logger, redis }: OpenedResources): UpstreamHealth {
   const prefix = environment.REDIS_KEY_PREFIX;
   const { poll, relay } = createAgendas(redis, prefix, logger);
-  return new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
+  return new ProbeTriggeringUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
 }
 
 function value<T>(token: symbol, useValue: T): ValueProvider<T> {

@@ -1,7 +1,7 @@
 import type { NestApplicationOptions, Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { FrameworkLogger } from '#platform';
+import { NestFrameworkLogger } from '#platform';
 import { GatewayModule } from './app.module.js';
 import type { OpenedResources } from './bindings.js';
 import { useAuthentication } from './auth/authentication.js';
@@ -16,7 +16,7 @@ export async function createGateway(
   bound: readonly Provider[],
 ): Promise<NestFastifyApplication> {
   const options: NestApplicationOptions = {
-    logger: new FrameworkLogger(logger),
+    logger: new NestFrameworkLogger(logger),
     abortOnError: false,
     bodyParser: false,
   };

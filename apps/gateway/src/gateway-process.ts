@@ -3,26 +3,26 @@ import type { Server as HttpServer } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { registerEncryptionKeyId } from '#accounts';
 import {
-  liveMembers,
+  readLiveHeartbeatMembers,
   buildVersion,
   closeRedis,
   createLogger,
   GatewayEnvironment,
   type Instance,
-  instancesKey,
+  heartbeatSetRedisKey,
   toListenError,
   namesOfVersionedInstances,
-  newInstance,
+  createProcessInstance,
   openCheckedRedis,
   readEnvironment,
   type RedisClient,
   RedisClock,
   type RunningProcess,
-  hasRole,
+  heartbeatMemberHasRole,
   type StartContext,
-  warnAboutUnknownVariables,
+  warnAboutUnknownEnvironmentVariables,
 } from '#platform';
-import { type BlobPeers, BlobStoreSharingCheck, BlobStoreWatch, openBlobStore } from '#blobs';
+import { type BlobPeers, BlobStoreSharingCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
 import { openTracing } from '#tracing';
 import { bindings } from './bindings.js';
 import { createGateway } from './create-gateway.js';
@@ -36,18 +36,18 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
   const environment = readEnvironment(GatewayEnvironment);
   const logger = createLogger('gateway', environment.LOG_LEVEL);
   setLog(logger);
-  warnAboutUnknownVariables(logger);
+  warnAboutUnknownEnvironmentVariables(logger);
   const redis = await openCheckedRedis(environment.REDIS_URL, 'failFast', logger, fail);
   const stopping = new AbortController();
   try {
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const instance = newInstance(buildVersion(), clock.now());
+    const instance = createProcessInstance(buildVersion(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = new BlobStoreSharingCheck(blobs, relayWorkers(redis, environment, instance), logger);
-    const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
-    await blobWatch.start();
+    const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
+    await blobStoreMonitor.start();
     const tracing = await openTracing('tidings-gateway', instance, environment, logger);
     const opened = {
       environment,
@@ -56,7 +56,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
       redis,
       clock,
       blobs,
-      blobWatch,
+      blobStoreMonitor,
       tracing,
       shutdown: stopping.signal,
     };
@@ -69,7 +69,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
         stopping.abort();
         clock.stop();
         await closeServer(app);
-        await blobWatch.stop();
+        await blobStoreMonitor.stop();
         await tracing?.close();
         await closeRedis(redis);
       },
@@ -86,11 +86,15 @@ export function relayWorkers(
   { REDIS_KEY_PREFIX }: Pick<GatewayEnvironment, 'REDIS_KEY_PREFIX'>,
   { name }: Pick<Instance, 'name'>,
 ): BlobPeers {
-  const key = instancesKey(REDIS_KEY_PREFIX, 'workers');
+  const key = heartbeatSetRedisKey(REDIS_KEY_PREFIX, 'workers');
   return {
     name,
     others: async () =>
-      namesOfVersionedInstances((await liveMembers(redis, key)).filter((worker) => hasRole(worker, 'relay'))),
+      namesOfVersionedInstances(
+        (await readLiveHeartbeatMembers(redis, key)).filter((worker) =>
+          heartbeatMemberHasRole(worker, 'relay'),
+        ),
+      ),
   };
 }
 

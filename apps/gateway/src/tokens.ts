@@ -12,7 +12,7 @@ export const API_KEY_REGISTRY = Symbol('ApiKeyRegistry');
 export const API_KEYS = Symbol('ApiKeys');
 export const BLOB_STORE = Symbol('BlobStore');
 /** Checks regularly that the blob store is usable. */
-export const BLOB_WATCH = Symbol('BlobStoreWatch');
+export const BLOB_STORE_MONITOR = Symbol('BlobStoreMonitor');
 /** Reports the use of each account's request budget. */
 export const BUDGET_WATCH = Symbol('BudgetWatch');
 /** Redis time, estimated without a round trip. */

@@ -4,15 +4,15 @@ import {
   ContactListPoll,
   ContactPoll,
   type FeedStore,
-  HintingFeedStore,
-  MIN_ABSENCE_MS,
+  AgendaNotifyingFeedStore,
+  MIN_ABSENCE_UNTIL_DELETED_MS,
   RecipientLookup,
   RedisVolatileFields,
 } from '#feed';
 import { type Agendas, createAgendas } from '#platform';
 import {
-  HintingRelayStore,
-  HintingUpstreamHealth,
+  AgendaNotifyingRelayStore,
+  ProbeTriggeringUpstreamHealth,
   MessageBinder,
   type RedisUpstreamHealth,
   type RelayStore,
@@ -59,7 +59,7 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   const agendas = createAgendas(redis, prefix, logger);
   const { poll, relay, schedule } = agendas;
   const accounts = createAccounts(environment, redis, logger);
-  const health = new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
+  const health = new ProbeTriggeringUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
   const budget = metrics.upstream.observeBudget(new RedisRequestBudget(redis, prefix));
   const upstream = new BudgetedUpstream(
     metrics.upstream.observe(new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
@@ -69,7 +69,9 @@ export function composeCore(opened: OpenedResources): WorkerCore {
     logger,
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
-  const store = metrics.relay.observeStore(new HintingRelayStore(redis, prefix, clock, blobs, logger, hints));
+  const store = metrics.relay.observeStore(
+    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints),
+  );
   const sends = traces?.relay.observeStore(store) ?? store;
   const feed = composeFeed(opened, { accounts, upstream, sends, agendas });
   const watch = new AccountWatch(accounts, logger);
@@ -83,7 +85,7 @@ function composeFeed(
 ): Pick<WorkerCore, 'events' | 'feed' | 'contactList' | 'contacts' | 'lookup'> {
   const prefix = environment.REDIS_KEY_PREFIX;
   const events = new RedisEventLog(redis, prefix);
-  const store = metrics.feed.observeStore(new HintingFeedStore(redis, prefix, agendas.poll.hints));
+  const store = metrics.feed.observeStore(new AgendaNotifyingFeedStore(redis, prefix, agendas.poll.hints));
   const feed = traces?.feed.interceptStore(store) ?? store;
   const budgeted = metrics.feed.observeSource(new AccountFeedSource(upstream));
   const source = traces?.feed.interceptSource(budgeted) ?? budgeted;
@@ -92,7 +94,7 @@ function composeFeed(
   // event log. An upstream outage at the first start is logged there before the first poll.
   const addedAt = async (account: string): Promise<number | undefined> =>
     (await accounts.find(account))?.addedAt ?? (await events.installedAt(account))?.getTime();
-  const listPoll = new ContactListPoll(feed, source, MIN_ABSENCE_MS, addedAt, {
+  const listPoll = new ContactListPoll(feed, source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt, {
     store: volatileFields,
     logger,
   });
@@ -108,7 +110,7 @@ function composeFeed(
       readsPerSecond: async (id) => (await accountNamed(accounts, id)).requestsPerSecond * POLL_SHARE,
       settleMs: environment.POLL_SETTLE_HOURS * 3_600_000,
       sweepMs: environment.POLL_SWEEP_INTERVAL_MS,
-      absenceMs: MIN_ABSENCE_MS,
+      absenceMs: MIN_ABSENCE_UNTIL_DELETED_MS,
       pageRetriesMs: PAGE_RETRIES_MS,
     },
     logger,

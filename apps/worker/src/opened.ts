@@ -1,5 +1,5 @@
 import type { Instance, Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
-import type { BlobStore, BlobStoreWatch } from '#blobs';
+import type { BlobStore, BlobStoreMonitor } from '#blobs';
 import type { WorkerMetrics } from './metrics/worker-metrics.js';
 import type { WorkerTraces } from './tracing/worker-traces.js';
 
@@ -11,7 +11,7 @@ export interface OpenedResources {
   redis: RedisClient;
   clock: RedisClock;
   blobs: BlobStore;
-  blobWatch: BlobStoreWatch;
+  blobStoreMonitor: BlobStoreMonitor;
   metrics: WorkerMetrics;
   /** Undefined if traces are off. */
   traces: WorkerTraces | undefined;

@@ -4,18 +4,18 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { registerEncryptionKeyId } from '#accounts';
 import {
-  liveMembers,
+  readLiveHeartbeatMembers,
   buildVersion,
   closeRedis,
   createLogger,
   DeadlineError,
-  FrameworkLogger,
+  NestFrameworkLogger,
   type Instance,
-  instancesKey,
+  heartbeatSetRedisKey,
   toListenError,
   type Logger,
   namesOfVersionedInstances,
-  newInstance,
+  createProcessInstance,
   openCheckedRedis,
   pause,
   readEnvironment,
@@ -23,11 +23,11 @@ import {
   RedisClock,
   type RunningProcess,
   type StartContext,
-  warnAboutUnknownVariables,
+  warnAboutUnknownEnvironmentVariables,
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
-import { type BlobPeers, BlobStoreSharingCheck, BlobStoreWatch, openBlobStore } from '#blobs';
+import { type BlobPeers, BlobStoreSharingCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
 import { openTracing } from '#tracing';
 import { WorkerMetrics } from './metrics/worker-metrics.js';
 import { WorkerTraces } from './tracing/worker-traces.js';
@@ -38,25 +38,25 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
   const environment = readEnvironment(WorkerEnvironment);
   const logger = createLogger('worker', environment.LOG_LEVEL);
   setLog(logger);
-  warnAboutUnknownVariables(logger);
+  warnAboutUnknownEnvironmentVariables(logger);
   const redis = await openCheckedRedis(environment.REDIS_URL, 'patient', logger, fail);
-  const options: NestApplicationOptions = { logger: new FrameworkLogger(logger), abortOnError: false };
+  const options: NestApplicationOptions = { logger: new NestFrameworkLogger(logger), abortOnError: false };
   try {
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const instance = newInstance(buildVersion(), clock.now());
+    const instance = createProcessInstance(buildVersion(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = environment.WORKER_ROLES.includes('relay')
       ? new BlobStoreSharingCheck(blobs, gatewayPeers(redis, environment, instance), logger)
       : undefined;
-    const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
-    await blobWatch.start();
+    const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
+    await blobStoreMonitor.start();
     const metrics = new WorkerMetrics(redis, clock);
     const tracing = await openTracing('tidings-worker', instance, environment, logger);
     const app = await NestFactory.create<NestFastifyApplication>(
       WorkerModule.register({
-        ...{ environment, logger, instance, redis, clock, blobs, blobWatch, metrics },
+        ...{ environment, logger, instance, redis, clock, blobs, blobStoreMonitor, metrics },
         traces: WorkerTraces.of(tracing),
       }),
       new FastifyAdapter({ forceCloseConnections: true }),
@@ -72,7 +72,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
       stop: async () => {
         clock.stop();
         await closeWithinLimit(app, redis, logger);
-        await blobWatch.stop();
+        await blobStoreMonitor.stop();
         await tracing?.close();
         await closeRedis(redis);
       },
@@ -89,8 +89,8 @@ function gatewayPeers(
   { REDIS_KEY_PREFIX }: WorkerEnvironment,
   { name }: Instance,
 ): BlobPeers {
-  const key = instancesKey(REDIS_KEY_PREFIX, 'gateways');
-  return { name, others: async () => namesOfVersionedInstances(await liveMembers(redis, key)) };
+  const key = heartbeatSetRedisKey(REDIS_KEY_PREFIX, 'gateways');
+  return { name, others: async () => namesOfVersionedInstances(await readLiveHeartbeatMembers(redis, key)) };
 }
 
 /**

@@ -20,7 +20,7 @@ export {
 export { AccountConflictError } from './account/account-conflict.js';
 export { UpstreamApiKeyRequiredError } from './account/api-key-required.js';
 export { type AccountChanges, type AccountDescription, AccountRegistry } from './account/account-registry.js';
-export { AccountResealer } from './account/account-resealer.js';
+export { UpstreamApiKeyReencryption } from './account/upstream-api-key-reencryption.js';
 export {
   accountEncryptionContext,
   type AccountStore,
@@ -28,28 +28,28 @@ export {
   type RemovedAccount,
   type StoredAccount,
 } from './account/account-store.js';
-export { Accounts } from './account/accounts.js';
+export { CombinedAccountDirectory } from './account/combined-account-directory.js';
 export {
   type ApiKeys,
-  ENVIRONMENT_KEY_ID,
+  ENVIRONMENT_API_KEY_ID,
   FixedApiKeys,
   type Principal,
   type Scope,
-  SCOPES,
+  API_KEY_SCOPES,
 } from './api-key/api-key.js';
 export { ApiKeyRegistry, type NewApiKey } from './api-key/api-key-registry.js';
 export { RedisAccountErasure } from './redis/redis-account-erasure.js';
 export { RedisAccountStore } from './redis/redis-account-store.js';
 export { RedisApiKeyStore } from './redis/redis-api-key-store.js';
 export {
-  environmentAccounts,
+  accountsFromEnvironment,
   createAccountRegistry,
   createAccounts,
   createApiKeyRegistry,
   createApiKeys,
 } from './redis/redis-accounts.js';
 export { registerEncryptionKeyId, RedisEncryptionKeyIds } from './redis/redis-encryption-key-ids.js';
-export { type ResealFailure, ResealCounts } from './secret/reseal-counts.js';
-export { SecretDecryptionError, SecretBox } from './secret/secret-box.js';
+export { type ReencryptionFailure, ReencryptionCounts } from './secret/reencryption-counts.js';
+export { SecretDecryptionError, SecretCipher } from './secret/secret-cipher.js';
 export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';
 export { StoredApiKeys } from './api-key/stored-api-keys.js';

@@ -113,14 +113,14 @@ export const MAX_PROCESS_MARKERS = 1_000;
  * Returns the id under which the marker of a process is stored.
  * @param name name of the process
  */
-export function processMarkerId(name: string): string {
+export function blobIdOfProcessMarker(name: string): string {
   // The name of the process becomes a file name, so it must not contain a path.
   if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`invalid name of a mark: ${name}`);
   return PROCESS_MARKER_PREFIX + name;
 }
 
 /** Returns the text with which the ids of all blobs of an account start. */
-export function blobPrefix(account: string): string {
+export function blobIdPrefixOfAccount(account: string): string {
   // The id of the account becomes a directory name, so it must not contain a path.
   if (!/^[\w-][\w.-]*$/.test(account)) throw new Error(`invalid name of a directory: ${account}`);
   return `${account}/`;

@@ -4,16 +4,16 @@ import type { Readable } from 'node:stream';
 import { newId } from '#platform';
 import {
   BlobMissingError,
-  blobPrefix,
+  blobIdPrefixOfAccount,
   type BlobStore,
   BlobStoreUnavailableError,
   type BlobEntry,
-  processMarkerId,
+  blobIdOfProcessMarker,
   PROCESS_MARKER_PREFIX,
   MAX_PROCESS_MARKERS,
   type StoredBlob,
 } from './blob-store.js';
-import { MeasuredContent } from './measured-content.js';
+import { CountedAndHashedContent } from './counted-and-hashed-content.js';
 
 /**
  * Stores blobs as files in a directory that gateways and workers share, with one subdirectory per account.
@@ -24,8 +24,8 @@ export class FileBlobStore implements BlobStore {
   constructor(private readonly directory: string) {}
 
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
-    const measured = new MeasuredContent(content, limit);
-    const id = `${blobPrefix(account)}${newId('blb')}`;
+    const measured = new CountedAndHashedContent(content, limit);
+    const id = `${blobIdPrefixOfAccount(account)}${newId('blb')}`;
     const partial = `${this.path(id)}.part`;
     const file = await this.create(partial).catch((error: unknown) => {
       throw unavailable(error);
@@ -64,11 +64,11 @@ export class FileBlobStore implements BlobStore {
   }
 
   list(account: string, after: string, count: number): Promise<BlobEntry[]> {
-    return this.listUnder(blobPrefix(account), after, count);
+    return this.listUnder(blobIdPrefixOfAccount(account), after, count);
   }
 
   async mark(name: string): Promise<void> {
-    const path = this.path(processMarkerId(name));
+    const path = this.path(blobIdOfProcessMarker(name));
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(path, 'A mark.', { mode: 0o600 });
@@ -83,7 +83,7 @@ export class FileBlobStore implements BlobStore {
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(processMarkerId(name));
+    await this.remove(blobIdOfProcessMarker(name));
   }
 
   async check(): Promise<void> {

@@ -11,6 +11,6 @@ export {
   type StoredBlob,
 } from './blob-store.js';
 export { type BlobPeers, BlobStoreSharingCheck } from './blob-store-sharing-check.js';
-export { BlobStoreWatch } from './blob-store-watch.js';
+export { BlobStoreMonitor } from './blob-store-monitor.js';
 export { FileBlobStore } from './file-blob-store.js';
 export { openBlobStore } from './open-blob-store.js';

@@ -10,16 +10,16 @@ import {
 import { newId } from '#platform';
 import {
   BlobMissingError,
-  blobPrefix,
+  blobIdPrefixOfAccount,
   type BlobStore,
   type BlobEntry,
-  processMarkerId,
+  blobIdOfProcessMarker,
   PROCESS_MARKER_PREFIX,
   MAX_PROCESS_MARKERS,
   type StoredBlob,
 } from './blob-store.js';
-import { MeasuredContent } from './measured-content.js';
-import { withTimeout } from './s3-call.js';
+import { CountedAndHashedContent } from './counted-and-hashed-content.js';
+import { callS3WithTimeout } from './s3-call.js';
 import { S3Upload } from './s3-upload.js';
 
 /** Timeout for opening a connection to the S3 server, in milliseconds. */
@@ -67,8 +67,8 @@ export class S3BlobStore implements BlobStore {
   }
 
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
-    const measured = new MeasuredContent(content, limit);
-    const id = `${blobPrefix(account)}${newId('blb')}`;
+    const measured = new CountedAndHashedContent(content, limit);
+    const id = `${blobIdPrefixOfAccount(account)}${newId('blb')}`;
     const upload = new S3Upload(
       this.client,
       { Bucket: this.location.bucket, Key: this.key(id) },
@@ -86,7 +86,7 @@ export class S3BlobStore implements BlobStore {
 
   async open(id: string): Promise<Readable> {
     const object = { Bucket: this.location.bucket, Key: this.key(id) };
-    const { Body } = await withTimeout(this.callMs, async (signal) => {
+    const { Body } = await callS3WithTimeout(this.callMs, async (signal) => {
       try {
         return await this.client.send(new GetObjectCommand(object), { abortSignal: signal });
       } catch (error) {
@@ -102,18 +102,22 @@ export class S3BlobStore implements BlobStore {
 
   async remove(id: string): Promise<void> {
     const object = { Bucket: this.location.bucket, Key: this.key(id) };
-    await withTimeout(this.callMs, (signal) =>
+    await callS3WithTimeout(this.callMs, (signal) =>
       this.client.send(new DeleteObjectCommand(object), { abortSignal: signal }),
     );
   }
 
   list(account: string, after: string, count: number): Promise<BlobEntry[]> {
-    return this.listUnder(blobPrefix(account), after, count);
+    return this.listUnder(blobIdPrefixOfAccount(account), after, count);
   }
 
   async mark(name: string): Promise<void> {
-    const mark = { Bucket: this.location.bucket, Key: this.key(processMarkerId(name)), Body: 'A mark.' };
-    await withTimeout(this.callMs, (abortSignal) =>
+    const mark = {
+      Bucket: this.location.bucket,
+      Key: this.key(blobIdOfProcessMarker(name)),
+      Body: 'A mark.',
+    };
+    await callS3WithTimeout(this.callMs, (abortSignal) =>
       this.client.send(new PutObjectCommand(mark), { abortSignal }),
     );
   }
@@ -124,12 +128,12 @@ export class S3BlobStore implements BlobStore {
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(processMarkerId(name));
+    await this.remove(blobIdOfProcessMarker(name));
   }
 
   async check(): Promise<void> {
     const probe = { Bucket: this.location.bucket, Key: this.key(newId('blb')) };
-    await withTimeout(this.callMs, async (abortSignal) => {
+    await callS3WithTimeout(this.callMs, async (abortSignal) => {
       await this.client.send(new PutObjectCommand({ ...probe, Body: 'A probe.' }), { abortSignal });
       await this.client.send(new DeleteObjectCommand(probe), { abortSignal });
     });
@@ -141,7 +145,7 @@ export class S3BlobStore implements BlobStore {
   }
 
   private async listUnder(prefix: string, after: string, count: number): Promise<BlobEntry[]> {
-    const page = await withTimeout(this.callMs, (signal) =>
+    const page = await callS3WithTimeout(this.callMs, (signal) =>
       this.client.send(
         new ListObjectsV2Command({
           Bucket: this.location.bucket,

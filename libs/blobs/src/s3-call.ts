@@ -4,7 +4,10 @@ import { BlobMissingError, BlobStoreUnavailableError } from './blob-store.js';
  * Makes one call to an S3 server. After `ms` milliseconds, the call is aborted, including the SDK's retries.
  * @throws {BlobStoreUnavailableError} for every error except `BlobMissingError`, which is thrown unchanged
  */
-export async function withTimeout<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function callS3WithTimeout<T>(
+  ms: number,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const deadline = new AbortController();
   // `AbortSignal.timeout` is not used, because it would also interrupt content that is still read after the
   // call returned.

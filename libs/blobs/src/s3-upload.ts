@@ -7,7 +7,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { withTimeout } from './s3-call.js';
+import { callS3WithTimeout } from './s3-call.js';
 
 /**
  * Size in bytes of every part of an upload except the last. S3 accepts no smaller parts, and an upload holds
@@ -53,7 +53,7 @@ export class S3Upload {
         // Without this length, the SDK would treat an empty body as a body of unknown length.
         ContentLength: this.filled,
       });
-      await withTimeout(this.callMs, (signal) => this.client.send(whole, { abortSignal: signal }));
+      await callS3WithTimeout(this.callMs, (signal) => this.client.send(whole, { abortSignal: signal }));
       return;
     }
     await this.sendPart();
@@ -62,7 +62,7 @@ export class S3Upload {
       UploadId: this.uploadId,
       MultipartUpload: { Parts: this.parts },
     });
-    await withTimeout(this.callMs, (signal) => this.client.send(completion, { abortSignal: signal }));
+    await callS3WithTimeout(this.callMs, (signal) => this.client.send(completion, { abortSignal: signal }));
   }
 
   /**
@@ -71,7 +71,9 @@ export class S3Upload {
   async abort(): Promise<void> {
     if (this.uploadId === undefined) return;
     const abortion = new AbortMultipartUploadCommand({ ...this.object, UploadId: this.uploadId });
-    await withTimeout(this.callMs, (signal) => this.client.send(abortion, { abortSignal: signal })).catch(
+    await callS3WithTimeout(this.callMs, (signal) =>
+      this.client.send(abortion, { abortSignal: signal }),
+    ).catch(
       // Errors of the abort are ignored, because the caller reports the error that caused the abort.
       () => undefined,
     );
@@ -79,7 +81,7 @@ export class S3Upload {
 
   private async sendPart(): Promise<void> {
     const PartNumber = this.parts.length + 1;
-    const { ETag } = await withTimeout(this.callMs, async (signal) => {
+    const { ETag } = await callS3WithTimeout(this.callMs, async (signal) => {
       const UploadId = (this.uploadId ??= await this.begin(signal));
       const part = new UploadPartCommand({ ...this.object, UploadId, PartNumber, Body: this.content() });
       return await this.client.send(part, { abortSignal: signal });

@@ -1036,7 +1036,7 @@ export type MessageList = {
 };
 
 /**
- * The changed fields, each with its old value `from` and its new value `to`. `from` is absent if the old value is no longer stored, or if the contact did not have the field. For a removed field, `to` is null in a message and absent in a contact.
+ * The changed fields, each with its old value `from` and its new value `to`. `from` is absent if the old value is no longer stored, or if the contact did not have the field. If a field was removed, `to` is null in `message.*` events and absent in `contact.*` events.
  */
 export type Changes = {
     [key: string]: {

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { ConfigurationError, pause } from '#platform';
 import { type EmbeddedRedis, startEmbeddedRedis } from './embedded-redis.js';
 import { findRedisServer } from './find-redis-server.js';
-import { freePort } from './free-port.js';
+import { findFreePort } from './free-port.js';
 import { redisUrl, redisConfiguration } from './settings.js';
 
 let directory: string;
@@ -102,7 +102,7 @@ describe('an embedded Redis', () => {
   it('shuts down at its start a Redis that a killed process left running on the same data', async () => {
     const search = await findRedisServer();
     if (!search.found) throw new Error(search.reason);
-    const port = await freePort();
+    const port = await findFreePort();
     const credentials = { port, password: 'left-behind' };
     const orphan = spawn(search.path, ['-'], { stdio: ['pipe', 'ignore', 'ignore'] });
     orphan.stdin.end(redisConfiguration(credentials, directory));

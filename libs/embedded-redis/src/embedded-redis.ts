@@ -3,9 +3,14 @@ import { chmod, mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigurationError, DeadlineError, pause, withDeadline } from '#platform';
 import { findRedisServer } from './find-redis-server.js';
-import { freePort } from './free-port.js';
-import { requestShutdown, waitForProcessEnd, redisHealth, serverIdentity } from './redis-control.js';
-import { type RedisExit, type ServerProcess, startServerProcess } from './server-process.js';
+import { findFreePort } from './free-port.js';
+import {
+  requestRedisShutdown,
+  waitForProcessEnd,
+  readRedisServerHealth,
+  readRedisServerIdentity,
+} from './redis-control.js';
+import { type RedisExit, type ServerProcess, startRedisServerProcess } from './server-process.js';
 import { RedisServerRecord } from './server-record.js';
 import { redisUrl, type Credentials, redisConfiguration } from './settings.js';
 
@@ -116,7 +121,7 @@ class RunningRedis implements EmbeddedRedis {
   }
 
   private async end(): Promise<void> {
-    await requestShutdown(this.credentials);
+    await requestRedisShutdown(this.credentials);
     try {
       await withDeadline(this.server.exited, SHUT_DOWN_WITHIN_MS, 'Redis: shutting down');
     } catch (error) {
@@ -139,7 +144,7 @@ async function requireProgram(): Promise<string> {
 }
 
 async function newCredentials(record: RedisServerRecord): Promise<Credentials> {
-  const credentials = { port: await freePort(), password: randomBytes(24).toString('hex') };
+  const credentials = { port: await findFreePort(), password: randomBytes(24).toString('hex') };
   await record.write(credentials);
   return credentials;
 }
@@ -151,9 +156,9 @@ async function newCredentials(record: RedisServerRecord): Promise<Credentials> {
 async function endFormerServer(record: RedisServerRecord, directory: string): Promise<void> {
   const credentials = record.read();
   if (credentials === undefined) return;
-  const former = await serverIdentity(credentials);
+  const former = await readRedisServerIdentity(credentials);
   if (former?.directory !== directory) return;
-  await requestShutdown(credentials);
+  await requestRedisShutdown(credentials);
   if (await waitForProcessEnd(former.pid, SHUT_DOWN_WITHIN_MS)) return;
   throw new ConfigurationError([
     `Redis: process ${former.pid} still uses ${directory} and does not shut down; end it with: kill ${former.pid}`,
@@ -166,16 +171,16 @@ async function runServer(
   directory: string,
   log: (line: string) => void,
 ): Promise<ServerProcess> {
-  const server = await startServerProcess(program, redisConfiguration(credentials, directory), log);
+  const server = await startRedisServerProcess(program, redisConfiguration(credentials, directory), log);
   let exit: RedisExit | undefined;
   void server.exited.then((how) => {
     exit = how;
   });
   const began = performance.now();
   for (
-    let health = await redisHealth(credentials);
+    let health = await readRedisServerHealth(credentials);
     health !== 'ready';
-    health = await redisHealth(credentials)
+    health = await readRedisServerHealth(credentials)
   ) {
     if (exit !== undefined) throw reasonOf(exit, directory);
     const timeoutMs = health === 'loading' ? LOADED_WITHIN_MS : ANSWER_WITHIN_MS;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 
 /** Returns a TCP port of 127.0.0.1 that is free now. Another process may take it before the caller does. */
-export function freePort(): Promise<number> {
+export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

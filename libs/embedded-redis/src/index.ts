@@ -3,4 +3,4 @@
  */
 export { type EmbeddedRedis, type EmbeddedRedisOptions, startEmbeddedRedis } from './embedded-redis.js';
 export { findRedisServer, type RedisServerSearch } from './find-redis-server.js';
-export { freePort } from './free-port.js';
+export { findFreePort } from './free-port.js';

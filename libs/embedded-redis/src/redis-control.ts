@@ -13,7 +13,7 @@ const CHECK_EVERY_MS = 20;
 export type RedisHealth = 'ready' | 'loading' | 'away';
 
 /** Asks the Redis server for its state once, without a retry. */
-export async function redisHealth(credentials: Credentials): Promise<RedisHealth> {
+export async function readRedisServerHealth(credentials: Credentials): Promise<RedisHealth> {
   const reply = await runOnce(credentials, async (redis) => {
     try {
       return await redis.ping();
@@ -27,7 +27,7 @@ export async function redisHealth(credentials: Credentials): Promise<RedisHealth
 }
 
 /** Reads the server's process id and data directory. Resolves to undefined if no server with this password answers. */
-export async function serverIdentity(
+export async function readRedisServerIdentity(
   credentials: Credentials,
 ): Promise<{ pid: number; directory: string } | undefined> {
   return await runOnce(credentials, async (redis) => {
@@ -41,7 +41,7 @@ export async function serverIdentity(
  * Asks the Redis server to save its data and exit. The server process may still be running when this function
  * resolves.
  */
-export async function requestShutdown(credentials: Credentials): Promise<void> {
+export async function requestRedisShutdown(credentials: Credentials): Promise<void> {
   await runOnce(credentials, (redis) => redis.shutdown());
 }
 

@@ -21,7 +21,7 @@ const MAX_LINES_KEPT = 20;
  * Starts the Redis server program and writes the configuration to its standard input. Rejects if the program
  * cannot be run.
  */
-export async function startServerProcess(
+export async function startRedisServerProcess(
   program: string,
   settings: string,
   log: (line: string) => void,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { formatCursor, isBefore, parseCursor } from './cursor.js';
+import { formatCursor, isLogPositionBefore, parseCursor } from './cursor.js';
 
 describe('a cursor', () => {
   it('is formatted as opaque text and parsed back unchanged', () => {
@@ -31,6 +31,6 @@ describe('positions in the event log', () => {
     ['5-18446744073709551614', '5-18446744073709551615', true],
     ['6-0', '5-99', false],
   ])('are compared as numbers: whether %s is before %s is %p', (first, second, before) => {
-    expect(isBefore(first, second)).toBe(before);
+    expect(isLogPositionBefore(first, second)).toBe(before);
   });
 });

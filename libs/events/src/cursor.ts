@@ -28,7 +28,7 @@ export function parseCursor(text: string): Cursor | undefined {
 const LARGEST_PART = 2n ** 64n - 1n;
 
 /** Returns true if the first position in the log precedes the second. */
-export function isBefore(first: string, second: string): boolean {
+export function isLogPositionBefore(first: string, second: string): boolean {
   const [ms = '0', n = '0'] = first.split('-');
   const [otherMs = '0', otherN = '0'] = second.split('-');
   return BigInt(ms) === BigInt(otherMs) ? BigInt(n) < BigInt(otherN) : BigInt(ms) < BigInt(otherMs);

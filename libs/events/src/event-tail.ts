@@ -5,26 +5,26 @@
 export interface EventTail {
   /**
    * Starts to follow an account's event log. The caller must read the log once before it first calls
-   * {@link LogFollower.waitForGrowth}, because the follower is not notified of earlier events.
+   * {@link EventLogFollower.waitForGrowth}, because the follower is not notified of earlier events.
    */
-  follow(account: string): LogFollower;
+  follow(account: string): EventLogFollower;
 
   /** Closes the connection. Followers receive no further notifications. */
   close(): Promise<void>;
 }
 
 /** Lets one reader wait until an account's event log has new events. */
-export class LogFollower {
+export class EventLogFollower {
   /** Ends the current wait of {@link waitForGrowth}. Undefined if no wait is in progress. */
   private endWait: (() => void) | undefined;
 
   /**
    * @param hasMissedNothing false if the log may have grown unnoticed: the first wait then ends at once
-   * @param unfollow callback that {@link LogFollower.stop} calls
+   * @param unfollow callback that {@link EventLogFollower.stop} calls
    */
   constructor(
     private hasMissedNothing: boolean,
-    private readonly unfollow: (follower: LogFollower) => void,
+    private readonly unfollow: (follower: EventLogFollower) => void,
   ) {}
 
   /**

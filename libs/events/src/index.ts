@@ -1,4 +1,4 @@
-export { type Cursor, formatCursor, isBefore, parseCursor } from './cursor.js';
+export { type Cursor, formatCursor, isLogPositionBefore, parseCursor } from './cursor.js';
 export { type Event, eventToJson, type LoggedEvent, type NewEvent } from './event.js';
 export {
   CursorExpiredError,
@@ -8,7 +8,7 @@ export {
   type EventRetention,
   matchesFilter,
 } from './event-log.js';
-export { type EventTail, LogFollower } from './event-tail.js';
+export { type EventTail, EventLogFollower } from './event-tail.js';
 export {
   EVENT_TYPES,
   type EventType,
@@ -17,10 +17,10 @@ export {
   isEventTypePattern,
   matchesEventType,
 } from './event-type.js';
-export { eventArguments, type LogKeys, logKeys } from './redis-append.js';
+export { appendEventsLuaArguments, type LogKeys, eventLogRedisKeys } from './redis-append.js';
 export { type ReadResult, RedisEventConsumer } from './redis-event-consumer.js';
 export { RedisEventLog } from './redis-event-log.js';
 export { RedisEventTail } from './redis-event-tail.js';
-export { RedisLogTrimTimes } from './redis-log-trim-times.js';
-export { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
-export { type ReaderLease, ReaderLeaseLostError, readerLeaseKey } from './redis-reader.js';
+export { RedisEventLogTrimTimes } from './redis-event-log-trim-times.js';
+export { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
+export { type ReaderLease, EventLogReaderLeaseLostError, eventLogReaderLeaseKey } from './redis-reader.js';

@@ -30,7 +30,7 @@ export function eventId(
 }
 
 /** Returns the Redis keys that every script which includes `append-events.lua` needs. */
-export function logKeys(keys: AccountKeys): LogKeys {
+export function eventLogRedisKeys(keys: AccountKeys): LogKeys {
   return { log: keys('events'), logIndex: keys('events', 'index'), logCounters: keys('events', 'counters') };
 }
 
@@ -38,7 +38,7 @@ export function logKeys(keys: AccountKeys): LogKeys {
  * Returns the last arguments of a script that includes `append-events.lua`: the account, an epoch for a new
  * log, and the events to append.
  */
-export function eventArguments(account: string, events: readonly NewEvent[]): (string | number)[] {
+export function appendEventsLuaArguments(account: string, events: readonly NewEvent[]): (string | number)[] {
   const epoch = randomBytes(8).toString('hex');
   return [
     account,

@@ -1,8 +1,8 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { LoggedEvent } from './event.js';
-import { logKeys } from './redis-append.js';
-import { readerLeaseKey } from './redis-reader.js';
-import { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
+import { eventLogRedisKeys } from './redis-append.js';
+import { eventLogReaderLeaseKey } from './redis-reader.js';
+import { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 
 const readNewEvents = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
 
@@ -24,7 +24,7 @@ export type ReadResult =
  * reads at a time. When another consumer takes over the lease, it first reads the events that the previous
  * consumer did not acknowledge.
  *
- * Scripts that store data derived from the events must check the lease (see `readerLeaseKey`). Otherwise a
+ * Scripts that store data derived from the events must check the lease (see `eventLogReaderLeaseKey`). Otherwise a
  * consumer that was paused could store outdated data after another consumer has taken over.
  */
 export class RedisEventConsumer {
@@ -47,10 +47,10 @@ export class RedisEventConsumer {
     private readonly onRestart: (position: string) => void,
   ) {
     const keys = accountKeys(prefix, account);
-    const { log, logCounters } = logKeys(keys);
+    const { log, logCounters } = eventLogRedisKeys(keys);
     this.log = log;
     this.counters = logCounters;
-    this.lease = readerLeaseKey(keys);
+    this.lease = eventLogReaderLeaseKey(keys);
   }
 
   /**
@@ -70,7 +70,7 @@ export class RedisEventConsumer {
     };
     if (waitMs > 0) return { kind: 'elsewhere', forMs: waitMs };
     if (restarted !== '') this.onRestart(restarted);
-    const events = entries.flatMap((entry) => readStreamEntry(this.account, entry) ?? []);
+    const events = entries.flatMap((entry) => parseEventStreamEntry(this.account, entry) ?? []);
     return events.length === 0 ? { kind: 'nothing' } : { kind: 'events', events };
   }
 

@@ -1,5 +1,5 @@
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
-import { type Cursor, isBefore } from './cursor.js';
+import { type Cursor, isLogPositionBefore } from './cursor.js';
 import {
   CursorExpiredError,
   type EventFilter,
@@ -10,8 +10,8 @@ import {
 } from './event-log.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 import { EVENT_TYPES } from './event-type.js';
-import { eventArguments, eventId, logKeys } from './redis-append.js';
-import { readStreamEntry } from './redis-stream-entry.js';
+import { appendEventsLuaArguments, eventId, eventLogRedisKeys } from './redis-append.js';
+import { parseEventStreamEntry } from './redis-stream-entry.js';
 
 const append = LuaScript.from(import.meta.url, 'lua/append.lua');
 
@@ -32,8 +32,8 @@ export class RedisEventLog implements EventLog {
   ) {}
 
   async append(account: string, events: readonly NewEvent[]): Promise<void> {
-    await append.run(this.redis, logKeys(this.keys(account)), {
-      events: eventArguments(account, events),
+    await append.run(this.redis, eventLogRedisKeys(this.keys(account)), {
+      events: appendEventsLuaArguments(account, events),
     });
   }
 
@@ -47,7 +47,7 @@ export class RedisEventLog implements EventLog {
     // The state is read after the scan. So the read fails, rather than silently skip events, if events were
     // removed from the log during the scan.
     const { epoch, trimmed } = await this.state(account);
-    if (after !== undefined && (after.epoch !== epoch || isBefore(after.position, trimmed))) {
+    if (after !== undefined && (after.epoch !== epoch || isLogPositionBefore(after.position, trimmed))) {
       throw new CursorExpiredError();
     }
     return { events, next: { epoch, position }, hasMore };
@@ -59,11 +59,11 @@ export class RedisEventLog implements EventLog {
   }
 
   async find(account: string, id: string): Promise<LoggedEvent | undefined> {
-    const { log, logIndex } = logKeys(this.keys(account));
+    const { log, logIndex } = eventLogRedisKeys(this.keys(account));
     const position = await this.redis.hget(logIndex, id);
     if (position === null) return undefined;
     const [entry] = await this.redis.xrange(log, position, position);
-    return entry === undefined ? undefined : readStreamEntry(account, entry);
+    return entry === undefined ? undefined : parseEventStreamEntry(account, entry);
   }
 
   async findRevision(
@@ -73,20 +73,20 @@ export class RedisEventLog implements EventLog {
   ): Promise<LoggedEvent | undefined> {
     const { epoch } = await this.state(account);
     const ids = EVENT_TYPES.map((type) => eventId(account, epoch, subject, type, revision));
-    const { logIndex } = logKeys(this.keys(account));
+    const { logIndex } = eventLogRedisKeys(this.keys(account));
     const positions = await this.redis.hmget(logIndex, ...ids);
     const id = ids.find((_, i) => positions[i] != null);
     return id === undefined ? undefined : this.find(account, id);
   }
 
   async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {
-    const keys = logKeys(this.keys(account));
+    const keys = eventLogRedisKeys(this.keys(account));
     const oldest = (await redisTime(this.redis, keys.log)) - maxAgeMs;
     return Number(await trim.run(this.redis, keys, { maxCount, oldest, maxExamined: MAX_TRIMMED }));
   }
 
   async dispatchLagMs(account: string): Promise<number> {
-    const { log, logCounters } = logKeys(this.keys(account));
+    const { log, logCounters } = eventLogRedisKeys(this.keys(account));
     const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? '0-0';
     const [first] = await this.redis.xrange(log, `(${mark}`, '+', 'COUNT', 1);
     if (first === undefined) return 0;
@@ -96,7 +96,7 @@ export class RedisEventLog implements EventLog {
   }
 
   async installedAt(account: string): Promise<Date | undefined> {
-    const { logCounters } = logKeys(this.keys(account));
+    const { logCounters } = eventLogRedisKeys(this.keys(account));
     const at = await this.redis.hget(logCounters, 'installedAt');
     return at === null ? undefined : new Date(Number(at));
   }
@@ -126,14 +126,14 @@ export class RedisEventLog implements EventLog {
   }
 
   private async chunk(account: string, after: string, size: number): Promise<LoggedEvent[]> {
-    const { log } = logKeys(this.keys(account));
+    const { log } = eventLogRedisKeys(this.keys(account));
     const entries = await this.redis.xrange(log, `(${after}`, '+', 'COUNT', size);
-    return entries.flatMap((entry) => readStreamEntry(account, entry) ?? []);
+    return entries.flatMap((entry) => parseEventStreamEntry(account, entry) ?? []);
   }
 
   private async state(account: string): Promise<{ epoch: string; last: string; trimmed: string }> {
-    const reply = await open.run(this.redis, logKeys(this.keys(account)), {
-      events: eventArguments(account, []),
+    const reply = await open.run(this.redis, eventLogRedisKeys(this.keys(account)), {
+      events: appendEventsLuaArguments(account, []),
     });
     const { epoch, last, trimmed } = reply as { epoch: string; last: string | null; trimmed: string | null };
     return { epoch, last: last ?? '0-0', trimmed: trimmed ?? '0-0' };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { accountKeys, closeRedis, type RedisClient } from '#platform';
-import { type EventTail, LogFollower } from './event-tail.js';
+import { type EventTail, EventLogFollower } from './event-tail.js';
 import { channelOfNewEvents } from './redis-append.js';
 
 /**
@@ -18,7 +18,7 @@ const TRUSTED_MS = 12_000;
  * only to the channels of accounts that have followers.
  */
 export class RedisEventTail implements EventTail {
-  private readonly followers = new Map<string, Set<LogFollower>>();
+  private readonly followers = new Map<string, Set<EventLogFollower>>();
   private subscriber: RedisClient | undefined;
   private closed = false;
   private readonly heartbeatChannel: string;
@@ -47,12 +47,12 @@ export class RedisEventTail implements EventTail {
     return performance.now() - this.lastHeartbeatAt < TRUSTED_MS;
   }
 
-  follow(account: string): LogFollower {
+  follow(account: string): EventLogFollower {
     const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
     // True for the first follower of a channel. It misses nothing before Redis confirms the subscription,
     // because the confirmation wakes it.
-    const follower = new LogFollower(existing === undefined, (leaving) => {
+    const follower = new EventLogFollower(existing === undefined, (leaving) => {
       this.removeFollower(channel, leaving);
     });
     if (existing === undefined) {
@@ -79,7 +79,7 @@ export class RedisEventTail implements EventTail {
       }, ignoreClosed);
   }
 
-  private removeFollower(channel: string, follower: LogFollower): void {
+  private removeFollower(channel: string, follower: EventLogFollower): void {
     const remaining = this.followers.get(channel);
     remaining?.delete(follower);
     if (remaining?.size !== 0) return;

@@ -11,14 +11,14 @@ export interface ReaderLease {
  * Thrown if another process has taken over the lease for reading the event log. That process also processes
  * the events that this process has read.
  */
-export class ReaderLeaseLostError extends Error {
+export class EventLogReaderLeaseLostError extends Error {
   constructor() {
     super('Another process has taken over the lease for reading the log.');
-    this.name = 'ReaderLeaseLostError';
+    this.name = 'EventLogReaderLeaseLostError';
   }
 }
 
 /** Returns the Redis key of the lease for reading an account's event log; see {@link ReaderLease}. */
-export function readerLeaseKey(keys: AccountKeys): string {
+export function eventLogReaderLeaseKey(keys: AccountKeys): string {
   return keys('events', 'reader');
 }

@@ -1,4 +1,4 @@
-import { mapOfHashReply } from '#platform';
+import { parseRedisHashReply } from '#platform';
 import type { EventType } from './event-type.js';
 import type { LoggedEvent } from './event.js';
 
@@ -9,9 +9,12 @@ import type { LoggedEvent } from './event.js';
 export type StreamEntry = [position: string, fields: string[] | null];
 
 /** Returns the event that a stream entry records, or undefined for a deleted entry. */
-export function readStreamEntry(account: string, [position, fields]: StreamEntry): LoggedEvent | undefined {
+export function parseEventStreamEntry(
+  account: string,
+  [position, fields]: StreamEntry,
+): LoggedEvent | undefined {
   if (fields === null) return undefined;
-  const value = mapOfHashReply(fields);
+  const value = parseRedisHashReply(fields);
   const contactId = value.get('c');
   const trace = value.get('tr');
   return {

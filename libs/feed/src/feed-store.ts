@@ -6,7 +6,7 @@ import type { KnownMessage } from './snapshot/known-message.js';
 import type { ListedContacts } from './snapshot/listed-contacts.js';
 import type { PollMemory } from './snapshot/poll-memory.js';
 import type { ContactRates } from './schedule/poll-plans.js';
-import type { UnreadableElements } from './snapshot/unreadable-elements.js';
+import type { UnreadableElementHistory } from './snapshot/unreadable-elements.js';
 
 /** Snapshot of one contact in the contact list. */
 export interface ListedContact {
@@ -72,7 +72,7 @@ export interface KnownContacts {
    * How the number of unreadable elements in the contact list has changed. Absent before the first read of
    * the list.
    */
-  unreadable?: UnreadableElements;
+  unreadable?: UnreadableElementHistory;
   /** Number of contacts of the account that are scheduled for polling. */
   scheduled: number;
   /**
@@ -132,7 +132,7 @@ export interface ListCommit {
   listedAt: number;
   /** New values of {@link KnownContacts.skipped} and {@link KnownContacts.unreadable}. */
   skipped: number;
-  unreadable: UnreadableElements;
+  unreadable: UnreadableElementHistory;
   /**
    * `upstream` is the hash of the upstream address from which the list was read. `service` is the hash of the
    * first address that led to the same messaging service.

@@ -17,11 +17,11 @@
 export { ContactListPoll } from './contacts/contact-list-poll.js';
 export { ContactPoll } from './poll/contact-poll.js';
 export { type PollReport } from './delay/poll-report.js';
-export { MIN_ABSENCE_MS, type FeedSettings } from './poll/feed-settings.js';
+export { MIN_ABSENCE_UNTIL_DELETED_MS, type FeedSettings } from './poll/feed-settings.js';
 export { type DetectionDelay, type FeedOverview, type ListFault } from './schedule/feed-overview.js';
 export { type FeedStore, type PollCommit } from './feed-store.js';
-export { HintingFeedStore } from './redis/hinting-feed-store.js';
-export { POLL_TASK_NAMES, PollHints } from './poll/poll-hints.js';
+export { AgendaNotifyingFeedStore } from './redis/agenda-notifying-feed-store.js';
+export { POLL_TASK_NAMES, BackgroundPollAgenda } from './poll/poll-hints.js';
 export { type BudgetForecast, forecastPolling } from './schedule/poll-outlook.js';
 export {
   type ClaimedPoll,

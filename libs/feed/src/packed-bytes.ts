@@ -9,7 +9,7 @@ export class DamagedSnapshotError extends Error {
 const MAX_NUMBER_BYTES = 8;
 
 /** Packs numbers and blocks of bytes into one compact sequence of bytes. */
-export class PackedWriter {
+export class PackedBytesWriter {
   private readonly bytes: number[] = [];
 
   byte(value: number): this {
@@ -55,10 +55,10 @@ export class PackedWriter {
 }
 
 /**
- * Reads bytes that {@link PackedWriter} packed. Every method throws {@link DamagedSnapshotError} on invalid
+ * Reads bytes that {@link PackedBytesWriter} packed. Every method throws {@link DamagedSnapshotError} on invalid
  * bytes.
  */
-export class PackedReader {
+export class PackedBytesReader {
   private at = 0;
 
   constructor(private readonly bytes: Buffer) {}

@@ -1,7 +1,10 @@
 import type { PromMetrics } from './prom-metrics.js';
 
 /** Shows the difference between the clocks of this machine and of Redis. */
-export function measureClock(clock: { readonly differenceMs: number }, metrics: PromMetrics): void {
+export function registerClockDifferenceMetric(
+  clock: { readonly differenceMs: number },
+  metrics: PromMetrics,
+): void {
   metrics.readGauge(
     'tidings_clock_difference_seconds',
     "By how much the clock of this machine is ahead of Redis' clock.",

@@ -1,7 +1,12 @@
-import { type Clock, observedCalls } from '#platform';
-import type { DeliveryStore, Dispatcher } from '#webhooks';
-import { BoundedLabel } from './bounded-label.js';
-import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
+import { type Clock, observeMethodCalls } from '#platform';
+import type { DeliveryStore, EventDispatcher } from '#webhooks';
+import { BoundedMetricLabel } from './bounded-metric-label.js';
+import {
+  type Counter,
+  DELAY_BUCKET_BOUNDS_SECONDS,
+  type Histogram,
+  type PromMetrics,
+} from './prom-metrics.js';
 
 /** Maximum number of webhooks that get time series of their own. All other webhooks share one label value. */
 const MAX_WEBHOOKS = 100;
@@ -14,7 +19,7 @@ export class DeliveryMetrics {
   private readonly attempts: Counter<'webhook' | 'outcome'>;
   private readonly durations: Histogram;
   private readonly delays: Histogram;
-  private readonly webhooks = new BoundedLabel(MAX_WEBHOOKS);
+  private readonly webhooks = new BoundedMetricLabel(MAX_WEBHOOKS);
 
   constructor(
     metrics: PromMetrics,
@@ -38,13 +43,13 @@ export class DeliveryMetrics {
       'tidings_delivery_delay_seconds',
       'Time from an event to its receipt by a webhook, for deliveries that succeeded.',
       [],
-      DELAY_BUCKETS,
+      DELAY_BUCKET_BOUNDS_SECONDS,
     );
   }
 
   /** Wraps the dispatcher in an object that counts the dispatched events. */
-  observeDispatcher(dispatcher: Pick<Dispatcher, 'dispatch'>): Pick<Dispatcher, 'dispatch'> {
-    return observedCalls(dispatcher, {
+  observeDispatcher(dispatcher: Pick<EventDispatcher, 'dispatch'>): Pick<EventDispatcher, 'dispatch'> {
+    return observeMethodCalls(dispatcher, {
       dispatch: ({ parameters: [, events], outcome }) => {
         if ('result' in outcome) for (const { type } of events) this.events.labels(type).inc();
       },
@@ -53,7 +58,7 @@ export class DeliveryMetrics {
 
   /** Wraps the store in an object that counts the delivery attempts that are recorded. */
   observeStore<T extends DeliveryStore>(store: T): T {
-    return observedCalls<DeliveryStore>(store, {
+    return observeMethodCalls<DeliveryStore>(store, {
       settle: ({ parameters: [, { endpointId, body }, { durationMs }, { status }], outcome }) => {
         if (!('result' in outcome) || !outcome.result.isRecorded) return;
         const result = status === 'pending' ? 'retry' : status;

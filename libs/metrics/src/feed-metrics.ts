@@ -1,6 +1,11 @@
-import { observedCalls } from '#platform';
+import { observeMethodCalls } from '#platform';
 import type { ContactPoll, FeedSource, FeedStore, PollQueue, ReadPurpose } from '#feed';
-import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
+import {
+  type Counter,
+  DELAY_BUCKET_BOUNDS_SECONDS,
+  type Histogram,
+  type PromMetrics,
+} from './prom-metrics.js';
 import type { UpstreamMetrics } from './upstream-metrics.js';
 
 /** Upper bounds of the buckets of the number of requests. */
@@ -29,7 +34,7 @@ export class FeedMetrics {
       'tidings_poll_lateness_seconds',
       'Time by which a contact was overdue when its poll began.',
       ['kind'],
-      DELAY_BUCKETS,
+      DELAY_BUCKET_BOUNDS_SECONDS,
     );
     this.requests = metrics.histogram(
       'tidings_poll_requests',
@@ -46,13 +51,13 @@ export class FeedMetrics {
       'tidings_detection_delay_seconds',
       'Time from the timestamp of a new message to the commit of its event, corrected for the difference between the clocks.',
       [],
-      DELAY_BUCKETS,
+      DELAY_BUCKET_BOUNDS_SECONDS,
     );
   }
 
   /** Wraps the store in an object that counts the changes that polls commit. */
   observeStore<T extends FeedStore>(store: T): T {
-    return observedCalls<FeedStore>(store, {
+    return observeMethodCalls<FeedStore>(store, {
       commitPoll: ({ parameters: [, , { events }], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
         for (const { type } of events) this.changes.labels(type).inc();
@@ -63,7 +68,7 @@ export class FeedMetrics {
 
   /** Wraps the source in an object that counts the requests of each poll. */
   observeSource(source: FeedSource): FeedSource {
-    return observedCalls(source, {
+    return observeMethodCalls(source, {
       listMessages: ({ parameters: [, , , , purpose] }) => {
         if (typeof purpose === 'object')
           this.requestsOf.set(purpose, (this.requestsOf.get(purpose) ?? 0) + 1);
@@ -77,7 +82,7 @@ export class FeedMetrics {
       if (typeof purpose !== 'object') return;
       this.requests.labels(purpose.kind).observe(this.requestsOf.get(purpose) ?? 0);
     };
-    return observedCalls(contacts, {
+    return observeMethodCalls(contacts, {
       pollNewMessages: ({ parameters: [, , purpose] }) => {
         observe(purpose);
       },
@@ -89,7 +94,7 @@ export class FeedMetrics {
 
   /** Wraps the queue in an object that counts the polls. */
   observeQueue(queue: PollQueue): PollQueue {
-    return observedCalls(queue, {
+    return observeMethodCalls(queue, {
       claim: ({ outcome }) => {
         if (!('result' in outcome) || !('claimed' in outcome.result)) return;
         const { kind, overdueMs } = outcome.result.claimed;

@@ -7,14 +7,14 @@
  * | `prom-metrics.ts`           | the metrics of one process, kept with prom-client |
  * | `*-metrics.ts`              | metrics of upstream, the feed, the relay, deliveries, Redis and the clock |
  * | `redis-command-observer.ts` | reports the commands of a connection to Redis |
- * | `bounded-label.ts`          | keeps the number of values of a label bounded |
- * | `metrics-access.ts`         | who may read the metrics |
+ * | `bounded-metric-label.ts`          | keeps the number of values of a label bounded |
+ * | `metrics-authorization.ts`         | who may read the metrics |
  */
-export { measureClock } from './clock-metrics.js';
+export { registerClockDifferenceMetric } from './clock-metrics.js';
 export { DeliveryMetrics } from './delivery-metrics.js';
 export { FeedMetrics } from './feed-metrics.js';
-export { METRICS_REFUSED, MetricsAccess } from './metrics-access.js';
+export { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization } from './metrics-authorization.js';
 export { type Counter, type Gauge, type Histogram, PromMetrics } from './prom-metrics.js';
-export { measureRedis } from './redis-metrics.js';
+export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';
 export { UpstreamMetrics } from './upstream-metrics.js';

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 export type { Counter, Gauge, Histogram };
 
 /** Upper bounds of the buckets of a delay that may last from milliseconds to a day, in seconds. */
-export const DELAY_BUCKETS = [
+export const DELAY_BUCKET_BOUNDS_SECONDS = [
   0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3_600, 14_400, 86_400,
 ];
 /** Upper bounds of the buckets of a request's duration, in seconds. */

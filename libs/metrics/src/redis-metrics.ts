@@ -1,5 +1,5 @@
 import type { RedisClient } from '#platform';
-import { BoundedLabel } from './bounded-label.js';
+import { BoundedMetricLabel } from './bounded-metric-label.js';
 import type { PromMetrics } from './prom-metrics.js';
 import { observeRedisCommands } from './redis-command-observer.js';
 
@@ -7,7 +7,7 @@ import { observeRedisCommands } from './redis-command-observer.js';
 const MAX_COMMANDS = 50;
 
 /** Counts and times the commands of a connection to Redis. */
-export function measureRedis(redis: RedisClient, metrics: PromMetrics): void {
+export function registerRedisCommandMetrics(redis: RedisClient, metrics: PromMetrics): void {
   const commands = metrics.counter('tidings_redis_commands_total', 'Commands to Redis, by name.', [
     'command',
   ]);
@@ -15,7 +15,7 @@ export function measureRedis(redis: RedisClient, metrics: PromMetrics): void {
     'tidings_redis_command_duration_seconds',
     'Time from a command to the reply of Redis.',
   );
-  const names = new BoundedLabel(MAX_COMMANDS);
+  const names = new BoundedMetricLabel(MAX_COMMANDS);
   observeRedisCommands(redis, (command, duration) => {
     commands.labels(names.valueOf(command)).inc();
     seconds.observe(duration);

@@ -1,6 +1,11 @@
-import { observedCalls } from '#platform';
+import { observeMethodCalls } from '#platform';
 import type { RelayStore } from '#relay';
-import { type Counter, DELAY_BUCKETS, type Histogram, type PromMetrics } from './prom-metrics.js';
+import {
+  type Counter,
+  DELAY_BUCKET_BOUNDS_SECONDS,
+  type Histogram,
+  type PromMetrics,
+} from './prom-metrics.js';
 
 /** The transitions that record the outcome of a POST. */
 const ATTEMPTS: ReadonlySet<string> = new Set(['accepted', 'refused', 'not_taken', 'ambiguous']);
@@ -24,13 +29,13 @@ export class RelayMetrics {
       'tidings_send_status_seconds',
       'Time that sends spent in each status before the next one.',
       ['status'],
-      DELAY_BUCKETS,
+      DELAY_BUCKET_BOUNDS_SECONDS,
     );
   }
 
   /** Wraps the store in an object that counts the transitions of sends. */
   observeStore<T extends RelayStore>(store: T): T {
-    return observedCalls<RelayStore>(store, {
+    return observeMethodCalls<RelayStore>(store, {
       apply: ({ parameters: [, before, { transition }], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
         if (ATTEMPTS.has(transition)) this.attempts.labels(transition).inc();

@@ -1,4 +1,4 @@
-import { type CallObservers, type ObservedCall, observedCalls } from '#platform';
+import { type CallObservers, type ObservedCall, observeMethodCalls } from '#platform';
 import {
   type AdaptiveBudget,
   type Upstream,
@@ -9,7 +9,7 @@ import {
   UpstreamTimeoutError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { BoundedLabel } from './bounded-label.js';
+import { BoundedMetricLabel } from './bounded-metric-label.js';
 import type { Counter, Histogram, PromMetrics } from './prom-metrics.js';
 
 /** Maximum number of HTTP statuses that get a time series of their own. */
@@ -22,7 +22,7 @@ export class UpstreamMetrics {
   private readonly tokens: Counter<'class'>;
   private readonly waits: Histogram<'class'>;
   private readonly refusals: Counter<'class'>;
-  private readonly statuses = new BoundedLabel(MAX_STATUSES);
+  private readonly statuses = new BoundedMetricLabel(MAX_STATUSES);
 
   constructor(metrics: PromMetrics) {
     this.requests = metrics.counter(
@@ -66,7 +66,7 @@ export class UpstreamMetrics {
       readContactsText: observer('read_contacts'),
       readMessagesText: observer('read_messages'),
     };
-    return observedCalls(upstream, observers);
+    return observeMethodCalls(upstream, observers);
   }
 
   /** Wraps the budget in an object that counts its tokens, waits and refusals. */
@@ -81,7 +81,7 @@ export class UpstreamMetrics {
         if ('result' in outcome && outcome.result.waitMs === 0) this.countToken(kind);
       },
     };
-    return observedCalls(budget, observers as CallObservers<T>);
+    return observeMethodCalls(budget, observers as CallObservers<T>);
   }
 
   /**

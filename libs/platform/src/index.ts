@@ -20,35 +20,35 @@ export {
   DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
 } from './queue/agenda.js';
-export { AgendaHints } from './queue/agenda-hints.js';
+export { BackgroundAgendaWriter } from './queue/background-agenda-writer.js';
 export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
-export { type CallInterceptors, interceptedCalls } from './calls/intercepted-calls.js';
-export { type CallObservers, type ObservedCall, observedCalls } from './calls/observed-calls.js';
+export { type CallInterceptors, interceptMethodCalls } from './calls/intercept-method-calls.js';
+export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observe-method-calls.js';
 export { type Clock, clockOfThisMachine } from './time/clock.js';
 export { DeadlineError, pause, withDeadline } from './time/deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';
-export { SAMPLERS, type SamplerName } from './environment/samplers.js';
+export { TRACE_SAMPLERS, type SamplerName } from './environment/samplers.js';
 export { ConfigurationError } from './environment/configuration-error.js';
 export { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
 export {
-  KNOWN_VARIABLES,
-  unknownVariables,
-  warnAboutUnknownVariables,
+  KNOWN_ENVIRONMENT_VARIABLES,
+  findUnknownEnvironmentVariables,
+  warnAboutUnknownEnvironmentVariables,
 } from './environment/unknown-variables.js';
-export { mapOfHashReply } from './redis/hash-reply.js';
+export { parseRedisHashReply } from './redis/hash-reply.js';
 export { type IdPrefix, newId } from './ids.js';
 export {
   type Instance,
-  parseInstance,
-  instancesKey,
-  formatInstance,
-  mixedVersionsSince,
+  parseProcessInstance,
+  heartbeatSetRedisKey,
+  formatProcessInstance,
+  timeWhenVersionsBecameMixed,
   namesOfVersionedInstances,
-  newInstance,
+  createProcessInstance,
 } from './process/instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
-export { type RedactedError, loggedError, logMessageOf } from './log/logged-error.js';
+export { type RedactedError, toLoggedError, logMessageOf } from './log/logged-error.js';
 export { createLogger, type Logger } from './log/logger.js';
 export { type Network, parseNetworks } from './environment/network.js';
 export {
@@ -59,7 +59,7 @@ export {
   runProcess,
   type RunningProcess,
   type StartContext,
-  STOP_TIMEOUT_MS,
+  PROCESS_STOP_TIMEOUT_MS,
 } from './process/process-lifecycle.js';
 export { type QueueName, type QueuePayloads, queuePrefix } from './queue/queues.js';
 export { parseRedisAddress, type RedisAddress } from './environment/redis-address.js';
@@ -72,9 +72,9 @@ export {
 export {
   okOrDegradedReadiness,
   type Readiness,
-  readinessOf,
+  createReadiness,
   type Reason,
-  REASON_CODES,
+  READINESS_REASON_CODES,
   type ReasonCode,
   type ReasonDetail,
 } from './process/readiness.js';
@@ -82,9 +82,9 @@ export { RedisAgenda } from './queue/redis-agenda.js';
 export { type AgendaName, type Agendas, createAgendas } from './queue/redis-agendas.js';
 export { checkRedisRequirements } from './redis/redis-requirements.js';
 export { logOncePerError, openCheckedRedis } from './redis/redis-start.js';
-export { FrameworkLogger } from './log/framework-logger.js';
+export { NestFrameworkLogger } from './log/nest-framework-logger.js';
 export { RedisClock } from './redis/redis-clock.js';
-export { liveMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-heartbeat.js';
+export { readLiveHeartbeatMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-heartbeat.js';
 export { isRedisFull, redisMemory } from './redis/redis-memory.js';
 export { hasAppendOnlyFile } from './redis/redis-persistence.js';
 export { TimeLimit } from './time/time-limit.js';
@@ -92,6 +92,11 @@ export { type LuaArguments, type LuaKeys, LuaScript } from './redis/redis-lua-sc
 export { type RedisArgument, EvalshaScript } from './redis/redis-script.js';
 export { redisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
-export { isTraceContext, type TraceContext, traceFieldOf } from './trace-context.js';
+export { isTraceContext, type TraceContext, traceIdLogField } from './trace-context.js';
 export { buildVersion, productVersion } from './process/version.js';
-export { missingRoles, hasRole, WORKER_ROLES, type WorkerRole } from './environment/worker-roles.js';
+export {
+  findRolesWithoutWorker,
+  heartbeatMemberHasRole,
+  WORKER_ROLES,
+  type WorkerRole,
+} from './environment/worker-roles.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isTraceContext, traceFieldOf } from './trace-context.js';
+import { isTraceContext, traceIdLogField } from './trace-context.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
@@ -7,7 +7,7 @@ const SPAN = 'b7ad6b7169203331';
 describe('a trace context', () => {
   it.each([`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-00`])('can be %s', (text) => {
     expect(isTraceContext(text)).toBe(true);
-    expect(traceFieldOf(text)).toEqual({ traceId: TRACE });
+    expect(traceIdLogField(text)).toEqual({ traceId: TRACE });
   });
 
   it.each([
@@ -25,6 +25,6 @@ describe('a trace context', () => {
   });
 
   it('that is absent adds no field to a log line', () => {
-    expect(traceFieldOf(undefined)).toEqual({});
+    expect(traceIdLogField(undefined)).toEqual({});
   });
 });

@@ -14,6 +14,6 @@ export function isTraceContext(text: unknown): text is TraceContext {
 }
 
 /** Returns the field `traceId` of a log line, or no field if there is no trace. */
-export function traceFieldOf(trace: TraceContext | undefined): { traceId?: string } {
+export function traceIdLogField(trace: TraceContext | undefined): { traceId?: string } {
   return trace === undefined ? {} : { traceId: trace.slice(3, 35) };
 }

@@ -5,7 +5,7 @@
  * |---|---|
  * | `ports.ts` | interfaces that this library needs: upstream, look-ups of messages, wake-up jobs |
  * | `send/`    | the send: state machine, record, intake, idempotency keys, and the interface of the store |
- * | `lane/`    | processes lanes: POSTs, retries, searches for sends, confirmations, periodic tasks |
+ * | `lane/`    | processes lanes: POSTs, retries, look-ups of sends, confirmations, periodic tasks |
  * | `match/`   | finds out which of upstream's messages belongs to which send |
  * | `jobs/`    | wakes workers when lanes, periodic tasks or scheduled sends have work |
  * | `outage/`  | records outages of upstream, tests whether they are over, and then wakes waiting lanes |
@@ -13,9 +13,9 @@
  */
 export { BullmqRelayJobs } from './jobs/bullmq-relay-jobs.js';
 export { FileRemovingRelayStore } from './redis/file-removing-relay-store.js';
-export { FileSweep } from './lane/file-sweep.js';
-export { HintingRelayStore } from './redis/hinting-relay-store.js';
-export { HintingUpstreamHealth } from './outage/hinting-upstream-health.js';
+export { UnusedFileRemoval } from './lane/unused-file-removal.js';
+export { AgendaNotifyingRelayStore } from './redis/agenda-notifying-relay-store.js';
+export { ProbeTriggeringUpstreamHealth } from './outage/probe-triggering-upstream-health.js';
 export { LaneRunner } from './lane/lane-runner.js';
 export { MessageBinder, type Sightings } from './match/message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';
@@ -26,12 +26,12 @@ export { RedisSendList } from './redis/redis-send-list.js';
 export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
 export {
   LOST_JOB_CHECK_DELAY_MS,
-  LossCheckedRelayJobs,
+  RelayJobsWithLossRecovery,
   RELAY_TASK_NAMES,
   type RelayHints,
 } from './jobs/relay-hints.js';
 export { RelayRounds } from './lane/relay-rounds.js';
-export { type RelaySettings, SCHEDULE_CHECK_INTERVAL_MS } from './send/relay-settings.js';
+export { type RelaySettings, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './send/relay-settings.js';
 export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send/send-list.js';
 export { type RelayStore, type StateChange } from './send/relay-store.js';
 export { type SendState } from './send/send-record.js';
@@ -48,7 +48,7 @@ export {
   IdempotencyInProgressError,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
-  KEY_RESERVATION_LIFETIME_MS,
+  IDEMPOTENCY_KEY_RESERVATION_MS,
   RESOLVE_OUTCOMES,
   type ResolveOutcome,
   type SendIntake,

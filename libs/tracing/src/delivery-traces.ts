@@ -1,4 +1,4 @@
-import { interceptedCalls } from '#platform';
+import { interceptMethodCalls } from '#platform';
 import type { AttemptResult, DeliveryAttempter } from '#webhooks';
 import type { Tracing } from './tracing.js';
 
@@ -8,7 +8,7 @@ export class DeliveryTraces {
 
   /** Returns the attempter. Each attempt becomes a span, which the header `traceparent` of the request names. */
   interceptAttempter(attempter: DeliveryAttempter): DeliveryAttempter {
-    return interceptedCalls(attempter, {
+    return interceptMethodCalls(attempter, {
       attempt: (proceed, endpoint, delivery, signal) =>
         // With a low sampling rate, nearly no attempt.
         delivery.trace !== undefined && this.tracing.mayRecord(delivery.trace)

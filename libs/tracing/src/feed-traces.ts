@@ -1,6 +1,6 @@
 import type { NewEvent } from '#events';
 import type { ContactListPoll, ContactPoll, FeedSource, FeedStore, PollCommit } from '#feed';
-import { interceptedCalls, logMessageOf, type TraceContext } from '#platform';
+import { interceptMethodCalls, logMessageOf, type TraceContext } from '#platform';
 import { type Attributes, isSampled, type TraceSpan, type Tracing } from './tracing.js';
 
 /** Name of the span of a poll of a contact's newest messages. */
@@ -21,7 +21,7 @@ export class FeedTraces {
 
   /** Returns the reads of contacts. Each of them is the beginning of a trace. */
   interceptContacts(contacts: ContactPoll): ContactPoll {
-    return interceptedCalls(contacts, {
+    return interceptMethodCalls(contacts, {
       poll: (proceed, account, contactId, ...rest) =>
         this.poll(POLL, account, contactId, () => proceed(account, contactId, ...rest)),
       pollHead: (proceed, account, contactId, ...rest) =>
@@ -35,7 +35,7 @@ export class FeedTraces {
 
   /** Returns the reads of the contact list. Each of them is the beginning of a trace. */
   interceptContactList(list: ContactListPoll): ContactListPoll {
-    return interceptedCalls(list, {
+    return interceptMethodCalls(list, {
       poll: (proceed, account, ...rest) =>
         this.poll('poll contact list', account, undefined, () => proceed(account, ...rest)),
     });
@@ -43,7 +43,7 @@ export class FeedTraces {
 
   /** Returns the source. Each page that a poll reads becomes a span of the poll. */
   interceptSource(source: FeedSource): FeedSource {
-    return interceptedCalls(source, {
+    return interceptMethodCalls(source, {
       listMessages: (proceed, account, contactId, page, ...rest) => {
         const parent = this.polls.get(keyOf(account, contactId))?.span.context;
         const span = this.tracing.start('read messages', {
@@ -58,7 +58,7 @@ export class FeedTraces {
 
   /** Returns the store. Each event that a poll commits becomes a span, and carries the trace to its deliveries. */
   interceptStore<T extends FeedStore>(store: T): T {
-    return interceptedCalls<FeedStore>(store, {
+    return interceptMethodCalls<FeedStore>(store, {
       commitPoll: async (proceed, account, contactId, commit) => {
         if (commit.events.length === 0) return proceed(account, contactId, commit);
         const { events, spans } = this.traced(account, contactId, commit.events);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { SamplingDecision } from '@opentelemetry/sdk-trace';
-import { SAMPLERS, type SamplerName } from '#platform';
+import { TRACE_SAMPLERS, type SamplerName } from '#platform';
 import { samplerNamed } from './otel-samplers.js';
 
 const LOW = '00000000000000000000000000000001';
@@ -23,7 +23,7 @@ function records(name: SamplerName, ratio: number, traceId: string, parent?: boo
 }
 
 describe('the sampler', () => {
-  it.each(SAMPLERS.filter((name) => name.startsWith('parentbased')))(
+  it.each(TRACE_SAMPLERS.filter((name) => name.startsWith('parentbased')))(
     '%s records what its caller records, and nothing that its caller does not record',
     (name) => {
       expect(records(name, 0, LOW, true)).toBe(true);

@@ -1,4 +1,4 @@
-import { observedCalls } from '#platform';
+import { observeMethodCalls } from '#platform';
 import type { RelayStore, SendState, StateChange } from '#relay';
 import { type Attributes, isSampled, type SpanStart, type Tracing } from './tracing.js';
 
@@ -8,7 +8,7 @@ export class RelayTraces {
 
   /** Returns the store, whose transitions are traced. */
   observeStore<T extends RelayStore>(store: T): T {
-    return observedCalls<RelayStore>(store, {
+    return observeMethodCalls<RelayStore>(store, {
       apply: ({ parameters: [account, { order, state: before }, change], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
         const { trace: parent, id } = order;

@@ -25,15 +25,15 @@ export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './
 export { RedisRequestBudget } from './budget/redis-request-budget.js';
 export { type ParsedList } from './reply/reply-list.js';
 export { type PollTokenSource } from './budget/poll-token-source.js';
-export { contactsById, requireJson, normalizeListReply, toJson } from './reply/reply-text.js';
+export { parseContactsById, requireValidJson, normalizeListReply, toJson } from './reply/reply-text.js';
 export {
   type AdaptiveBudget,
   BudgetExhaustedError,
   type BudgetUsage,
-  MAX_TOKEN_RETRY_PAUSE_MS,
+  MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
   type RequestBudget,
   type RequestClass,
-  TOKEN_TTL_MS,
+  BUDGET_TOKEN_TTL_MS,
   type TokenAttempt,
 } from './budget/request-budget.js';
 export {

@@ -15,12 +15,12 @@
 export { BacklogRefill } from './dispatch/backlog-refill.js';
 export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
 export { type AttemptResult, DeliveryAttempter } from './attempt/delivery-attempter.js';
-export { Deliveries } from './delivery/deliveries.js';
+export { DeliveryOperations } from './delivery/delivery-operations.js';
 export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/deliveries-overview.js';
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
 export {
   DELIVERY_TASK_NAMES,
-  LossCheckedDeliveryJobs,
+  DeliveryJobsWithLossRecovery,
   LOST_DELIVERY_JOB_CHECK_DELAY_MS,
 } from './delivery/delivery-hints.js';
 export type { DeliveryJobs } from './delivery/delivery-jobs.js';
@@ -37,7 +37,7 @@ export type {
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
 export { DestinationCheck } from './destination/destination-check.js';
 export { DestinationGuard } from './destination/destination-guard.js';
-export { Dispatcher } from './dispatch/dispatcher.js';
+export { EventDispatcher } from './dispatch/event-dispatcher.js';
 export {
   DestinationRefusedError,
   type Endpoint,
@@ -46,21 +46,28 @@ export {
   type NewEndpoint,
 } from './endpoint/endpoint.js';
 export type { EndpointHealth, EndpointHealthReader } from './endpoint/endpoint-health.js';
-export { EndpointResealer, type EndpointResealCounts } from './registry/endpoint-resealer.js';
+export {
+  EndpointSecretReencryption,
+  type EndpointReencryptionCounts,
+} from './registry/endpoint-secret-reencryption.js';
 export { EndpointSecrets, type Rotation } from './registry/endpoint-secrets.js';
-export { type EndpointStore, filterBytes, MAX_FILTER_BYTES } from './endpoint/endpoint-store.js';
+export {
+  type EndpointStore,
+  contactFilterSizeInBytes,
+  MAX_CONTACT_FILTER_BYTES,
+} from './endpoint/endpoint-store.js';
 export { EndpointIndex, isEventForEndpoint, type EndpointFilter } from './endpoint/endpoint-index.js';
 export { TestEventSender, type StartedTest } from './registry/test-event-sender.js';
 export { Endpoints } from './registry/endpoints.js';
-export { describeHeadersFault, MAX_CUSTOM_HEADERS } from './endpoint/header-rules.js';
-export { HintingDeliveryStore } from './redis/hinting-delivery-store.js';
+export { describeInvalidHeaders, MAX_CUSTOM_HEADERS } from './endpoint/header-rules.js';
+export { RetrySchedulingDeliveryStore } from './redis/retry-scheduling-delivery-store.js';
 export { HttpDeliveryClient } from './destination/http-delivery-client.js';
 export { RedisDeliveriesOverviewReader } from './redis/redis-deliveries-overview.js';
 export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
 export { type DeliveryDueTimes, RedisDeliveryDueTimes } from './redis/redis-delivery-due-times.js';
 export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
-export { Replays, type ReplayRequest, ReplayTooLargeError } from './dispatch/replays.js';
+export { EventReplays, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replays.js';
 export { type Resolver, systemResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';
 export { WebhookConflictError } from './endpoint/webhook-conflict.js';

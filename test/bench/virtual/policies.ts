@@ -1,5 +1,5 @@
 import {
-  planIntervals,
+  planPollIntervals,
   type IntervalBounds,
   type IntervalPlan,
 } from '../../../libs/feed/src/schedule/intervals.js';
@@ -8,7 +8,7 @@ import {
   type RateState,
   rateStateAfterRead,
 } from '../../../libs/feed/src/schedule/rate.js';
-import { rateBucketOf, type RateHistogram } from '../../../libs/feed/src/schedule/rate-histogram.js';
+import { rateBucketIndexOf, type RateHistogram } from '../../../libs/feed/src/schedule/rate-histogram.js';
 import type { Message, Traffic } from './traffic.js';
 import type { Policy } from './virtual-feed.js';
 
@@ -64,7 +64,7 @@ class Planner {
   /** Returns when a contact is due if its rate of change is `perSecond` from now on. */
   due(contact: number, now: number, perSecond: number): number {
     const before = this.buckets[contact] ?? -1;
-    const bucket = rateBucketOf(perSecond);
+    const bucket = rateBucketIndexOf(perSecond);
     if (bucket !== before) {
       if (before < 0) this.known += 1;
       else this.histogram.set(before, (this.histogram.get(before) ?? 1) - 1);
@@ -80,7 +80,7 @@ class Planner {
 
   private newPlan(): IntervalPlan {
     const { contacts, requestsPerSecond, bounds } = this.allowance;
-    return planIntervals(this.histogram, requestsPerSecond, bounds, {
+    return planPollIntervals(this.histogram, requestsPerSecond, bounds, {
       contacts: contacts - this.known,
       perSecond: this.unknownPerSecond,
     });

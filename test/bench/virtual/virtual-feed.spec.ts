@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type DelayForecast, forecastDelay } from '../../../libs/feed/src/schedule/forecast.js';
+import { type DelayForecast, forecastDetectionDelay } from '../../../libs/feed/src/schedule/forecast.js';
 import { ours, staticRoot, uniform } from './policies.js';
 import { conversations, steady, type Traffic } from './traffic.js';
 import { type FeedResult, mean, percentile, playFeed, type Policy, requestsOf } from './virtual-feed.js';
@@ -104,7 +104,9 @@ describe('the poll schedule, simulated in virtual time,', () => {
         ...schedule,
         polled: (contact, now, found) => {
           const forecast =
-            now < nextForecast ? undefined : forecastDelay(schedule.histogram, requestsPerSecond, BOUNDS);
+            now < nextForecast
+              ? undefined
+              : forecastDetectionDelay(schedule.histogram, requestsPerSecond, BOUNDS);
           if (forecast !== undefined) {
             forecasts.push(forecast);
             nextForecast += 300;

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   accountEncryptionContext,
-  AccountResealer,
+  UpstreamApiKeyReencryption,
   registerEncryptionKeyId,
   RedisAccountStore,
   RedisEncryptionKeyIds,
-  SecretBox,
+  SecretCipher,
   type StoredAccount,
 } from '#accounts';
 import {
@@ -24,7 +24,7 @@ import {
 import {
   DestinationCheck,
   DestinationGuard,
-  EndpointResealer,
+  EndpointSecretReencryption,
   Endpoints,
   EndpointSecrets,
   RedisDeliveryStore,
@@ -37,9 +37,13 @@ import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, withTestRedis } from '../../support/redis-server.js';
 
 const [OLD, NEW, LOST] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
-const [OLD_BOX, NEW_BOX, LOST_BOX] = [new SecretBox(OLD), new SecretBox(NEW), new SecretBox(LOST)];
+const [OLD_CIPHER, NEW_CIPHER, LOST_CIPHER] = [
+  new SecretCipher(OLD),
+  new SecretCipher(NEW),
+  new SecretCipher(LOST),
+];
 /** The keys of the processes during a rotation. */
-const RING = new SecretBox(NEW, [OLD]);
+const RING = new SecretCipher(NEW, [OLD]);
 const URL = 'http://127.0.0.1:9/hook';
 
 /** Counts: rotated, already current, broken. */
@@ -82,17 +86,17 @@ describe.each([
     );
 
   /** The webhooks, read by a process with this key. */
-  const registry = (box: SecretBox): Endpoints => {
+  const registry = (cipher: SecretCipher): Endpoints => {
     const check = new DestinationCheck(new DestinationGuard(parseNetworks('127.0.0.0/8')), systemResolver());
-    return new Endpoints(endpoints, new RedisDeliveryStore(redis, prefix), check, box, clockOfThisMachine);
+    return new Endpoints(endpoints, new RedisDeliveryStore(redis, prefix), check, cipher, clockOfThisMachine);
   };
-  const secretsOf = (box: SecretBox): EndpointSecrets =>
-    new EndpointSecrets(endpoints, box, clockOfThisMachine);
+  const secretsOf = (cipher: SecretCipher): EndpointSecrets =>
+    new EndpointSecrets(endpoints, cipher, clockOfThisMachine);
 
-  const account = (id: string, box: SecretBox): StoredAccount => ({
+  const account = (id: string, cipher: SecretCipher): StoredAccount => ({
     id,
     baseUrl: 'https://upstream.example/v1',
-    sealedApiKey: box.seal(`key-of-${id}`, accountEncryptionContext(id)),
+    sealedApiKey: cipher.encrypt(`key-of-${id}`, accountEncryptionContext(id)),
     requestsPerSecond: 10,
     polling: true,
     createdAt: '2026-11-21T00:00:00.000Z',
@@ -100,10 +104,10 @@ describe.each([
   });
 
   /** A webhook with headers and two signing secrets. */
-  async function endpoint(owner: string, box: SecretBox): Promise<{ id: string; secrets: string[] }> {
+  async function endpoint(owner: string, cipher: SecretCipher): Promise<{ id: string; secrets: string[] }> {
     const headers = { 'x-token': `token-${owner}` };
-    const { endpoint: made, secret } = await registry(box).create(owner, { url: URL, headers });
-    const rotation = await secretsOf(box).rotate(owner, made.id, 3600);
+    const { endpoint: made, secret } = await registry(cipher).create(owner, { url: URL, headers });
+    const rotation = await secretsOf(cipher).rotate(owner, made.id, 3600);
     return { id: made.id, secrets: [rotation?.secret ?? '', secret] };
   }
 
@@ -114,16 +118,16 @@ describe.each([
   ): Promise<{ secrets: string[]; headers: object | undefined }> {
     const stored = await endpoints.find(owner, id);
     return {
-      secrets: (stored?.secrets ?? []).map(({ sealed }) => NEW_BOX.open(sealed, id)),
-      headers: (await registry(NEW_BOX).find(owner, id))?.headers,
+      secrets: (stored?.secrets ?? []).map(({ sealed }) => NEW_CIPHER.decrypt(sealed, id)),
+      headers: (await registry(NEW_CIPHER).find(owner, id))?.headers,
     };
   }
 
   it('encrypts every secret of every account with the new key, and changes nothing else', async () => {
-    await accounts.add(account('a', OLD_BOX));
-    await accounts.add(account('b', OLD_BOX));
+    await accounts.add(account('a', OLD_CIPHER));
+    await accounts.add(account('b', OLD_CIPHER));
     const made = new Map<string, Awaited<ReturnType<typeof endpoint>>>();
-    for (const owner of ['default', 'a', 'b']) made.set(owner, await endpoint(owner, OLD_BOX));
+    for (const owner of ['default', 'a', 'b']) made.set(owner, await endpoint(owner, OLD_CIPHER));
     const before = await endpoints.find('a', made.get('a')?.id ?? '');
 
     const result = await rotate();
@@ -134,11 +138,11 @@ describe.each([
     ]);
     for (const owner of ['a', 'b']) {
       const stored = await accounts.find(owner);
-      expect(NEW_BOX.open(stored?.sealedApiKey ?? '', accountEncryptionContext(owner))).toBe(
+      expect(NEW_CIPHER.decrypt(stored?.sealedApiKey ?? '', accountEncryptionContext(owner))).toBe(
         `key-of-${owner}`,
       );
       const unsealed = { sealedApiKey: '' };
-      expect({ ...stored, ...unsealed }).toEqual({ ...account(owner, OLD_BOX), ...unsealed });
+      expect({ ...stored, ...unsealed }).toEqual({ ...account(owner, OLD_CIPHER), ...unsealed });
     }
     for (const [owner, { id, secrets }] of made)
       expect(await opened(owner, id)).toEqual({ secrets, headers: { 'x-token': `token-${owner}` } });
@@ -151,8 +155,8 @@ describe.each([
   });
 
   it('writes nothing in a second run, because the first run has encrypted every secret with the new key', async () => {
-    await accounts.add(account('a', OLD_BOX));
-    const { id } = await endpoint('a', OLD_BOX);
+    await accounts.add(account('a', OLD_CIPHER));
+    const { id } = await endpoint('a', OLD_CIPHER);
     await rotate();
     const before = [await accounts.list(), await endpoints.find('a', id)];
     expect(counts(await rotate())).toEqual([
@@ -164,7 +168,7 @@ describe.each([
   });
 
   it('encrypts the remaining secrets after an interruption', async () => {
-    for (const id of ['a', 'b', 'c']) await accounts.add(account(id, OLD_BOX));
+    for (const id of ['a', 'b', 'c']) await accounts.add(account(id, OLD_CIPHER));
     let changes = 0;
     const mortal: Pick<RedisAccountStore, 'list' | 'change'> = {
       list: () => accounts.list(),
@@ -173,20 +177,20 @@ describe.each([
         return accounts.change(id, change);
       },
     };
-    await expect(new AccountResealer(mortal, RING).reseal()).rejects.toThrow('killed');
+    await expect(new UpstreamApiKeyReencryption(mortal, RING).reencryptAll()).rejects.toThrow('killed');
     expect(counts(await rotate())[0]).toEqual([2, 1, 0]);
   });
 
   it('does not overwrite a secret or webhook that changed after the rotation read it', async () => {
-    await accounts.add(account('a', OLD_BOX));
-    const { id } = await endpoint('a', OLD_BOX);
-    const { id: gone } = await endpoint('a', OLD_BOX);
+    await accounts.add(account('a', OLD_CIPHER));
+    const { id } = await endpoint('a', OLD_CIPHER);
+    const { id: gone } = await endpoint('a', OLD_CIPHER);
     let fresh: string | undefined;
-    const seals = new AccountResealer(
+    const seals = new UpstreamApiKeyReencryption(
       {
         list: async () => {
           const read = await accounts.list();
-          const sealedApiKey = OLD_BOX.seal('another key', accountEncryptionContext('a'));
+          const sealedApiKey = OLD_CIPHER.encrypt('another key', accountEncryptionContext('a'));
           await accounts.change('a', (before) => ({ ...before, sealedApiKey, requestsPerSecond: 77 }));
           return read;
         },
@@ -194,16 +198,16 @@ describe.each([
       },
       RING,
     );
-    const endpointSeals = new EndpointResealer(
+    const endpointSeals = new EndpointSecretReencryption(
       {
         list: async (owner) => {
           const read = await endpoints.list(owner);
-          fresh = (await secretsOf(OLD_BOX).rotate(owner, id, 3600))?.secret;
-          await registry(OLD_BOX).change(owner, id, {
+          fresh = (await secretsOf(OLD_CIPHER).rotate(owner, id, 3600))?.secret;
+          await registry(OLD_CIPHER).change(owner, id, {
             description: 'changed',
             headers: { 'x-token': 'new' },
           });
-          await registry(OLD_BOX).remove(owner, gone);
+          await registry(OLD_CIPHER).remove(owner, gone);
           return read;
         },
         rewrite: (owner, which, change) => endpoints.rewrite(owner, which, change),
@@ -211,15 +215,15 @@ describe.each([
       RING,
       clockOfThisMachine,
     );
-    expect((await seals.reseal()).rotated).toBe(1);
+    expect((await seals.reencryptAll()).rotated).toBe(1);
     const stored = await accounts.find('a');
     expect(stored?.requestsPerSecond).toBe(77);
-    expect(NEW_BOX.open(stored?.sealedApiKey ?? '', accountEncryptionContext('a'))).toBe('another key');
+    expect(NEW_CIPHER.decrypt(stored?.sealedApiKey ?? '', accountEncryptionContext('a'))).toBe('another key');
 
-    const { secrets, headers } = await endpointSeals.reseal('a');
+    const { secrets, headers } = await endpointSeals.reencryptAll('a');
     expect([secrets.rotated, headers.rotated]).toEqual([3, 1]);
-    expect(await secretsOf(NEW_BOX).find('a', id)).toBe(fresh);
-    expect(await registry(NEW_BOX).find('a', id)).toMatchObject({
+    expect(await secretsOf(NEW_CIPHER).find('a', id)).toBe(fresh);
+    expect(await registry(NEW_CIPHER).find('a', id)).toMatchObject({
       description: 'changed',
       headers: { 'x-token': 'new' },
     });
@@ -227,7 +231,7 @@ describe.each([
   });
 
   it('starts over with the new value if another process changes a webhook before the rotation writes it', async () => {
-    const { id } = await endpoint('a', OLD_BOX);
+    const { id } = await endpoint('a', OLD_CIPHER);
     const webhooks = accountKeys(prefix, 'a')('webhooks');
     let asked = 0;
     let meanwhile: Promise<unknown> = Promise.resolve();
@@ -245,8 +249,8 @@ describe.each([
 
   it('loses no change that is made during the rotation', async () => {
     const ids = Array.from({ length: 10 }, (__, i) => `a${i}`);
-    for (const owner of ids) await accounts.add(account(owner, OLD_BOX));
-    const made = await Promise.all(ids.map((owner) => endpoint(owner, OLD_BOX)));
+    for (const owner of ids) await accounts.add(account(owner, OLD_CIPHER));
+    const made = await Promise.all(ids.map((owner) => endpoint(owner, OLD_CIPHER)));
     const changes = Array.from({ length: 5 }, async (__, turn) => {
       for (const [i, owner] of ids.entries()) {
         await registry(RING).change(owner, made[i]?.id ?? '', { headers: { 'x-token': `${owner}-${turn}` } });
@@ -267,11 +271,11 @@ describe.each([
   });
 
   it('leaves a secret unchanged if its key is missing, reports the id of that key, and rotates all other secrets', async () => {
-    await accounts.add(account('a', OLD_BOX));
-    await accounts.add(account('b', LOST_BOX));
-    const lost = await endpoint('a', LOST_BOX);
-    const whole = await endpoint('b', OLD_BOX);
-    await keys.add(LOST_BOX.keyId);
+    await accounts.add(account('a', OLD_CIPHER));
+    await accounts.add(account('b', LOST_CIPHER));
+    const lost = await endpoint('a', LOST_CIPHER);
+    const whole = await endpoint('b', OLD_CIPHER);
+    await keys.add(LOST_CIPHER.keyId);
     const before = [await accounts.find('b'), await endpoints.find('a', lost.id)];
 
     const result = await rotate();
@@ -280,23 +284,23 @@ describe.each([
       [2, 0, 2],
       [1, 0, 1],
     ]);
-    const { keyId } = LOST_BOX;
+    const { keyId } = LOST_CIPHER;
     expect(result.accountKeys.failures).toEqual([{ subject: 'account b', keyId }]);
     expect(result.webhookHeaders.failures).toEqual([
       { subject: `webhook ${lost.id} of the account a`, keyId },
     ]);
     expect([await accounts.find('b'), await endpoints.find('a', lost.id)]).toEqual(before);
     expect((await opened('b', whole.id)).secrets).toEqual(whole.secrets);
-    expect((await keys.list()).sort()).toEqual([keyId, NEW_BOX.keyId].sort());
+    expect((await keys.list()).sort()).toEqual([keyId, NEW_CIPHER.keyId].sort());
 
     await rotate([OLD, LOST]);
     expect((await opened('a', lost.id)).secrets).toEqual(lost.secrets);
-    expect(await keys.list()).toEqual([NEW_BOX.keyId]);
+    expect(await keys.list()).toEqual([NEW_CIPHER.keyId]);
   });
 
   it('does not report a secret that cannot be decrypted if the secret has expired', async () => {
-    const { endpoint: made } = await registry(LOST_BOX).create('default', { url: URL });
-    await secretsOf(OLD_BOX).rotate('default', made.id, 1);
+    const { endpoint: made } = await registry(LOST_CIPHER).create('default', { url: URL });
+    await secretsOf(OLD_CIPHER).rotate('default', made.id, 1);
     await endpoints.rewrite('default', made.id, (before) => ({
       ...before,
       secrets: before.secrets.map(({ sealed, expiresAt }) => ({ sealed, expiresAt: expiresAt && 1 })),
@@ -305,15 +309,15 @@ describe.each([
   });
 
   it('removes the ids of unused keys from the recorded key ids; a process gets the recorded ids of keys that it lacks', async () => {
-    expect(await keys.register(OLD_BOX)).toEqual([]);
-    expect(await keys.register(NEW_BOX)).toEqual([OLD_BOX.keyId]);
-    expect(await keys.list()).toEqual([OLD_BOX.keyId]);
+    expect(await keys.register(OLD_CIPHER)).toEqual([]);
+    expect(await keys.register(NEW_CIPHER)).toEqual([OLD_CIPHER.keyId]);
+    expect(await keys.list()).toEqual([OLD_CIPHER.keyId]);
     expect(await keys.register(RING)).toEqual([]);
-    expect(await keys.register(OLD_BOX)).toEqual([NEW_BOX.keyId]);
+    expect(await keys.register(OLD_CIPHER)).toEqual([NEW_CIPHER.keyId]);
     await rotate();
-    expect(await keys.list()).toEqual([NEW_BOX.keyId]);
-    expect(await keys.register(NEW_BOX)).toEqual([]);
-    expect(await keys.register(OLD_BOX)).toEqual([NEW_BOX.keyId]);
+    expect(await keys.list()).toEqual([NEW_CIPHER.keyId]);
+    expect(await keys.register(NEW_CIPHER)).toEqual([]);
+    expect(await keys.register(OLD_CIPHER)).toEqual([NEW_CIPHER.keyId]);
   });
 });
 
@@ -335,7 +339,7 @@ describe('a process that starts while Redis is away', () => {
         await server.restart();
         const keys = new RedisEncryptionKeyIds(right, 'tidings');
         await eventually('the key is recorded', async () => (await keys.list()).length === 1);
-        expect(await keys.list()).toEqual([OLD_BOX.keyId]);
+        expect(await keys.list()).toEqual([OLD_CIPHER.keyId]);
 
         await server.stop();
         await eventually('the connection is closed', () => wrong.status !== 'ready');
@@ -343,7 +347,7 @@ describe('a process that starts while Redis is away', () => {
         await server.restart();
         await eventually('the process with the wrong key is notified', () => toldWrong.length > 0);
         expect(toldWrong[0]).toBeInstanceOf(ConfigurationError);
-        expect(toldWrong[0]?.message).toContain(OLD_BOX.keyId);
+        expect(toldWrong[0]?.message).toContain(OLD_CIPHER.keyId);
         await eventually(
           'the process with the right key has reconnected',
           async () => (await keys.list()).length === 1,

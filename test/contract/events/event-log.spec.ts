@@ -5,10 +5,10 @@ import {
   eventToJson,
   type LoggedEvent,
   type NewEvent,
-  ReaderLeaseLostError,
+  EventLogReaderLeaseLostError,
   RedisEventConsumer,
   RedisEventLog,
-  isBefore,
+  isLogPositionBefore,
 } from '#events';
 import { closeRedis, newId, openRedis, parseRedisAddress, pause, type RedisClient } from '#platform';
 import { RedisDeliveryStore } from '#webhooks';
@@ -315,7 +315,7 @@ describe('consumers of the log', () => {
       await deliveries.create(ACCOUNT, [delivery], { token, leaseMs: 60_000 });
       return true;
     } catch (error) {
-      if (error instanceof ReaderLeaseLostError) return false;
+      if (error instanceof EventLogReaderLeaseLostError) return false;
       throw error;
     }
   }
@@ -376,8 +376,8 @@ describe('consumers of the log', () => {
     expect(sequences(again)).toEqual([3, 4, 5, 6]);
     // Any position between the two events is right: the mark stands right before the first undispatched event.
     const [restart = ''] = restarts;
-    expect(isBefore(restart, taken[1]?.position ?? '')).toBe(false);
-    expect(isBefore(restart, taken[2]?.position ?? '')).toBe(true);
+    expect(isLogPositionBefore(restart, taken[1]?.position ?? '')).toBe(false);
+    expect(isLogPositionBefore(restart, taken[2]?.position ?? '')).toBe(true);
     await one.acknowledge(again);
     expect(await one.read(10)).toEqual({ kind: 'nothing' });
     expect(await mark()).toBe(again[3]?.position);

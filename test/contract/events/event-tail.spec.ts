@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type LogFollower, RedisEventLog, RedisEventTail } from '#events';
+import { type EventLogFollower, RedisEventLog, RedisEventTail } from '#events';
 import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
@@ -74,7 +74,7 @@ afterEach(async () => {
 });
 
 /** Returns a follower whose subscription is confirmed. */
-async function follow(account = ACCOUNT): Promise<LogFollower> {
+async function follow(account = ACCOUNT): Promise<EventLogFollower> {
   const follower = one.tail.follow(account);
   await follower.waitForGrowth(LONG_MS, over.signal);
   return follower;

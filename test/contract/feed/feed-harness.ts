@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventToJson, type LoggedEvent, RedisEventLog } from '#events';
 import {
-  MIN_ABSENCE_MS,
+  MIN_ABSENCE_UNTIL_DELETED_MS,
   ContactListPoll,
   ContactPoll,
   type FeedSettings,
@@ -81,7 +81,7 @@ export class FeedHarness {
         this.upstream.listMessages(address, contactId, page, limit),
     };
     this.volatile = new RedisVolatileFields(redis, prefix);
-    this.list = new ContactListPoll(this.store, this.source, MIN_ABSENCE_MS, undefined, {
+    this.list = new ContactListPoll(this.store, this.source, MIN_ABSENCE_UNTIL_DELETED_MS, undefined, {
       store: this.volatile,
       logger: this.logger,
     });
@@ -122,7 +122,7 @@ export class FeedHarness {
         readsPerSecond: () => Promise.resolve(100),
         settleMs: 72 * 3_600_000,
         sweepMs: 86_400_000,
-        absenceMs: MIN_ABSENCE_MS,
+        absenceMs: MIN_ABSENCE_UNTIL_DELETED_MS,
         ...more,
       },
       logger,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MIN_ABSENCE_MS, ContactListPoll } from '#feed';
+import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactListPoll } from '#feed';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
@@ -51,7 +51,9 @@ describe('the first read of the messages of a contact', () => {
     const [yesterday = ''] = harness.createMessages(contactId, { timestamp: Date.now() - DAY_MS / 2 });
     const [since = ''] = harness.createMessages(contactId, { timestamp: Date.now() - 200_000 });
     const addedAt = (): Promise<number> => Promise.resolve(Date.now() - addedAgoMs);
-    await new ContactListPoll(harness.store, harness.source, MIN_ABSENCE_MS, addedAt).poll(ACCOUNT);
+    await new ContactListPoll(harness.store, harness.source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt).poll(
+      ACCOUNT,
+    );
     await harness.sweep();
     expect(await here.messageEvents()).toEqual(received([since, yesterday].slice(0, expectedCount)));
   });
@@ -64,7 +66,9 @@ describe('the first read of the messages of a contact', () => {
     await harness.redis.del(`${harness.prefix}:{${ACCOUNT}}:contact:${contactId}`);
     harness.createMessages(harness.createContact('+15551234568'), { timestamp: Date.now() - 200_000 });
     const addedAt = (): Promise<number> => Promise.resolve(Date.now() - 300_000);
-    await new ContactListPoll(harness.store, harness.source, MIN_ABSENCE_MS, addedAt).poll(ACCOUNT);
+    await new ContactListPoll(harness.store, harness.source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt).poll(
+      ACCOUNT,
+    );
     await harness.sweep();
     expect(await here.messageEvents()).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import { MIN_ABSENCE_MS, type FeedSource } from '#feed';
+import { MIN_ABSENCE_UNTIL_DELETED_MS, type FeedSource } from '#feed';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { ACCOUNT, FeedHarness } from './feed-harness.js';
 
@@ -90,7 +90,7 @@ export class WithFeedHarness {
   /** Reads all pages of a contact `reads` times, with more than a minute between two reads. */
   async readAllMinutesApart(contactId: string, reads: number): Promise<void> {
     for (let read = 0; read < reads; read += 1) {
-      this.harness.store.aheadMs += MIN_ABSENCE_MS + 2_000;
+      this.harness.store.aheadMs += MIN_ABSENCE_UNTIL_DELETED_MS + 2_000;
       await this.readAll(contactId);
     }
   }

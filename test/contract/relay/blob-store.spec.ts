@@ -12,7 +12,7 @@ import {
   BlobMissingError,
   type BlobStore,
   BlobStoreUnavailableError,
-  BlobStoreWatch,
+  BlobStoreMonitor,
   BlobTooLargeError,
   FileBlobStore,
 } from '#blobs';
@@ -262,7 +262,7 @@ describe('the periodic check of a blob store', () => {
       checks += 1;
       return fault === undefined ? Promise.resolve() : Promise.reject(fault);
     };
-    const watch = new BlobStoreWatch(store, logger, 5);
+    const watch = new BlobStoreMonitor(store, logger, 5);
     await watch.start();
     try {
       expect(watch.fault).toBe('The blob store cannot be used: the disk is read-only');

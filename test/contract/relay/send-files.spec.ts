@@ -16,7 +16,7 @@ import {
 import { BlobStoreUnavailableError, FileBlobStore } from '#blobs';
 import {
   FileRemovingRelayStore,
-  FileSweep,
+  UnusedFileRemoval,
   type SendStatus,
   RedisIdempotencyKeys,
   StoredSendIntake,
@@ -92,9 +92,9 @@ async function makeOld(...names: string[]): Promise<void> {
   for (const name of names) await utimes(join(directory, ACCOUNT, name), TWO_DAYS_AGO, TWO_DAYS_AGO);
 }
 
-/** Returns a sweep that starts at a random file each time. */
-const sweep = (): FileSweep =>
-  new FileSweep(store, blobs, clockOfThisMachine, logger, () => randomBytes(16).toString('hex'));
+/** Returns a removal of unused files that starts at a random file each time. */
+const removal = (): UnusedFileRemoval =>
+  new UnusedFileRemoval(store, blobs, clockOfThisMachine, logger, () => randomBytes(16).toString('hex'));
 
 const KEPT: [SendStatus, TransitionName[]][] = [
   ['queued', []],
@@ -117,7 +117,7 @@ describe('the file of a send', () => {
     const { id, blobId } = await sendWith(...way);
     expect(await statusOf(id)).toBe(status);
     await makeOld(nameOf(blobId));
-    await sweep().sweep(ACCOUNT);
+    await removal().removeUnused(ACCOUNT);
     expect(await files()).toEqual([nameOf(blobId)]);
   });
 
@@ -130,7 +130,7 @@ describe('the file of a send', () => {
       sendAt: Date.now() + 60_000,
     });
     await makeOld(nameOf(blobId));
-    await sweep().sweep(ACCOUNT);
+    await removal().removeUnused(ACCOUNT);
     expect(await files()).toEqual([nameOf(blobId)]);
   });
 
@@ -147,7 +147,7 @@ describe('the file of a send', () => {
     expect(await statusOf(id)).toBe('accepted');
     blobs.remove = remove;
     await makeOld(nameOf(blobId));
-    await sweep().sweep(ACCOUNT);
+    await removal().removeUnused(ACCOUNT);
     expect(await files()).toEqual([]);
   });
 });
@@ -159,7 +159,7 @@ describe('the removal of unused files', () => {
     await writeFile(join(directory, ACCOUNT, rest), 'ha');
     await rm(join(directory, ACCOUNT, rest.replace('.part', '')));
     await makeOld(nameOf(orphan), nameOf(kept.blobId), rest);
-    await sweep().sweep(ACCOUNT);
+    await removal().removeUnused(ACCOUNT);
     expect(await files()).toEqual([nameOf(kept.blobId)]);
   });
 
@@ -167,7 +167,7 @@ describe('the removal of unused files', () => {
     const young = nameOf(await upload());
     await writeFile(join(directory, ACCOUNT, 'notes.txt'), 'somebody else');
     await makeOld('notes.txt');
-    await sweep().sweep(ACCOUNT);
+    await removal().removeUnused(ACCOUNT);
     expect(await files()).toEqual([young, 'notes.txt']);
   });
 
@@ -177,9 +177,9 @@ describe('the removal of unused files', () => {
     const names = Array.from({ length: 1_500 }, () => `blb_${randomBytes(16).toString('hex')}`);
     for (const name of names) await writeFile(join(directory, ACCOUNT, name), '');
     await makeOld(...names);
-    await sweep().sweep(ACCOUNT);
+    await removal().removeUnused(ACCOUNT);
     expect(await files()).toHaveLength(500);
-    await sweep().sweep(ACCOUNT);
+    await removal().removeUnused(ACCOUNT);
     expect(await files()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
-import { SecretBox } from '#accounts';
+import { SecretCipher } from '#accounts';
 import { clockOfThisMachine } from '#platform';
 import { EndpointSecrets, type Rotation } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
@@ -26,7 +26,7 @@ beforeEach(async () => {
   receiver = await Receiver.start();
   secrets = new EndpointSecrets(
     harness.endpointStore,
-    new SecretBox(Buffer.alloc(32, 7)),
+    new SecretCipher(Buffer.alloc(32, 7)),
     clockOfThisMachine,
   );
 });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { SecretBox } from '#accounts';
+import { SecretCipher } from '#accounts';
 import { type LoggedEvent, type NewEvent, RedisEventConsumer, RedisEventLog } from '#events';
 import {
   closeRedis,
@@ -20,7 +20,7 @@ import {
   DeliveryRunner,
   DestinationCheck,
   DestinationGuard,
-  Dispatcher,
+  EventDispatcher,
   Endpoints,
   HttpDeliveryClient,
   type DeliveryWorkerSettings,
@@ -68,9 +68,9 @@ export class WebhookHarness {
   readonly endpointStore: RedisEndpointStore;
   readonly deliveries: RedisDeliveryStore;
   readonly endpoints: Endpoints;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: EventDispatcher;
   private readonly guard = new DestinationGuard(parseNetworks('127.0.0.0/8'));
-  private readonly box = new SecretBox(Buffer.alloc(32, 7));
+  private readonly cipher = new SecretCipher(Buffer.alloc(32, 7));
   private readonly clients: HttpDeliveryClient[] = [];
   private readonly logger: Logger;
   private revision = 0;
@@ -83,8 +83,14 @@ export class WebhookHarness {
     this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
     this.deliveries = new RedisDeliveryStore(redis, this.prefix);
     const check = new DestinationCheck(this.guard, systemResolver());
-    this.endpoints = new Endpoints(this.endpointStore, this.deliveries, check, this.box, clockOfThisMachine);
-    this.dispatcher = new Dispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
+    this.endpoints = new Endpoints(
+      this.endpointStore,
+      this.deliveries,
+      check,
+      this.cipher,
+      clockOfThisMachine,
+    );
+    this.dispatcher = new EventDispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
   }
 
   static async open(url: string): Promise<WebhookHarness> {
@@ -107,7 +113,7 @@ export class WebhookHarness {
       this.deliveries,
       this.endpointStore,
       new BacklogRefill(this.endpointStore, this.deliveries, this.log),
-      new DeliveryAttempter(client ?? http, this.box, policy, clockOfThisMachine, '1.2.3'),
+      new DeliveryAttempter(client ?? http, this.cipher, policy, clockOfThisMachine, '1.2.3'),
       this.jobs,
       { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },
       this.logger,

@@ -1,4 +1,4 @@
-import { RedisEncryptionKeyIds, SecretBox } from '#accounts';
+import { RedisEncryptionKeyIds, SecretCipher } from '#accounts';
 import { openBlobStore } from '#blobs';
 import {
   checkRedisRequirements,
@@ -11,7 +11,7 @@ import {
   readEnvironment,
   type RedisClient,
   redisTime,
-  unknownVariables,
+  findUnknownEnvironmentVariables,
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
@@ -53,7 +53,7 @@ function checkVariables(environment: NodeJS.ProcessEnv): Finding[] {
   const found = [...new Set(faults)].map((fault) =>
     problem('configuration', fault, 'see docs/configuration.md'),
   );
-  const misspelt = unknownVariables(environment).map(({ name, nearest }) =>
+  const misspelt = findUnknownEnvironmentVariables(environment).map(({ name, nearest }) =>
     problem('configuration', `${name} is unknown and has no effect`, `did you mean ${nearest}?`),
   );
   const all = [...found, ...misspelt];
@@ -160,7 +160,7 @@ async function checkRedisServer(redis: RedisClient, settings: GatewayEnvironment
 }
 
 async function checkEncryptionKey(redis: RedisClient, settings: GatewayEnvironment): Promise<Finding[]> {
-  const { keyIds } = new SecretBox(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEYS_PREVIOUS);
+  const { keyIds } = new SecretCipher(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEYS_PREVIOUS);
   const recorded = await new RedisEncryptionKeyIds(redis, settings.REDIS_KEY_PREFIX).list();
   const missing = recorded.filter((id) => !keyIds.includes(id));
   if (missing.length === 0) return [fine('encryption key', 'fits the stored data')];

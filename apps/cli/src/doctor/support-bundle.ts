@@ -1,6 +1,6 @@
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KNOWN_VARIABLES } from '#platform';
+import { KNOWN_ENVIRONMENT_VARIABLES } from '#platform';
 import { productVersion } from '../product-version.js';
 import type { Finding } from './finding.js';
 import type { GatewayAddress } from './gateway-checks.js';
@@ -62,7 +62,7 @@ export async function writeSupportBundle(
 /** Returns the variables of the product that are set. Of secrets and of passwords in addresses, only that they are. */
 function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   const shown = Object.entries(environment)
-    .filter(([name, value]) => KNOWN_VARIABLES.has(name) && (value ?? '') !== '')
+    .filter(([name, value]) => KNOWN_ENVIRONMENT_VARIABLES.has(name) && (value ?? '') !== '')
     .map(([name, value = '']) => [
       name,
       SECRET.test(name) ? '(set)' : value.replace(/\/\/[^@/]*@/g, '//(set)@'),

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { ACCOUNT_ID_PATTERN, type ApiKey, type Scope, SCOPES } from '#accounts';
+import { ACCOUNT_ID_PATTERN, type ApiKey, type Scope, API_KEY_SCOPES } from '#accounts';
 import { Instant, Optional, parseInstant, rule, TextMatching, TextOf } from '../input/rules.js';
 
 const AccountId = (): PropertyDecorator => TextMatching(ACCOUNT_ID_PATTERN, 'must be an account id');
@@ -7,13 +7,13 @@ const AccountId = (): PropertyDecorator => TextMatching(ACCOUNT_ID_PATTERN, 'mus
 const Scopes = (): PropertyDecorator =>
   rule(
     'scopes',
-    `must be a non-empty list of scopes without repetition; valid scopes are ${SCOPES.join(', ')}`,
+    `must be a non-empty list of scopes without repetition; valid scopes are ${API_KEY_SCOPES.join(', ')}`,
     (value) =>
       Array.isArray(value) &&
       value.length >= 1 &&
       new Set(value).size === value.length &&
-      value.every((item) => (SCOPES as readonly unknown[]).includes(item)),
-    { enum: SCOPES, isArray: true, minItems: 1, uniqueItems: true },
+      value.every((item) => (API_KEY_SCOPES as readonly unknown[]).includes(item)),
+    { enum: API_KEY_SCOPES, isArray: true, minItems: 1, uniqueItems: true },
   );
 
 const InFuture = (): PropertyDecorator =>
@@ -63,7 +63,7 @@ export class ApiKeyView implements ApiKey {
   id!: string;
   @ApiProperty({ example: 'default' }) account!: string;
   @ApiProperty({ example: 'Order service' }) name!: string;
-  @ApiProperty({ enum: SCOPES, isArray: true, example: ['messages:send'] }) scopes!: Scope[];
+  @ApiProperty({ enum: API_KEY_SCOPES, isArray: true, example: ['messages:send'] }) scopes!: Scope[];
   @ApiProperty({
     type: 'string',
     format: 'date-time',

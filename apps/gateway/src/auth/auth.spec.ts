@@ -3,7 +3,7 @@ import { Controller, Get } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { FixedApiKeys, SCOPES } from '#accounts';
+import { FixedApiKeys, API_KEY_SCOPES } from '#accounts';
 import { createLogger } from '#platform';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { describeApi } from '../docs/openapi.js';
@@ -124,7 +124,7 @@ describe('A handler under /v1 without a scope', () => {
       createServer(LOG, { uploadMaxBytes: 1, upstreamTimeoutMs: 1, origins: [] }),
       { logger: false, abortOnError: false, bodyParser: false },
     );
-    const keys = new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: SCOPES }]);
+    const keys = new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES }]);
     useAuthentication(app.getHttpAdapter().getInstance(), keys, {
       count: () => Promise.resolve({ isOver: false, limit: 1, remaining: 1, resetMs: 0 }),
     });

@@ -3,8 +3,8 @@ import type { GatewayEnvironment } from '#platform';
 import {
   type BudgetedUpstream,
   BudgetExhaustedError,
-  contactsById,
-  requireJson,
+  parseContactsById,
+  requireValidJson,
   normalizeListReply,
   toJson,
   type UpstreamQuery,
@@ -52,13 +52,13 @@ export class UpstreamReads {
     const answer = await this.requestContacts(account, query);
     const { text } = answer.reply;
     const isAsIs = this.environment.CONTACTS_SHAPE === 'upstream';
-    return readReplyOf(answer, isAsIs ? requireJson(text) : normalizeListReply(text, 'contacts'));
+    return readReplyOf(answer, isAsIs ? requireValidJson(text) : normalizeListReply(text, 'contacts'));
   }
 
   /** Reads one contact from the contact list. @throws {Problem | UpstreamError | BudgetExhaustedError} */
   async contact(account: string, contactId: string): Promise<ReadReply> {
     const answer = await this.requestContacts(account, []);
-    const contacts = this.byId.get(answer.reply) ?? contactsById(answer.reply.text);
+    const contacts = this.byId.get(answer.reply) ?? parseContactsById(answer.reply.text);
     this.byId.set(answer.reply, contacts);
     const found = contacts.get(contactId);
     if (found === undefined) throw notFound('contact', contactId);

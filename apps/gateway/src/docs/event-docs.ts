@@ -19,7 +19,7 @@ const PARTS: Schemas = {
     type: 'object',
     description:
       'The changed fields, each with its old value `from` and its new value `to`. `from` is absent if the old value is no longer stored, ' +
-      'or if the contact did not have the field. For a removed field, `to` is null in a message and absent in a contact.',
+      'or if the contact did not have the field. If a field was removed, `to` is null in `message.*` events and absent in `contact.*` events.',
     additionalProperties: { type: 'object', properties: { from: {}, to: {} }, additionalProperties: false },
     example: { 'status.delivered': { from: false, to: true } },
   },

@@ -1,4 +1,10 @@
-import { type Cursor, CursorExpiredError, type EventPage, formatCursor, type LogFollower } from '#events';
+import {
+  type Cursor,
+  CursorExpiredError,
+  type EventPage,
+  formatCursor,
+  type EventLogFollower,
+} from '#events';
 import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
 import { pauseAfterEmptyPage } from './empty-page-pause.js';
@@ -19,7 +25,7 @@ const RETRY_MS = { min: 1_000, max: 3_000 };
 export interface StreamSource {
   /** Reads the page after a cursor. @throws {CursorExpiredError} */
   read(after: Cursor): Promise<EventPage>;
-  follower: LogFollower;
+  follower: EventLogFollower;
   /** Resolves to true if the caller's API key is still valid for this stream. */
   allowed(): Promise<boolean>;
 }

@@ -51,7 +51,7 @@ export class StreamQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
     description:
-      'Cursor to resume after: an `id` of a stream, or the `next` of an event list. The default `now` selects new events only.',
+      'Only events after this cursor are sent. The cursor is the `id` of an event of a stream, or the `next` of an event list. The default `now` selects new events only.',
   })
   @Optional()
   @CursorText()

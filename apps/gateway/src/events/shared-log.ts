@@ -5,9 +5,9 @@ import {
   type EventLog,
   type EventPage,
   type EventTail,
-  isBefore,
+  isLogPositionBefore,
   type LoggedEvent,
-  LogFollower,
+  EventLogFollower,
   matchesFilter,
 } from '#events';
 import { pause } from '#platform';
@@ -42,7 +42,7 @@ interface RecentEvents {
 /** The new events of one account's log, as all event streams of one gateway read them. */
 export interface SharedLog {
   /** Follower that is woken when {@link read} may return more than before. */
-  follower: LogFollower;
+  follower: EventLogFollower;
   /**
    * Returns the events after a cursor, like {@link EventLog.read}. Makes a request to Redis only if the cursor is older
    * than the events in memory.
@@ -92,7 +92,7 @@ interface AccountLimits {
 
 class AccountLog {
   private recent: RecentEvents | undefined;
-  private readonly followers = new Set<LogFollower>();
+  private readonly followers = new Set<EventLogFollower>();
   private readonly stopping = new AbortController();
 
   constructor(
@@ -106,7 +106,7 @@ class AccountLog {
   follow(whenUnused: () => void): SharedLog {
     const isFirst = this.followers.size === 0;
     // The stream reads once before it waits, because the log may have grown since its first page.
-    const follower = new LogFollower(false, (leaving) => {
+    const follower = new EventLogFollower(false, (leaving) => {
       this.followers.delete(leaving);
       if (this.followers.size > 0) return;
       this.stopping.abort();
@@ -120,7 +120,11 @@ class AccountLog {
 
   private async read(after: Cursor, limit: number, filter: EventFilter): Promise<EventPage> {
     const { recent } = this;
-    if (recent === undefined || recent.epoch !== after.epoch || isBefore(after.position, recent.from))
+    if (
+      recent === undefined ||
+      recent.epoch !== after.epoch ||
+      isLogPositionBefore(after.position, recent.from)
+    )
       return await this.log.read(this.account, after, limit, filter);
     return pageOf(recent, after, limit, filter);
   }
@@ -214,12 +218,12 @@ function pageOf(
     if (matchesFilter(filter, event)) page.push(event);
   }
   // A stream that has read the log itself may be ahead of the events in memory.
-  const next = isBefore(position, end) ? end : position;
+  const next = isLogPositionBefore(position, end) ? end : position;
   return { events: page, next: { epoch, position: next }, hasMore: false };
 }
 
 /** Returns the index of the first event after a position. */
 function firstAfter(events: readonly LoggedEvent[], position: string): number {
-  const index = events.findLastIndex((event) => !isBefore(position, event.position));
+  const index = events.findLastIndex((event) => !isLogPositionBefore(position, event.position));
   return index + 1;
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ApiKeys, FixedApiKeys, SCOPES } from '#accounts';
+import { type ApiKeys, FixedApiKeys, API_KEY_SCOPES } from '#accounts';
 import { RedisEventLog } from '#events';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -129,7 +129,9 @@ describe('An event stream', () => {
   });
 
   it('sends a comment and checks the API key again at each interval without events', async () => {
-    const valid = { keys: new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: SCOPES }]) };
+    const valid = {
+      keys: new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES }]),
+    };
     const keys: ApiKeys = { authenticate: (key) => valid.keys.authenticate(key) };
     await using other = await startTestGateway({
       redisUrl: redis.url,

@@ -2,9 +2,9 @@ import { Inject, Module, type OnApplicationBootstrap, type OnModuleDestroy } fro
 import {
   type GatewayEnvironment,
   type Instance,
-  instancesKey,
+  heartbeatSetRedisKey,
   type Logger,
-  formatInstance,
+  formatProcessInstance,
   type RedisClient,
   RedisHeartbeat,
 } from '#platform';
@@ -28,8 +28,8 @@ const HEARTBEAT = Symbol('heartbeat');
         instance: Instance,
         logger: Logger,
       ) => {
-        const key = instancesKey(environment.REDIS_KEY_PREFIX, 'gateways');
-        return new RedisHeartbeat(redis, key, formatInstance(instance), logger);
+        const key = heartbeatSetRedisKey(environment.REDIS_KEY_PREFIX, 'gateways');
+        return new RedisHeartbeat(redis, key, formatProcessInstance(instance), logger);
       },
     },
   ],

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { parseInstance, formatInstance, newInstance } from '#platform';
+import { parseProcessInstance, formatProcessInstance, createProcessInstance } from '#platform';
 import type { BlobStore } from '#blobs';
 import { RedisUpstreamHealth } from '#relay';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -84,7 +84,7 @@ describe('The health of the gateway', () => {
     const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000;
     const note = async (name: string, version: string, since: number): Promise<void> => {
       await gateway.app.get<BlobStore>(BLOB_STORE).mark(name);
-      const worker = formatInstance({ name, version, since }, ['relay', 'poll', 'dispatch']);
+      const worker = formatProcessInstance({ name, version, since }, ['relay', 'poll', 'dispatch']);
       await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, worker);
     };
     await note('worker-1', 'test', minutesAgo(600));
@@ -97,7 +97,7 @@ describe('The health of the gateway', () => {
       const noted = await gateway.redis.zrange('tidings:gateways', '0', '-1');
       return noted.length > 0 && noted;
     });
-    expect(members.map((member) => parseInstance(member).version)).toEqual(['test']);
+    expect(members.map((member) => parseProcessInstance(member).version)).toEqual(['test']);
   });
 
   it('is degraded after the contact list could not be read for one minute', async () => {
@@ -182,9 +182,13 @@ describe('The health of the gateway', () => {
   });
 
   it('is degraded while relay workers use another blob store than the gateway', async () => {
-    const worker = newInstance('test', Date.now());
+    const worker = createProcessInstance('test', Date.now());
     const note = (roles: ('relay' | 'poll' | 'dispatch')[], { name } = worker): Promise<unknown> =>
-      gateway.redis.zadd('tidings:workers', Date.now() + 60_000, formatInstance({ ...worker, name }, roles));
+      gateway.redis.zadd(
+        'tidings:workers',
+        Date.now() + 60_000,
+        formatProcessInstance({ ...worker, name }, roles),
+      );
     await note(['poll', 'dispatch'], { ...worker, name: 'needs-no-files' });
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'earlier-build roles=relay');
     await untilReady('ok');

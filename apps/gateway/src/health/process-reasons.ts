@@ -1,8 +1,8 @@
 import {
   type Instance,
-  parseInstance,
-  missingRoles,
-  mixedVersionsSince,
+  parseProcessInstance,
+  findRolesWithoutWorker,
+  timeWhenVersionsBecameMixed,
   type Reason,
   HEARTBEAT_TTL_MS,
   type WorkerRole,
@@ -24,7 +24,7 @@ export function workerReasons(workers: readonly string[]): Reason[] {
     const description = `no worker has sent a heartbeat in the last ${HEARTBEAT_TTL_MS / 1000} seconds`;
     return [{ code: 'no_worker', count: 1, description }];
   }
-  return missingRoles(workers).map((role) => ({
+  return findRolesWithoutWorker(workers).map((role) => ({
     ...{ code: `no_${role}_worker` as const, count: 1 },
     description: `no running worker has the role ${role}: ${WITHOUT_ROLE[role]}`,
   }));
@@ -36,8 +36,8 @@ export function workerReasons(workers: readonly string[]): Reason[] {
  * @param now Redis time, in milliseconds since 1970
  */
 export function versionReasons(members: readonly string[], now: number): Reason[] {
-  const instances = members.map(parseInstance);
-  const since = mixedVersionsSince(instances);
+  const instances = members.map(parseProcessInstance);
+  const since = timeWhenVersionsBecameMixed(instances);
   if (since === undefined || now - since < DEPLOYMENT_MS) return [];
   const versions = versionsOf(instances);
   const minutes = Math.floor((now - since) / 60_000);

@@ -1,10 +1,10 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { type Readiness, REASON_CODES, type ReasonCode, type ReasonDetail } from '#platform';
+import { type Readiness, READINESS_REASON_CODES, type ReasonCode, type ReasonDetail } from '#platform';
 import type { AccountReason } from './account-reasons.js';
 
 @ApiSchema({ name: 'ReadinessReason' })
 class ReasonDetailView implements ReasonDetail {
-  @ApiProperty({ enum: REASON_CODES, example: 'no_worker' }) code!: ReasonCode;
+  @ApiProperty({ enum: READINESS_REASON_CODES, example: 'no_worker' }) code!: ReasonCode;
   @ApiProperty({
     type: 'integer',
     description: 'Number of affected objects, such as accounts or workers.',
@@ -38,7 +38,7 @@ export class ReadyView implements Readiness {
 @ApiSchema({ name: 'AccountReason' })
 class AccountReasonView implements AccountReason {
   @ApiProperty({ example: 'default' }) account!: string;
-  @ApiProperty({ enum: REASON_CODES, example: 'upstream_down' }) code!: ReasonCode;
+  @ApiProperty({ enum: READINESS_REASON_CODES, example: 'upstream_down' }) code!: ReasonCode;
   @ApiProperty({ type: String, example: '2026-11-22T10:00:00.000Z' }) since!: string;
   @ApiProperty({ example: 'upstream answered 503' }) reason!: string;
 }

@@ -3,20 +3,20 @@ import type { AccountDirectory } from '#accounts';
 import {
   accountKeys,
   hasAppendOnlyFile,
-  liveMembers,
+  readLiveHeartbeatMembers,
   okOrDegradedReadiness,
   type GatewayEnvironment,
-  instancesKey,
+  heartbeatSetRedisKey,
   type Logger,
   type Readiness,
-  readinessOf,
+  createReadiness,
   type Reason,
   type RedisClient,
   type RedisClock,
   withDeadline,
 } from '#platform';
-import type { BlobStoreWatch } from '#blobs';
-import { ACCOUNTS, BLOB_WATCH, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } from '../tokens.js';
+import type { BlobStoreMonitor } from '#blobs';
+import { ACCOUNTS, BLOB_STORE_MONITOR, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } from '../tokens.js';
 import { type AccountReason, accountReasons, countedReasons } from './account-reasons.js';
 import { versionReasons, workerReasons } from './process-reasons.js';
 
@@ -42,8 +42,8 @@ export interface FullReadiness extends Readiness {
 /**
  * Determines the readiness of the gateway by a write to Redis, at most once a second.
  *
- * The heartbeats of all processes are in the sorted sets of {@link instancesKey}. The problems of accounts come from
- * {@link accountReasons}.
+ * The heartbeats of all processes are in the sorted sets of {@link heartbeatSetRedisKey}. The problems of accounts
+ * come from {@link accountReasons}.
  */
 @Injectable()
 export class RedisReadiness {
@@ -54,7 +54,7 @@ export class RedisReadiness {
     @Inject(REDIS) private readonly redis: RedisClient,
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
     @Inject(ACCOUNTS) private readonly accounts: AccountDirectory,
-    @Inject(BLOB_WATCH) private readonly blobs: BlobStoreWatch,
+    @Inject(BLOB_STORE_MONITOR) private readonly blobs: BlobStoreMonitor,
     @Inject(CLOCK) private readonly clock: Pick<RedisClock, 'fault' | 'now'>,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -74,7 +74,10 @@ export class RedisReadiness {
     const { isReady, reasons, accounts } = await this.find();
     const seen = accounts.filter(({ account }) => maySee(account));
     const all = [...reasons, ...countedReasons(seen)];
-    return { ...(isReady ? okOrDegradedReadiness(all) : readinessOf('unavailable', all)), accounts: seen };
+    return {
+      ...(isReady ? okOrDegradedReadiness(all) : createReadiness('unavailable', all)),
+      accounts: seen,
+    };
   }
 
   private async find(): Promise<Findings> {
@@ -135,7 +138,10 @@ export class RedisReadiness {
 
   /** Returns the member of every live process of one kind. */
   private alive(kind: 'gateways' | 'workers'): Promise<string[]> {
-    return liveMembers(this.redis, instancesKey(this.environment.REDIS_KEY_PREFIX, kind));
+    return readLiveHeartbeatMembers(
+      this.redis,
+      heartbeatSetRedisKey(this.environment.REDIS_KEY_PREFIX, kind),
+    );
   }
 
   /** Reports a Redis without an append-only file: a restart of Redis would lose accepted sends. */

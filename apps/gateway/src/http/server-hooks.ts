@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Logger, traceFieldOf } from '#platform';
+import { type Logger, traceIdLogField } from '#platform';
 import { GATEWAY_HEADER } from '#upstream';
 import { callerOf } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
@@ -68,7 +68,7 @@ function logRequest(
   logger.info(
     {
       requestId: request.id,
-      ...traceFieldOf(traceOf(request)),
+      ...traceIdLogField(traceOf(request)),
       method: request.method,
       route: request.routeOptions.url ?? null,
       ...(account === undefined ? {} : { account }),

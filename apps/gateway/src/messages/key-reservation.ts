@@ -1,5 +1,5 @@
 import { type Logger, newId } from '#platform';
-import { KEY_RESERVATION_LIFETIME_MS, type SendIntake } from '#relay';
+import { IDEMPOTENCY_KEY_RESERVATION_MS, type SendIntake } from '#relay';
 
 /**
  * Lease on an idempotency key while the body of its request is read. The lease is renewed regularly, and expires if the
@@ -15,7 +15,7 @@ export class KeyReservation {
     private readonly key: string,
     private readonly logger: Logger,
   ) {
-    this.renewal = setInterval(() => void this.renew(), KEY_RESERVATION_LIFETIME_MS / 4);
+    this.renewal = setInterval(() => void this.renew(), IDEMPOTENCY_KEY_RESERVATION_MS / 4);
   }
 
   /** Acquires the lease. @throws {IdempotencyInProgressError} if another request holds it */

@@ -2,7 +2,7 @@ import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeys } from '#accounts';
-import { METRICS_REFUSED, MetricsAccess, type PromMetrics } from '#metrics';
+import { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization, type PromMetrics } from '#metrics';
 import type { GatewayEnvironment } from '#platform';
 import { Public } from '../auth/require-scope.js';
 import { ApiPublicProblems } from '../problems/api-problems.js';
@@ -15,7 +15,7 @@ import { StateMetrics } from './state-metrics.js';
 @ApiSecurity({})
 @Controller('metrics')
 export class MetricsController {
-  private readonly access: MetricsAccess;
+  private readonly authorization: MetricsAuthorization;
 
   constructor(
     @Inject(METRICS) private readonly metrics: PromMetrics,
@@ -23,7 +23,7 @@ export class MetricsController {
     @Inject(ENVIRONMENT) environment: GatewayEnvironment,
     @Inject(API_KEYS) keys: ApiKeys,
   ) {
-    this.access = new MetricsAccess(environment, keys);
+    this.authorization = new MetricsAuthorization(environment, keys);
   }
 
   @Get()
@@ -41,8 +41,8 @@ export class MetricsController {
   @ApiPublicProblems('unauthenticated')
   async get(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { headers, socket } = request;
-    if (!(await this.access.mayRead({ address: socket.remoteAddress, headers })))
-      throw new Problem('unauthenticated', METRICS_REFUSED);
+    if (!(await this.authorization.mayRead({ address: socket.remoteAddress, headers })))
+      throw new Problem('unauthenticated', METRICS_UNAUTHORIZED_MESSAGE);
     await this.state.refresh();
     const { contentType, text } = await this.metrics.expose();
     await reply.header('cache-control', 'no-store').type(contentType).send(text);

@@ -3,11 +3,11 @@ import type { AccountDirectory } from '#accounts';
 import type { Gauge, PromMetrics } from '#metrics';
 import {
   type GatewayEnvironment,
-  hasRole,
-  instancesKey,
-  liveMembers,
+  heartbeatMemberHasRole,
+  heartbeatSetRedisKey,
+  readLiveHeartbeatMembers,
   type Logger,
-  REASON_CODES,
+  READINESS_REASON_CODES,
   type RedisClient,
   type RedisClock,
   redisMemory,
@@ -60,7 +60,7 @@ export class StateMetrics {
     const { status, details } = await this.readiness.check();
     const { redisUp, degraded } = this.installation;
     const reasons = new Set(details.map(({ code }) => code));
-    for (const code of REASON_CODES) degraded.labels(code).set(reasons.has(code) ? 1 : 0);
+    for (const code of READINESS_REASON_CODES) degraded.labels(code).set(reasons.has(code) ? 1 : 0);
     let isUp = status !== 'unavailable';
     try {
       if (isUp) await withDeadline(this.readState(), READ_TIMEOUT_MS, 'reading the state for the metrics');
@@ -75,11 +75,11 @@ export class StateMetrics {
 
   private async readState(): Promise<void> {
     const { memoryUsed, memoryMax, workers, accounts: count } = this.installation;
-    const workersKey = instancesKey(this.environment.REDIS_KEY_PREFIX, 'workers');
+    const workersKey = heartbeatSetRedisKey(this.environment.REDIS_KEY_PREFIX, 'workers');
     const [all, memory, running] = await Promise.all([
       this.accounts.list(),
       redisMemory(this.redis),
-      liveMembers(this.redis, workersKey),
+      readLiveHeartbeatMembers(this.redis, workersKey),
     ]);
     const shown = all
       .map(({ id }) => id)
@@ -92,7 +92,7 @@ export class StateMetrics {
     memoryMax.set(sum(memory.map(({ max }) => max)));
     count.set(all.length);
     for (const role of WORKER_ROLES)
-      workers.labels(role).set(running.filter((worker) => hasRole(worker, role)).length);
+      workers.labels(role).set(running.filter((worker) => heartbeatMemberHasRole(worker, role)).length);
     for (const [i, account] of shown.entries()) {
       const state = states[i];
       if (state !== undefined) this.show(account, state);

@@ -18,7 +18,7 @@ const NEVER_REACH_CALLERS: Readonly<Record<string, string>> = {
   AccountNotFoundError: 'ends a job of a worker',
   BlobMissingError: 'makes the worker fail the send',
   ConfigurationError: 'stops the process at start',
-  ReaderLeaseLostError: 'occurs only in the dispatcher',
+  EventLogReaderLeaseLostError: 'occurs only in the dispatcher',
   SecretDecryptionError: 'means a wrong ENCRYPTION_KEY; callers get 500 internal',
   UpstreamError: 'is an abstract base class',
   UpstreamReplyDeferredError: 'occurs only in reads of a worker',

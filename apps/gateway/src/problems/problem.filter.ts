@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Logger, traceFieldOf } from '#platform';
+import { type Logger, traceIdLogField } from '#platform';
 import { LOGGER } from '../tokens.js';
 import type { Problem } from './problem.js';
 import { PROBLEM_TYPE } from './problem-catalog.js';
@@ -35,7 +35,7 @@ export class ProblemFilter implements ExceptionFilter {
     const { code, cause } = problem;
     const details = {
       requestId: request.id,
-      ...traceFieldOf(traceOf(request)),
+      ...traceIdLogField(traceOf(request)),
       code,
       ...(cause === undefined ? {} : { err: cause }),
     };

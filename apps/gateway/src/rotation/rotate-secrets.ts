@@ -1,10 +1,10 @@
 import {
-  AccountResealer,
+  UpstreamApiKeyReencryption,
   DEFAULT_ACCOUNT,
   RedisAccountStore,
   RedisEncryptionKeyIds,
-  ResealCounts,
-  SecretBox,
+  ReencryptionCounts,
+  SecretCipher,
 } from '#accounts';
 import {
   closeRedis,
@@ -15,7 +15,7 @@ import {
   type RedisClient,
   clockOfThisMachine,
 } from '#platform';
-import { EndpointResealer, RedisEndpointStore } from '#webhooks';
+import { EndpointSecretReencryption, RedisEndpointStore } from '#webhooks';
 
 /** Writers for standard output and standard error, line by line. */
 export interface Console {
@@ -52,7 +52,7 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
 
 /** The counts of rotated and undecryptable secrets, by kind. */
 export type RotationResult = Readonly<
-  Record<'accountKeys' | 'signingSecrets' | 'webhookHeaders', ResealCounts>
+  Record<'accountKeys' | 'signingSecrets' | 'webhookHeaders', ReencryptionCounts>
 >;
 
 /** Re-encrypts all secrets of {@link rotateSecrets} through an open Redis connection. */
@@ -61,26 +61,26 @@ export async function rotateAll(
   redis: RedisClient,
 ): Promise<RotationResult> {
   const prefix = environment.REDIS_KEY_PREFIX;
-  const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
+  const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const keys = new RedisEncryptionKeyIds(redis, prefix);
   // Registered before the first secret is encrypted with it. Only key ids listed now are forgotten at the end: a process
   // that starts meanwhile may still use the key that it registers.
-  const earlier = (await keys.list()).filter((id) => id !== box.keyId);
-  await keys.add(box.keyId);
+  const earlier = (await keys.list()).filter((id) => id !== cipher.keyId);
+  await keys.add(cipher.keyId);
 
   const accounts = new RedisAccountStore(redis, prefix);
-  const endpoints = new EndpointResealer(
+  const endpoints = new EndpointSecretReencryption(
     new RedisEndpointStore(redis, prefix, clockOfThisMachine),
-    box,
+    cipher,
     clockOfThisMachine,
   );
   const result = {
-    accountKeys: await new AccountResealer(accounts, box).reseal(),
-    signingSecrets: new ResealCounts(),
-    webhookHeaders: new ResealCounts(),
+    accountKeys: await new UpstreamApiKeyReencryption(accounts, cipher).reencryptAll(),
+    signingSecrets: new ReencryptionCounts(),
+    webhookHeaders: new ReencryptionCounts(),
   };
   for (const account of [DEFAULT_ACCOUNT, ...(await accounts.list()).map(({ id }) => id)]) {
-    const { secrets, headers } = await endpoints.reseal(account);
+    const { secrets, headers } = await endpoints.reencryptAll(account);
     result.signingSecrets.add(secrets);
     result.webhookHeaders.add(headers);
   }

@@ -1,7 +1,7 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { Deliveries } from '#webhooks';
+import type { DeliveryOperations } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { InputPipe } from '../input/input.pipe.js';
@@ -21,7 +21,8 @@ import {
 @Controller('v1/deliveries')
 export class DeliveriesController {
   constructor(
-    @Inject(DELIVERIES) private readonly deliveries: Pick<Deliveries, 'find' | 'list' | 'listAll' | 'retry'>,
+    @Inject(DELIVERIES)
+    private readonly deliveries: Pick<DeliveryOperations, 'find' | 'list' | 'listAll' | 'retry'>,
   ) {}
 
   @Get()

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { Deliveries, Replays } from '#webhooks';
+import type { DeliveryOperations, EventReplays } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
@@ -22,8 +22,8 @@ import {
 @Controller('v1/webhooks')
 export class WebhookDeliveriesController {
   constructor(
-    @Inject(DELIVERIES) private readonly deliveries: Pick<Deliveries, 'list'>,
-    @Inject(REPLAYS) private readonly replays: Pick<Replays, 'start'>,
+    @Inject(DELIVERIES) private readonly deliveries: Pick<DeliveryOperations, 'list'>,
+    @Inject(REPLAYS) private readonly replays: Pick<EventReplays, 'start'>,
   ) {}
 
   @Get(':id/deliveries')

@@ -1,21 +1,21 @@
 import type { ValueProvider } from '@nestjs/common';
-import { SecretBox } from '#accounts';
+import { SecretCipher } from '#accounts';
 import { RedisEventLog } from '#events';
 import { type Clock, type GatewayEnvironment, type Logger, createAgendas, type RedisClient } from '#platform';
 import {
   BullmqDeliveryJobs,
-  Deliveries,
+  DeliveryOperations,
   DestinationCheck,
   DestinationGuard,
   Endpoints,
   EndpointSecrets,
   TestEventSender,
-  LossCheckedDeliveryJobs,
+  DeliveryJobsWithLossRecovery,
   RedisDeliveriesOverviewReader,
   RedisDeliveryStore,
   RedisEndpointHealth,
   RedisEndpointStore,
-  Replays,
+  EventReplays,
   type Resolver,
 } from '#webhooks';
 import { openHintQueue } from '../hint-queue.js';
@@ -51,18 +51,18 @@ export function webhookBindings({
   const deliveries = new RedisDeliveryStore(redis, prefix);
   const log = new RedisEventLog(redis, prefix);
   const check = new DestinationCheck(new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS), resolver);
-  const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
-  const jobs = new LossCheckedDeliveryJobs(
+  const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
+  const jobs = new DeliveryJobsWithLossRecovery(
     new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger)),
     createAgendas(redis, prefix, logger).dispatch.hints,
   );
   return [
-    { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, clock) },
+    { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, cipher, clock) },
     { provide: ENDPOINT_HEALTH, useValue: new RedisEndpointHealth(redis, prefix) },
-    { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, clock) },
+    { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, cipher, clock) },
     { provide: ENDPOINT_TEST, useValue: new TestEventSender(store, log) },
-    { provide: DELIVERIES, useValue: new Deliveries(store, deliveries, jobs, logger) },
+    { provide: DELIVERIES, useValue: new DeliveryOperations(store, deliveries, jobs, logger) },
     { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesOverviewReader(redis, prefix) },
-    { provide: REPLAYS, useValue: new Replays(store, deliveries, log, jobs, logger) },
+    { provide: REPLAYS, useValue: new EventReplays(store, deliveries, log, jobs, logger) },
   ];
 }

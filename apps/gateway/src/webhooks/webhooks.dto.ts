@@ -4,9 +4,9 @@ import { isEventTypePattern } from '#events';
 import {
   type Endpoint,
   type EndpointHealth,
-  filterBytes,
-  describeHeadersFault,
-  MAX_FILTER_BYTES,
+  contactFilterSizeInBytes,
+  describeInvalidHeaders,
+  MAX_CONTACT_FILTER_BYTES,
   MAX_CUSTOM_HEADERS,
 } from '#webhooks';
 import {
@@ -36,17 +36,17 @@ const ContactIds = (): PropertyDecorator =>
     ListOf('contact ids', 1000, (id) => id.length >= 1 && id.length <= 512),
     rule(
       'bytes',
-      `must have at most ${MAX_FILTER_BYTES} bytes in total; list fewer ids, or omit the field and filter in your own service`,
+      `must have at most ${MAX_CONTACT_FILTER_BYTES} bytes in total; list fewer ids, or omit the field and filter in your own service`,
       (value) =>
         !Array.isArray(value) ||
-        filterBytes(value.filter((id) => typeof id === 'string')) <= MAX_FILTER_BYTES,
+        contactFilterSizeInBytes(value.filter((id) => typeof id === 'string')) <= MAX_CONTACT_FILTER_BYTES,
     ),
   );
 const Description = (): PropertyDecorator =>
   applyDecorators(TextOf(1, 500), ApiProperty({ example: 'Order service' }));
 const Headers = (): PropertyDecorator =>
   applyDecorators(
-    ruleWithFault('headers', describeHeadersFault),
+    ruleWithFault('headers', describeInvalidHeaders),
     ApiProperty({ ...TEXTS, maxProperties: MAX_CUSTOM_HEADERS, example: { Authorization: 'Bearer abc' } }),
   );
 const MaxConcurrency = (): PropertyDecorator => WholeNumber(1, 1_000);

@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
-import { SecretBox } from '#accounts';
-import { RedisEventTail, RedisLogTrimTimes } from '#events';
+import { SecretCipher } from '#accounts';
+import { RedisEventTail, RedisEventLogTrimTimes } from '#events';
 import {
   BullmqHintQueue,
   type Clock,
@@ -19,10 +19,10 @@ import {
   DeliveryAttempter,
   DeliveryRunner,
   DestinationGuard,
-  Dispatcher,
-  HintingDeliveryStore,
+  EventDispatcher,
+  RetrySchedulingDeliveryStore,
   HttpDeliveryClient,
-  LossCheckedDeliveryJobs,
+  DeliveryJobsWithLossRecovery,
   RedisDeliveryDueTimes,
   RedisEndpointStore,
   systemResolver,
@@ -49,8 +49,8 @@ export function composeDispatch(
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.dispatch;
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
-  const store = new HintingDeliveryStore(redis, prefix, hints);
-  const jobs = new LossCheckedDeliveryJobs(
+  const store = new RetrySchedulingDeliveryStore(redis, prefix, hints);
+  const jobs = new DeliveryJobsWithLossRecovery(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
   );
@@ -70,14 +70,16 @@ export function composeDispatch(
   );
   const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
   const tail = new RedisEventTail(open, prefix, redis);
-  const dispatcher = metrics.deliveries.observeDispatcher(new Dispatcher(endpoints, store, jobs, logger));
+  const dispatcher = metrics.deliveries.observeDispatcher(
+    new EventDispatcher(endpoints, store, jobs, logger),
+  );
   const retention = retentionOf(environment);
   const rounds = dispatchRounds({
     ...{ pump: deliveries, log: events, retention },
     isFull: () => isRedisFull(redis),
     deliveries: store,
     deliverySurvey: new RedisDeliveryDueTimes(redis, prefix, retention.deliveries),
-    logSurvey: new RedisLogTrimTimes(redis, prefix, retention.events),
+    logSurvey: new RedisEventLogTrimTimes(redis, prefix, retention.events),
   });
   return {
     deliveries,
@@ -90,7 +92,7 @@ function attempterOf(environment: WorkerEnvironment, clock: Clock): DeliveryAtte
   const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
   return new DeliveryAttempter(
     new HttpDeliveryClient(guard, systemResolver(), environment.WEBHOOK_TIMEOUT_MS),
-    new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
+    new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     { scheduleSeconds: environment.WEBHOOK_RETRY_SCHEDULE_SECONDS, random: Math.random },
     clock,
     productVersion(),

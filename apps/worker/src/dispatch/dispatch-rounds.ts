@@ -1,4 +1,4 @@
-import type { EventLog, EventRetention, RedisLogTrimTimes } from '#events';
+import type { EventLog, EventRetention, RedisEventLogTrimTimes } from '#events';
 import {
   DELIVERY_TASK_NAMES,
   type DeliveryRunner,
@@ -26,7 +26,7 @@ export interface DispatchRoundParts {
   deliveries: Pick<DeliveryStore, 'trim'>;
   log: Pick<EventLog, 'trim'>;
   deliverySurvey: Pick<RedisDeliveryDueTimes, 'read'>;
-  logSurvey: Pick<RedisLogTrimTimes, 'trimInMs'>;
+  logSurvey: Pick<RedisEventLogTrimTimes, 'trimInMs'>;
   retention: { deliveries: DeliveryRetention; events: EventRetention };
   isFull(): Promise<boolean>;
 }

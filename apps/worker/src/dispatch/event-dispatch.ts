@@ -1,6 +1,6 @@
-import { type EventTail, type LogFollower, type ReaderLease, RedisEventConsumer } from '#events';
+import { type EventTail, type EventLogFollower, type ReaderLease, RedisEventConsumer } from '#events';
 import { type Logger, newId, pause, type RedisClient } from '#platform';
-import type { Dispatcher } from '#webhooks';
+import type { EventDispatcher } from '#webhooks';
 import type { AccountFollower } from '../account-watch.js';
 
 /** Maximum number of events read at once. */
@@ -33,7 +33,7 @@ export class EventDispatch implements AccountFollower {
   private stopping = false;
 
   constructor(
-    private readonly dispatcher: Pick<Dispatcher, 'dispatch'>,
+    private readonly dispatcher: Pick<EventDispatcher, 'dispatch'>,
     private readonly redis: RedisClient,
     private readonly tail: EventTail & { isTrusted(): boolean },
     private readonly prefix: string,
@@ -99,7 +99,7 @@ export class EventDispatch implements AccountFollower {
     account: string,
     consumer: RedisEventConsumer,
     lease: ReaderLease,
-    follower: LogFollower,
+    follower: EventLogFollower,
     signal: AbortSignal,
   ): Promise<void> {
     const reading = await consumer.read(BATCH_SIZE);

@@ -9,7 +9,7 @@ import {
   Res,
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { okOrDegradedReadiness, type Readiness, readinessOf, type Reason } from '#platform';
+import { okOrDegradedReadiness, type Readiness, createReadiness, type Reason } from '#platform';
 import type { WorkerCore } from '../compose.js';
 import { CORE } from '../tokens.js';
 import { Heartbeat } from './heartbeat.js';
@@ -19,7 +19,7 @@ import { Heartbeat } from './heartbeat.js';
 export class HealthController {
   constructor(
     @Inject(Heartbeat) private readonly heartbeat: Heartbeat,
-    @Inject(CORE) private readonly core: Pick<WorkerCore, 'blobWatch' | 'clock'>,
+    @Inject(CORE) private readonly core: Pick<WorkerCore, 'blobStoreMonitor' | 'clock'>,
   ) {}
 
   @Get('live')
@@ -33,18 +33,18 @@ export class HealthController {
     if (!this.heartbeat.isFresh()) {
       reply.status(503);
       const description = 'the last write to Redis failed, or the worker is stopping';
-      return readinessOf('unavailable', [{ code: 'redis_unwritable', count: 1, description }]);
+      return createReadiness('unavailable', [{ code: 'redis_unwritable', count: 1, description }]);
     }
     const reasons: Reason[] = [];
-    const { blobWatch, clock } = this.core;
-    if (blobWatch.fault !== undefined) {
+    const { blobStoreMonitor, clock } = this.core;
+    if (blobStoreMonitor.fault !== undefined) {
       // The log states the cause. The reply does not: the cause may contain file names.
       const description = 'sends with a file cannot be relayed: the blob store is unusable';
       reasons.push({ code: 'blob_store_unusable', count: 1, description });
     }
-    if (blobWatch.unseenPeers > 0) {
-      const description = `sends with a file will fail: ${blobWatch.unseenPeers} gateways use a different blob store`;
-      reasons.push({ code: 'blob_store_not_shared', count: blobWatch.unseenPeers, description });
+    if (blobStoreMonitor.unseenPeers > 0) {
+      const description = `sends with a file will fail: ${blobStoreMonitor.unseenPeers} gateways use a different blob store`;
+      reasons.push({ code: 'blob_store_not_shared', count: blobStoreMonitor.unseenPeers, description });
     }
     if (clock.fault !== undefined) reasons.push({ code: 'clock_off', count: 1, description: clock.fault });
     return okOrDegradedReadiness(reasons);

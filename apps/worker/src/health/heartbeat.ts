@@ -1,8 +1,8 @@
 import {
   type Instance,
-  instancesKey,
+  heartbeatSetRedisKey,
   type Logger,
-  formatInstance,
+  formatProcessInstance,
   type RedisClient,
   RedisHeartbeat,
   type WorkerRole,
@@ -22,7 +22,7 @@ export class Heartbeat extends RedisHeartbeat {
     roles: readonly WorkerRole[],
     logger: Logger,
   ) {
-    super(redis, instancesKey(prefix, 'workers'), formatInstance(instance, roles), logger);
+    super(redis, heartbeatSetRedisKey(prefix, 'workers'), formatProcessInstance(instance, roles), logger);
     this.installationKey = `${prefix}:installation`;
   }
 

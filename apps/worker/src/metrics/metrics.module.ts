@@ -1,18 +1,18 @@
 import { Controller, Get, Inject, Module, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createApiKeys } from '#accounts';
-import { METRICS_REFUSED, MetricsAccess } from '#metrics';
+import { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization } from '#metrics';
 import type { WorkerCore } from '../compose.js';
 import { CORE } from '../tokens.js';
 
 /** Serves the metrics of this worker in the format of Prometheus, to those who may read them. */
 @Controller('metrics')
 export class MetricsController {
-  private readonly access: MetricsAccess;
+  private readonly access: MetricsAuthorization;
 
   constructor(@Inject(CORE) private readonly core: Pick<WorkerCore, 'metrics' | 'environment' | 'redis'>) {
     const { environment, redis } = core;
-    this.access = new MetricsAccess(environment, createApiKeys(environment, redis));
+    this.access = new MetricsAuthorization(environment, createApiKeys(environment, redis));
   }
 
   @Get()
@@ -28,7 +28,7 @@ export class MetricsController {
       title: 'Unauthenticated',
       status: 401,
       code: 'unauthenticated',
-      detail: METRICS_REFUSED,
+      detail: METRICS_UNAUTHORIZED_MESSAGE,
     };
     await reply.status(401).type('application/problem+json').send(JSON.stringify(refusal));
   }

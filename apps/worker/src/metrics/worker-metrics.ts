@@ -1,8 +1,8 @@
 import {
   DeliveryMetrics,
   FeedMetrics,
-  measureClock,
-  measureRedis,
+  registerClockDifferenceMetric,
+  registerRedisCommandMetrics,
   PromMetrics,
   RelayMetrics,
   UpstreamMetrics,
@@ -19,7 +19,7 @@ export class WorkerMetrics {
 
   constructor(redis: RedisClient, clock: RedisClock) {
     this.deliveries = new DeliveryMetrics(this.all, clock);
-    measureClock(clock, this.all);
-    measureRedis(redis, this.all);
+    registerClockDifferenceMetric(clock, this.all);
+    registerRedisCommandMetrics(redis, this.all);
   }
 }

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import { PollHints, RedisPollDueTimes, RedisPollQueue } from '#feed';
+import { BackgroundPollAgenda, RedisPollDueTimes, RedisPollQueue } from '#feed';
 import { BullmqHintQueue, type QueuePayloads, clockOfThisMachine } from '#platform';
 import { UpstreamProbe } from '#relay';
 import type { BudgetedUpstream } from '#upstream';
@@ -25,7 +25,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
   const { agenda, hints } = core.agendas.poll;
   const poller = new Poller({
     queue: metrics.feed.observeQueue(new RedisPollQueue(redis, prefix)),
-    agenda: new PollHints(hints),
+    agenda: new BackgroundPollAgenda(hints),
     ...{ contacts, accounts, upstream, budget, logger },
   });
   const rounds = pollRounds({

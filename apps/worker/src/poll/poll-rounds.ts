@@ -1,7 +1,7 @@
 import type { AccountDirectory } from '#accounts';
 import { type ContactListPoll, type FeedStore, POLL_TASK_NAMES, type RedisPollDueTimes } from '#feed';
 import {
-  type AgendaHints,
+  type BackgroundAgendaWriter,
   type AgendaTime,
   type BullmqHintQueue,
   type Logger,
@@ -45,7 +45,7 @@ export interface PollRoundParts {
   upstream: Pick<BudgetedUpstream, 'isHeld'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
-  agenda: Pick<AgendaHints, 'announce'>;
+  agenda: Pick<BackgroundAgendaWriter, 'announce'>;
   contactsEveryMs: number;
   logger: Logger;
 }

@@ -5,7 +5,7 @@ import {
   type BudgetedUpstream,
   type AdaptiveBudget,
   BudgetExhaustedError,
-  MAX_TOKEN_RETRY_PAUSE_MS,
+  MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
   UpstreamError,
   UpstreamStatusError,
   UpstreamUnavailableError,
@@ -143,7 +143,7 @@ export class Poller {
       if (!this.reads.hasFreeSlot(account)) {
         // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.
         hints.clear();
-        await hints.pause(MAX_TOKEN_RETRY_PAUSE_MS);
+        await hints.pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
         continue;
       }
       if (performance.now() - knownAt > ACCOUNT_CACHE_MS) {
@@ -160,7 +160,7 @@ export class Poller {
       const reply = isIdle ? nextDue : await this.parts.queue.claim(account, rate);
       if ('claimed' in reply) this.begin(account, rate, reply);
       if ('waitMs' in reply)
-        await pause(Math.min(reply.waitMs, MAX_TOKEN_RETRY_PAUSE_MS), this.stopping.signal);
+        await pause(Math.min(reply.waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), this.stopping.signal);
       else if (!(await this.waitForDue(account, loop, reply))) return reply.nextDueInMs;
     }
     return undefined;
@@ -180,7 +180,7 @@ export class Poller {
     // The end of a read is a hint. If this worker dies before that, the account's round finds the due
     // contacts.
     if (isReading || (nextDueInMs !== undefined && nextDueInMs <= MAX_WAIT_MS)) {
-      if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_TOKEN_RETRY_PAUSE_MS);
+      if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
       return true;
     }
     if (nextDueAt !== undefined && !awaited) this.parts.agenda.announceDue(account, nextDueAt);

@@ -10,9 +10,9 @@ import {
 } from '#platform';
 import {
   BullmqRelayJobs,
-  FileSweep,
+  UnusedFileRemoval,
   LaneRunner,
-  LossCheckedRelayJobs,
+  RelayJobsWithLossRecovery,
   RedisRelayDueTimes,
   type RelayJobs,
   RelayRounds,
@@ -43,7 +43,7 @@ export function composeRelay(
 ): RelayRole {
   const { environment, logger, upstream, lookup, sends, blobs, agendas } = core;
   const settings = relaySettingsFrom(environment);
-  const jobs = new LossCheckedRelayJobs(
+  const jobs = new RelayJobsWithLossRecovery(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
     agendas.relay.hints,
   );
@@ -74,7 +74,9 @@ function roundsOf(
       store: sends,
       jobs,
     }),
-    files: new FileSweep(sends, blobs, clockOfThisMachine, logger, () => randomBytes(16).toString('hex')),
+    files: new UnusedFileRemoval(sends, blobs, clockOfThisMachine, logger, () =>
+      randomBytes(16).toString('hex'),
+    ),
     isFull: () => isRedisFull(redis),
     survey: new RedisRelayDueTimes(
       redis,

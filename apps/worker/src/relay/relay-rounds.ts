@@ -1,5 +1,5 @@
 import {
-  type FileSweep,
+  type UnusedFileRemoval,
   LOST_JOB_CHECK_DELAY_MS,
   RELAY_TASK_NAMES,
   type RedisRelayDueTimes,
@@ -25,7 +25,7 @@ export interface RelayRoundParts {
   survey: Pick<RedisRelayDueTimes, 'read'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
-  files: Pick<FileSweep, 'sweep'>;
+  files: Pick<UnusedFileRemoval, 'removeUnused'>;
   hints: Pick<RelayHints, 'schedule'>;
   retention: { maxAgeMs: number; maxCount: number };
   isFull(): Promise<boolean>;
@@ -67,7 +67,7 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
       },
       [RELAY_TASK_NAMES.sweepFiles]: {
         run: async (account) => {
-          await files.sweep(account);
+          await files.removeUnused(account);
           return { everyMs: (await survey.read(account)).hasSends ? SWEEP_MS : SWEEP_EMPTY_MS };
         },
       },

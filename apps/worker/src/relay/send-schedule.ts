@@ -1,6 +1,6 @@
 import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 import { type Agenda, type AgendaTime, type Logger, pause, type ClaimedTask } from '#platform';
-import { type RelayRounds, SCHEDULE_CHECK_INTERVAL_MS } from '#relay';
+import { type RelayRounds, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from '#relay';
 import { SideBySide } from '../side-by-side.js';
 
 /**
@@ -34,7 +34,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly rounds: Pick<RelayRounds, 'promote'>,
     private readonly agenda: Pick<Agenda, 'claimDue' | 'complete'>,
     private readonly logger: Logger,
-    private readonly maxSleepMs = SCHEDULE_CHECK_INTERVAL_MS,
+    private readonly maxSleepMs = SCHEDULED_SENDS_CHECK_INTERVAL_MS,
   ) {}
 
   onApplicationBootstrap(): void {

@@ -3,7 +3,7 @@ import type { Account, AccountDirectory } from './account.js';
 import { AccountConflictError } from './account-conflict.js';
 import { UpstreamApiKeyRequiredError } from './api-key-required.js';
 import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
-import type { SecretBox } from '../secret/secret-box.js';
+import type { SecretCipher } from '../secret/secret-cipher.js';
 
 /** An account as the API shows it: all fields except upstream's API key. */
 export interface AccountDescription {
@@ -36,7 +36,7 @@ export class AccountRegistry {
   constructor(
     private readonly fixed: AccountDirectory,
     private readonly store: AccountStore,
-    private readonly box: SecretBox,
+    private readonly cipher: SecretCipher,
     private readonly clock: Clock,
   ) {}
 
@@ -71,7 +71,7 @@ export class AccountRegistry {
     const now = this.now();
     const stored: StoredAccount = {
       ...account,
-      sealedApiKey: this.box.seal(apiKey, accountEncryptionContext(account.id)),
+      sealedApiKey: this.cipher.encrypt(apiKey, accountEncryptionContext(account.id)),
       createdAt: now,
       updatedAt: now,
     };
@@ -89,7 +89,7 @@ export class AccountRegistry {
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);
     const sealed =
-      apiKey === undefined ? {} : { sealedApiKey: this.box.seal(apiKey, accountEncryptionContext(id)) };
+      apiKey === undefined ? {} : { sealedApiKey: this.cipher.encrypt(apiKey, accountEncryptionContext(id)) };
     const changed = await this.store.change(id, (before) => {
       const after = { ...before, ...changes, ...sealed, updatedAt: this.now() };
       if (apiKey === undefined && originOf(after) !== originOf(before))

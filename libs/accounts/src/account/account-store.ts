@@ -3,7 +3,7 @@ export interface StoredAccount {
   id: string;
   /** Base URL of upstream, without a trailing slash. */
   baseUrl: string;
-  /** The account's API key for upstream, encrypted by a `SecretBox`; see {@link accountEncryptionContext}. */
+  /** The account's API key for upstream, encrypted by a `SecretCipher`; see {@link accountEncryptionContext}. */
   sealedApiKey: string;
   requestsPerSecond: number;
   polling: boolean;

@@ -1,12 +1,12 @@
 import type { Clock } from '#platform';
 import { type AccountDirectory, DEFAULT_ACCOUNT } from '../account/account.js';
 import { AccountConflictError } from '../account/account-conflict.js';
-import { ENVIRONMENT_KEY_ID, type Scope, SCOPES } from './api-key.js';
+import { ENVIRONMENT_API_KEY_ID, type Scope, API_KEY_SCOPES } from './api-key.js';
 import {
   type ApiKey,
   type ApiKeyStore,
   idAndHashOfApiKey,
-  newApiKeyText,
+  generateApiKeyText,
   type StoredApiKey,
 } from './stored-api-key.js';
 
@@ -21,10 +21,10 @@ export interface NewApiKey {
 
 /** The API key that the environment variable `API_KEY` defines, as the API shows it. */
 const ENVIRONMENT_API_KEY: ApiKey = {
-  id: ENVIRONMENT_KEY_ID,
+  id: ENVIRONMENT_API_KEY_ID,
   account: DEFAULT_ACCOUNT,
   name: 'API_KEY',
-  scopes: [...SCOPES],
+  scopes: [...API_KEY_SCOPES],
   createdAt: null,
   expiresAt: null,
 };
@@ -53,7 +53,7 @@ export class ApiKeyRegistry {
   }
 
   async find(id: string): Promise<ApiKey | undefined> {
-    if (id === ENVIRONMENT_KEY_ID) return ENVIRONMENT_API_KEY;
+    if (id === ENVIRONMENT_API_KEY_ID) return ENVIRONMENT_API_KEY;
     const stored = await this.store.find(id);
     return stored === undefined ? undefined : describe(stored);
   }
@@ -65,7 +65,7 @@ export class ApiKeyRegistry {
    */
   async create(request: NewApiKey): Promise<{ apiKey: ApiKey; key: string } | undefined> {
     const { account, name, scopes, expiresAt } = request;
-    const key = newApiKeyText();
+    const key = generateApiKeyText();
     const stored: StoredApiKey = {
       ...idAndHashOfApiKey(key),
       ...{ account, name, scopes: [...scopes] },
@@ -81,7 +81,7 @@ export class ApiKeyRegistry {
    * @throws {AccountConflictError} if the API key is defined by the environment variable `API_KEY`
    */
   async remove(id: string): Promise<boolean> {
-    if (id !== ENVIRONMENT_KEY_ID) return await this.store.remove(id);
+    if (id !== ENVIRONMENT_API_KEY_ID) return await this.store.remove(id);
     throw new AccountConflictError(
       'This API key comes from the environment variable API_KEY. To replace it, change API_KEY and restart the gateways.',
     );

@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
 
 /** Permissions that an API key may have. */
-export const SCOPES = ['messages:send', 'messages:read', 'webhooks:manage', 'events:read', 'admin'] as const;
+export const API_KEY_SCOPES = [
+  'messages:send',
+  'messages:read',
+  'webhooks:manage',
+  'events:read',
+  'admin',
+] as const;
 
-export type Scope = (typeof SCOPES)[number];
+export type Scope = (typeof API_KEY_SCOPES)[number];
 
 /** Id of the API key that the environment variable `API_KEY` defines. */
-export const ENVIRONMENT_KEY_ID = 'environment';
+export const ENVIRONMENT_API_KEY_ID = 'environment';
 
 /** The authenticated caller of a request. */
 export interface Principal {

@@ -28,12 +28,12 @@ export interface StoredApiKey extends ApiKey {
 }
 
 /** Maximum number of API keys of one account. */
-export const MAX_KEYS_PER_ACCOUNT = 1_000;
+export const MAX_API_KEYS_PER_ACCOUNT = 1_000;
 /**
  * Maximum number of API keys of all accounts together. The number is limited, because the API lists all API
  * keys in one reply.
  */
-export const MAX_KEYS = 10_000;
+export const MAX_API_KEYS = 10_000;
 
 /** Stores the API keys that were created through the API. */
 export interface ApiKeyStore {
@@ -64,7 +64,7 @@ export interface ApiKeyStore {
 const KEY_PATTERN = /^tidings_[\w-]{43}$/;
 
 /** Creates the text of a new, unguessable API key. */
-export function newApiKeyText(): string {
+export function generateApiKeyText(): string {
   return `tidings_${randomBytes(32).toString('base64url')}`;
 }
 

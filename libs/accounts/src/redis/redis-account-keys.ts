@@ -24,7 +24,7 @@ export interface RegistryKeys {
   apiKeysOf: (account: string) => string;
 }
 
-export function registryKeys(prefix: string): RegistryKeys {
+export function accountRegistryRedisKeys(prefix: string): RegistryKeys {
   const key = accountKeys(prefix, TAG);
   return {
     accounts: key('accounts'),

@@ -6,7 +6,7 @@ import {
   type RemovedAccount,
   type StoredAccount,
 } from '../account/account-store.js';
-import { registryKeys, type RegistryKeys } from './redis-account-keys.js';
+import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 
 const add = LuaScript.from(import.meta.url, 'lua/add-account.lua');
 
@@ -41,7 +41,7 @@ export class RedisAccountStore implements AccountStore {
     private readonly redis: RedisClient,
     prefix: string,
   ) {
-    this.keys = registryKeys(prefix);
+    this.keys = accountRegistryRedisKeys(prefix);
   }
 
   async list(): Promise<StoredAccount[]> {

@@ -6,12 +6,12 @@ import {
   FixedAccounts,
 } from '../account/account.js';
 import { AccountRegistry } from '../account/account-registry.js';
-import { Accounts } from '../account/accounts.js';
-import { type ApiKeys, ENVIRONMENT_KEY_ID, FixedApiKeys, SCOPES } from '../api-key/api-key.js';
+import { CombinedAccountDirectory } from '../account/combined-account-directory.js';
+import { type ApiKeys, ENVIRONMENT_API_KEY_ID, FixedApiKeys, API_KEY_SCOPES } from '../api-key/api-key.js';
 import { ApiKeyRegistry } from '../api-key/api-key-registry.js';
 import { RedisAccountStore } from './redis-account-store.js';
 import { RedisApiKeyStore } from './redis-api-key-store.js';
-import { SecretBox } from '../secret/secret-box.js';
+import { SecretCipher } from '../secret/secret-cipher.js';
 import { StoredApiKeys } from '../api-key/stored-api-keys.js';
 
 /**
@@ -24,10 +24,10 @@ export function createAccounts(
   logger: Logger,
 ): AccountDirectory & AccountRevision {
   const logged = new Set<string>();
-  return new Accounts(
-    environmentAccounts(environment),
+  return new CombinedAccountDirectory(
+    accountsFromEnvironment(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
-    new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
+    new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
       // The list of accounts is read several times a second, so the error is logged only once per account.
       if (logged.has(account)) return;
@@ -47,9 +47,9 @@ export function createAccountRegistry(
   clock: Clock,
 ): AccountRegistry {
   return new AccountRegistry(
-    environmentAccounts(environment),
+    accountsFromEnvironment(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
-    new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
+    new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     clock,
   );
 }
@@ -62,7 +62,7 @@ export function createApiKeys(
   { API_KEY: key, REDIS_KEY_PREFIX }: CommonEnvironment & { API_KEY?: string },
   redis: RedisClient,
 ): ApiKeys {
-  const fixed = { id: ENVIRONMENT_KEY_ID, account: DEFAULT_ACCOUNT, scopes: SCOPES };
+  const fixed = { id: ENVIRONMENT_API_KEY_ID, account: DEFAULT_ACCOUNT, scopes: API_KEY_SCOPES };
   return new StoredApiKeys(
     new FixedApiKeys(key === undefined ? [] : [{ ...fixed, key }]),
     new RedisApiKeyStore(redis, REDIS_KEY_PREFIX),
@@ -76,11 +76,11 @@ export function createApiKeyRegistry(
   clock: Clock,
 ): ApiKeyRegistry {
   const store = new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX);
-  return new ApiKeyRegistry(environmentAccounts(environment), store, clock);
+  return new ApiKeyRegistry(accountsFromEnvironment(environment), store, clock);
 }
 
 /** Returns the account `default`, which the environment variables define. */
-export function environmentAccounts(environment: CommonEnvironment): FixedAccounts {
+export function accountsFromEnvironment(environment: CommonEnvironment): FixedAccounts {
   return new FixedAccounts([
     {
       id: DEFAULT_ACCOUNT,

@@ -1,10 +1,10 @@
 import { LuaScript, type RedisClient } from '#platform';
 import { AccountConflictError } from '../account/account-conflict.js';
-import { registryKeys, type RegistryKeys } from './redis-account-keys.js';
+import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 import {
   type ApiKeyStore,
-  MAX_KEYS,
-  MAX_KEYS_PER_ACCOUNT,
+  MAX_API_KEYS,
+  MAX_API_KEYS_PER_ACCOUNT,
   type StoredApiKey,
 } from '../api-key/stored-api-key.js';
 
@@ -17,8 +17,8 @@ const findApiKey = LuaScript.from(import.meta.url, 'lua/find-api-key.lua');
 const listApiKeys = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua');
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  full: `The account has reached its limit of ${MAX_KEYS_PER_ACCOUNT} API keys. Delete one first.`,
-  'all-full': `The installation has reached its limit of ${MAX_KEYS} API keys. Delete one first.`,
+  full: `The account has reached its limit of ${MAX_API_KEYS_PER_ACCOUNT} API keys. Delete one first.`,
+  'all-full': `The installation has reached its limit of ${MAX_API_KEYS} API keys. Delete one first.`,
 };
 
 /**
@@ -32,7 +32,7 @@ export class RedisApiKeyStore implements ApiKeyStore {
     private readonly redis: RedisClient,
     prefix: string,
   ) {
-    this.keys = registryKeys(prefix);
+    this.keys = accountRegistryRedisKeys(prefix);
   }
 
   async list(account?: string): Promise<StoredApiKey[]> {
@@ -66,7 +66,7 @@ export class RedisApiKeyStore implements ApiKeyStore {
       { accounts, apiKeys, ownApiKeys: apiKeysOf(key.account) },
       {
         ...{ id: key.id, apiKey: JSON.stringify(key), account: key.account, isFixed: isFixed ? 1 : 0 },
-        ...{ maxOfAccount: MAX_KEYS_PER_ACCOUNT, maxKeys: MAX_KEYS },
+        ...{ maxOfAccount: MAX_API_KEYS_PER_ACCOUNT, maxKeys: MAX_API_KEYS },
       },
     );
     if (outcome === 'added') return true;

@@ -5,8 +5,8 @@ import {
   LuaScript,
   type RedisClient,
 } from '#platform';
-import { registryKeys } from './redis-account-keys.js';
-import { SecretBox } from '../secret/secret-box.js';
+import { accountRegistryRedisKeys } from './redis-account-keys.js';
+import { SecretCipher } from '../secret/secret-cipher.js';
 
 const note = LuaScript.from(import.meta.url, 'lua/register-encryption-key.lua');
 
@@ -18,14 +18,14 @@ export class RedisEncryptionKeyIds {
     private readonly redis: RedisClient,
     prefix: string,
   ) {
-    this.key = registryKeys(prefix).encryptionKeys;
+    this.key = accountRegistryRedisKeys(prefix).encryptionKeys;
   }
 
   /**
-   * Records the id of the current encryption key of a `SecretBox`, and returns an empty list. If the
-   * `SecretBox` lacks encryption keys whose ids are already recorded, records nothing and returns those ids.
+   * Records the id of the current encryption key of a `SecretCipher`, and returns an empty list. If the
+   * `SecretCipher` lacks encryption keys whose ids are already recorded, records nothing and returns those ids.
    */
-  async register({ keyId, keyIds }: SecretBox): Promise<string[]> {
+  async register({ keyId, keyIds }: SecretCipher): Promise<string[]> {
     return (await note.run(
       this.redis,
       { encryptionKeys: this.key },
@@ -67,10 +67,10 @@ export async function registerEncryptionKeyId(
   onMissingKeys: (error: ConfigurationError) => void,
 ): Promise<void> {
   const keys = new RedisEncryptionKeyIds(redis, environment.REDIS_KEY_PREFIX);
-  const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
+  const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const attempt = async (): Promise<boolean> => {
     try {
-      const missing = await keys.register(box);
+      const missing = await keys.register(cipher);
       if (missing.length > 0) throw unknownKeys(missing);
       return true;
     } catch (error) {

@@ -4,7 +4,7 @@
 -- @key log           Stream of the account's events.
 -- @key log_index     Hash from an event's id to its position in the log.
 -- @key log_counters  Hash of the log's counters.
--- @args events       `eventArguments` without events: the epoch that a new log gets.
+-- @args events       `appendEventsLuaArguments` without events: the epoch that a new log gets.
 -- @reply             An array.
 -- @field epoch       Epoch of the log.
 -- @field last        Position of the newest event, or nil.

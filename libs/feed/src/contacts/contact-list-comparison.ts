@@ -1,5 +1,5 @@
 import type { ContactReader, UpstreamContact } from '#upstream';
-import type { ContactVolatilityTracker, QuickVerdict } from '../form/contact-volatility.js';
+import type { VolatileContactFieldTracker, QuickVerdict } from '../form/volatile-contact-fields.js';
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
 /**
@@ -46,7 +46,7 @@ export class ContactListComparison implements ContactReader {
 
   constructor(
     private readonly known: KnownContacts,
-    private readonly tracker: Pick<ContactVolatilityTracker, 'fingerprintOf' | 'quickVerdict'>,
+    private readonly tracker: Pick<VolatileContactFieldTracker, 'fingerprintOf' | 'quickVerdict'>,
   ) {
     let present = 0;
     for (const [, { deleted }] of known.contacts) if (!deleted) present += 1;

@@ -8,16 +8,21 @@ import {
   UpstreamError,
   UpstreamUnavailableError,
 } from '#upstream';
-import { DELETED_CHANGES, suggestsOutage, RETURNED_CHANGES, suspectEvent } from '../diff/absence.js';
+import {
+  DELETION_EVENT_CHANGES,
+  areTooManyMissingForDeletions,
+  RETURN_EVENT_CHANGES,
+  createAccountSuspectEventIfNew,
+} from '../diff/absence.js';
 import { contactChanges } from '../form/contact-fingerprint.js';
 import { type ChangedContact, ContactListComparison } from './contact-list-comparison.js';
-import { ContactVolatilityTracker, NO_CONTACT_VOLATILITY } from '../form/contact-volatility.js';
+import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/volatile-contact-fields.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import {
-  unreadableAfterList,
-  mayBeUnreadable,
-  type UnreadableElements,
+  updateUnreadableElementHistory,
+  mayContactBeUnreadable,
+  type UnreadableElementHistory,
 } from '../snapshot/unreadable-elements.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
@@ -48,7 +53,7 @@ export type FindAddedAt = (account: string) => Promise<number | undefined>;
 /** What a comparison of one contact list with the stored snapshot found. */
 interface ListVerdict {
   known: KnownContacts;
-  tracker: ContactVolatilityTracker;
+  tracker: VolatileContactFieldTracker;
   missing: readonly [id: string, before: ListedContact][];
   /**
    * True if upstream probably shows other contacts than before. Contacts that are new in the list are then
@@ -62,7 +67,7 @@ interface ListVerdict {
   areSomeUnscheduled: boolean;
   /** True if so many contacts are missing that an outage is likely. No deletion is emitted then. */
   isOutageLikely: boolean;
-  unreadable: UnreadableElements;
+  unreadable: UnreadableElementHistory;
   /**
    * The first read of a new contact emits messages with a later timestamp than this, in milliseconds since
    * 1970 by upstream's clock.
@@ -105,12 +110,12 @@ export class ContactListPoll {
   /** Reads the contact list and commits the result. Returns false if another list was committed meanwhile. */
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const known = await this.store.knownContacts(account);
-    const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_CONTACT_VOLATILITY;
+    const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_VOLATILE_CONTACT_FIELDS;
     // If the connection breaks off, the list is read again. A new tracker then counts the contacts, so that
     // no contact is counted twice.
-    let tracker = new ContactVolatilityTracker(volatility);
+    let tracker = new VolatileContactFieldTracker(volatility);
     const newReader = (): ContactListComparison => {
-      tracker = new ContactVolatilityTracker(volatility);
+      tracker = new VolatileContactFieldTracker(volatility);
       return new ContactListComparison(known, tracker);
     };
     const list = await this.source.listContacts(account, purpose, newReader);
@@ -125,7 +130,7 @@ export class ContactListPoll {
 
   private async storeVolatility(
     account: string,
-    tracker: ContactVolatilityTracker,
+    tracker: VolatileContactFieldTracker,
     contacts: number,
   ): Promise<void> {
     const { isToBeStored, volatility, newlyMuted: muted, newlyUnmuted: unmuted } = tracker.conclude();
@@ -151,7 +156,7 @@ export class ContactListPoll {
     account: string,
     known: KnownContacts,
     list: ContactList<ContactListComparison>,
-    tracker: ContactVolatilityTracker,
+    tracker: VolatileContactFieldTracker,
   ): Promise<boolean> {
     // Upstream's clock is preferred, because message timestamps are compared with this time.
     const listedAt = list.date ?? known.now;
@@ -161,13 +166,14 @@ export class ContactListPoll {
     const { upstream } = list;
     const isOtherService =
       known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
-    const isOutage = suggestsOutage(missing.length, list.reader.present) && !areDeletionsConfirmed;
+    const isOutage =
+      areTooManyMissingForDeletions(missing.length, list.reader.present) && !areDeletionsConfirmed;
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced: isSuspect || isOtherService },
       areSomeUnscheduled: list.reader.present > known.scheduled,
       isOutageLikely: isSuspect,
-      unreadable: unreadableAfterList(known.unreadable, list.skipped, known.now),
+      unreadable: updateUnreadableElementHistory(known.unreadable, list.skipped, known.now),
       emitAfter: await this.emitAfter(account, known, listedAt, isSuspect || isOtherService),
     };
     const suspicion = isSuspect ? suspicionOf(known, missing.length) : undefined;
@@ -259,7 +265,7 @@ export class ContactListPoll {
     const revision = nextRevision(known, record);
     if (isNew) return { ...update, raw, event: contactEvent('contact.created', contact, revision, {}) };
     const event = before.deleted
-      ? contactEvent('contact.created', contact, revision, RETURNED_CHANGES)
+      ? contactEvent('contact.created', contact, revision, RETURN_EVENT_CHANGES)
       : contactEvent('contact.updated', contact, revision, tracker.withoutMuted(changes));
     return { ...update, raw, event };
   }
@@ -274,7 +280,7 @@ export class ContactListPoll {
     if (before.missingSince === undefined) {
       return { ...update, listed: { ...before, missingSince: known.now } };
     }
-    if (isOutageLikely || mayBeUnreadable(unreadable, before.missingSince)) return undefined;
+    if (isOutageLikely || mayContactBeUnreadable(unreadable, before.missingSince)) return undefined;
     if (known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(account, id);
     const last: unknown = JSON.parse(record?.raw ?? '{}');
@@ -286,7 +292,7 @@ export class ContactListPoll {
         contactId: id,
         subject: `contact:${id}`,
         revision: nextRevision(known, record),
-        data: { contact: isRecord(last) && 'id' in last ? last : { id }, changes: DELETED_CHANGES },
+        data: { contact: isRecord(last) && 'id' in last ? last : { id }, changes: DELETION_EVENT_CHANGES },
       },
     };
   }
@@ -330,5 +336,8 @@ function contactEvent(
 }
 
 function suspicionOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
-  return suspectEvent(now, suspectAt, { reason: 'upstream shows far fewer contacts than before', count });
+  return createAccountSuspectEventIfNew(now, suspectAt, {
+    reason: 'upstream shows far fewer contacts than before',
+    count,
+  });
 }

@@ -1,37 +1,42 @@
 /**
  * Histogram of delays: maps the index of a bucket to the number of delays in that bucket. Each bucket is
- * {@link BUCKET_WIDTH_RATIO} times as wide as the previous one, so 116 buckets cover 10 ms to more than a day with
- * an error of at most 7.3 %.
+ * {@link DELAY_BUCKET_WIDTH_RATIO} times as wide as the previous one, so 116 buckets cover 10 ms to more than
+ * a day with an error of at most 7.3 %.
  */
 export type DelayHistogram = ReadonlyMap<number, number>;
 
 /** Upper bound of the first bucket of a delay histogram, in milliseconds. */
-export const FIRST_BUCKET_MS = 10;
+export const FIRST_DELAY_BUCKET_MAX_MS = 10;
 /** Ratio of the upper bound to the lower bound of each bucket of a delay histogram. */
-export const BUCKET_WIDTH_RATIO = 1.15;
+export const DELAY_BUCKET_WIDTH_RATIO = 1.15;
 /** Index of the last bucket of a delay histogram. This bucket has no upper bound. */
-export const LAST_BUCKET = 115;
+export const LAST_DELAY_BUCKET_INDEX = 115;
 
 /**
  * Returns the index of the histogram bucket that counts a delay given in milliseconds. A negative delay
  * belongs to the first bucket.
  */
-export function delayBucketOf(delayMs: number): number {
-  if (delayMs <= FIRST_BUCKET_MS) return 0;
-  return Math.min(Math.ceil(Math.log(delayMs / FIRST_BUCKET_MS) / Math.log(BUCKET_WIDTH_RATIO)), LAST_BUCKET);
+export function delayBucketIndexOf(delayMs: number): number {
+  if (delayMs <= FIRST_DELAY_BUCKET_MAX_MS) return 0;
+  return Math.min(
+    Math.ceil(Math.log(delayMs / FIRST_DELAY_BUCKET_MAX_MS) / Math.log(DELAY_BUCKET_WIDTH_RATIO)),
+    LAST_DELAY_BUCKET_INDEX,
+  );
 }
 
 /**
  * Returns the delay that represents all delays of a histogram bucket, in milliseconds: the geometric mean of
  * the bucket's bounds; for the first bucket, its upper bound.
  */
-export function delayOfBucket(bucket: number): number {
-  if (bucket <= 0) return FIRST_BUCKET_MS;
-  return FIRST_BUCKET_MS * BUCKET_WIDTH_RATIO ** (Math.min(bucket, LAST_BUCKET) - 0.5);
+export function representativeDelayOfBucket(bucket: number): number {
+  if (bucket <= 0) return FIRST_DELAY_BUCKET_MAX_MS;
+  return (
+    FIRST_DELAY_BUCKET_MAX_MS * DELAY_BUCKET_WIDTH_RATIO ** (Math.min(bucket, LAST_DELAY_BUCKET_INDEX) - 0.5)
+  );
 }
 
 /** Returns one histogram that contains the delays of all given histograms. */
-export function mergeHistograms(histograms: Iterable<DelayHistogram>): DelayHistogram {
+export function mergeDelayHistograms(histograms: Iterable<DelayHistogram>): DelayHistogram {
   const merged = new Map<number, number>();
   for (const histogram of histograms) {
     for (const [bucket, count] of histogram) merged.set(bucket, (merged.get(bucket) ?? 0) + count);
@@ -49,7 +54,10 @@ export function countDelays(histogram: DelayHistogram): number {
  * histogram contains no delays, each percentile is undefined.
  * @param quantiles which percentiles to return, as numbers from 0 to 1, for example 0.95
  */
-export function percentiles(histogram: DelayHistogram, quantiles: readonly number[]): (number | undefined)[] {
+export function delayPercentiles(
+  histogram: DelayHistogram,
+  quantiles: readonly number[],
+): (number | undefined)[] {
   const buckets = [...histogram].sort(([a], [b]) => a - b);
   const count = countDelays(histogram);
   return quantiles.map((quantile) => {
@@ -58,7 +66,7 @@ export function percentiles(histogram: DelayHistogram, quantiles: readonly numbe
     let seen = 0;
     for (const [bucket, delays] of buckets) {
       seen += delays;
-      if (seen >= rank) return Math.round(delayOfBucket(bucket));
+      if (seen >= rank) return Math.round(representativeDelayOfBucket(bucket));
     }
     return undefined;
   });

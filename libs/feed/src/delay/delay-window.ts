@@ -7,23 +7,23 @@ const SLOT_MS = 300_000;
  * Maximum age of the delays that the statistics include, in milliseconds. The statistics cover the current
  * time slot and the eleven slots before it.
  */
-export const DELAY_WINDOW_MS = 3_600_000;
+export const DELAY_STATISTICS_MAX_AGE_MS = 3_600_000;
 /**
  * Time for which Redis keeps a time slot after the slot's last delay, in milliseconds. When a slot expires,
  * the statistics no longer include it.
  */
-export const DELAY_PERIOD_TTL_MS = DELAY_WINDOW_MS + 2 * SLOT_MS;
+export const DELAY_STATISTICS_SLOT_TTL_MS = DELAY_STATISTICS_MAX_AGE_MS + 2 * SLOT_MS;
 
 /** Returns the number of the time slot that contains a time given in milliseconds since 1970. */
-export function delayPeriodOf(ms: number): number {
+export function delayTimeSlotAt(ms: number): number {
   return Math.floor(ms / SLOT_MS);
 }
 
 /**
  * Returns the numbers of the time slots that the statistics include at the time `now` (milliseconds since
- * 1970). No delay in these slots is older than {@link DELAY_WINDOW_MS}.
+ * 1970). No delay in these slots is older than {@link DELAY_STATISTICS_MAX_AGE_MS}.
  */
-export function delayPeriodsOfWindow(now: number): number[] {
-  const current = delayPeriodOf(now);
-  return Array.from({ length: DELAY_WINDOW_MS / SLOT_MS }, (_, n) => current - n);
+export function delayTimeSlotsInStatistics(now: number): number[] {
+  const current = delayTimeSlotAt(now);
+  return Array.from({ length: DELAY_STATISTICS_MAX_AGE_MS / SLOT_MS }, (_, n) => current - n);
 }

@@ -1,14 +1,18 @@
 import type { AccountKeys } from '#platform';
-import { BUCKET_WIDTH_RATIO, FIRST_BUCKET_MS, LAST_BUCKET } from './delay-histogram.js';
-import { DELAY_PERIOD_TTL_MS, delayPeriodOf } from './delay-window.js';
+import {
+  DELAY_BUCKET_WIDTH_RATIO,
+  FIRST_DELAY_BUCKET_MAX_MS,
+  LAST_DELAY_BUCKET_INDEX,
+} from './delay-histogram.js';
+import { DELAY_STATISTICS_SLOT_TTL_MS, delayTimeSlotAt } from './delay-window.js';
 import type { PollReport } from './poll-report.js';
 
 /** The constants that `poll-report.lua` uses. A Redis script that includes `poll-report.lua` needs them. */
-export const POLL_REPORT_CONSTANTS = {
-  FIRST_BUCKET_MS,
-  BUCKET_WIDTH_RATIO,
-  LAST_BUCKET,
-  DELAY_PERIOD_TTL_MS,
+export const POLL_REPORT_LUA_CONSTANTS = {
+  FIRST_DELAY_BUCKET_MAX_MS,
+  DELAY_BUCKET_WIDTH_RATIO,
+  LAST_DELAY_BUCKET_INDEX,
+  DELAY_STATISTICS_SLOT_TTL_MS,
 };
 
 /**
@@ -16,7 +20,7 @@ export const POLL_REPORT_CONSTANTS = {
  * since 1970).
  */
 export function pollReportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
-  return { facts: pollStatisticsKey(keys), slot: delayPeriodKey(keys, delayPeriodOf(startedAt)) };
+  return { facts: pollStatisticsKey(keys), slot: delayTimeSlotRedisKey(keys, delayTimeSlotAt(startedAt)) };
 }
 
 export function pollStatisticsKey(keys: AccountKeys): string {
@@ -25,9 +29,9 @@ export function pollStatisticsKey(keys: AccountKeys): string {
 
 /**
  * Returns the Redis key of the delays of one time slot.
- * @param slot number of the time slot; see `delayPeriodOf`
+ * @param slot number of the time slot; see `delayTimeSlotAt`
  */
-export function delayPeriodKey(keys: AccountKeys, slot: number): string {
+export function delayTimeSlotRedisKey(keys: AccountKeys, slot: number): string {
   return keys('polls', 'delays', String(slot));
 }
 

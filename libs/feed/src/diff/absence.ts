@@ -66,7 +66,7 @@ const SUSPICION_MS = 600_000;
  * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970
  * by Redis' clock
  */
-export function isAccountSuspect(suspectAt: number, now: number): boolean {
+export function isAccountSuspectedOfDataLoss(suspectAt: number, now: number): boolean {
   return now - suspectAt < SUSPICION_MS;
 }
 
@@ -76,12 +76,12 @@ export function isAccountSuspect(suspectAt: number, now: number): boolean {
  * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970
  * by Redis' clock
  */
-export function suspectEvent(
+export function createAccountSuspectEventIfNew(
   now: number,
   suspectAt: number | undefined,
   data: { reason: string; count: number; contactId?: string },
 ): NewEvent | undefined {
-  if (isAccountSuspect(suspectAt ?? 0, now)) return undefined;
+  if (isAccountSuspectedOfDataLoss(suspectAt ?? 0, now)) return undefined;
   // If two workers notice the outage at the same time, both use the same revision, so that the log records
   // only one event.
   return { type: 'account.suspect', subject: 'suspect', revision: `after:${suspectAt ?? 0}`, data };
@@ -94,7 +94,8 @@ export function suspectEvent(
 export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
-  const tooMany = suggestsOutage(missing.length, present.length) && !input.areDeletionsConfirmed;
+  const tooMany =
+    areTooManyMissingForDeletions(missing.length, present.length) && !input.areDeletionsConfirmed;
   const { lastShownAt = Infinity } = input;
   const result: AbsenceResult = {
     known: new Map(),
@@ -125,23 +126,23 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
 }
 
 /** Returns true if so many elements are missing that an outage is more likely than deletions. */
-export function suggestsOutage(missing: number, total: number): boolean {
+export function areTooManyMissingForDeletions(missing: number, total: number): boolean {
   return missing > MAX_FEW_MISSING && missing > total * MAX_MISSING_SHARE;
 }
 
 /**
- * `DELETED_CHANGES` is the value of `changes` in the event of a deletion. `RETURNED_CHANGES` is the value of
- * `changes` if a deleted message or contact has returned.
+ * `DELETION_EVENT_CHANGES` is the value of `changes` in the event of a deletion. `RETURN_EVENT_CHANGES` is its
+ * value in the event of a deleted message or contact that has returned.
  */
-export const DELETED_CHANGES = { deleted: { from: false, to: true } };
-export const RETURNED_CHANGES = { deleted: { from: true, to: false } };
+export const DELETION_EVENT_CHANGES = { deleted: { from: false, to: true } };
+export const RETURN_EVENT_CHANGES = { deleted: { from: true, to: false } };
 
 /**
  * Returns the event that reports the deletion of a message.
  * @param last the message as in its last recorded event; undefined if the log no longer contains that event
  * @param send the send that the message belongs to, if any
  */
-export function deletionEvent(
+export function createMessageDeletionEvent(
   contactId: string,
   { id, revision }: { id: string; revision: number },
   last: Readonly<Record<string, unknown>> | undefined,
@@ -153,7 +154,7 @@ export function deletionEvent(
     contactId,
     subject: eventSubjectOfMessage(contactId, id),
     revision: revision + 1,
-    data: { contactId, message: last ?? { id }, ...ours, changes: DELETED_CHANGES },
+    data: { contactId, message: last ?? { id }, ...ours, changes: DELETION_EVENT_CHANGES },
     ...(trace === undefined ? {} : { trace }),
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseMessage, type UpstreamMessage } from '#upstream';
 import { diffMessages, type DiffInput, type DiffResult } from './diff.js';
-import { fingerprintOf } from '../form/fingerprint.js';
+import { messageFingerprintOf } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 
@@ -254,7 +254,7 @@ describe('a known message', () => {
       readEmitted: false,
       deleted: false,
       revision: 1,
-      fingerprint: { ...fingerprintOf(shown('m')), low: 0x01234567 },
+      fingerprint: { ...messageFingerprintOf(shown('m')), low: 0x01234567 },
     };
     const result = diffMessages({
       contactId: 'c',
@@ -263,7 +263,10 @@ describe('a known message', () => {
       sends: new Map(),
     });
     expect(types(result.events)).toEqual(['message.updated']);
-    expect(result.known.get('m')).toMatchObject({ revision: 2, fingerprint: fingerprintOf(shown('m')) });
+    expect(result.known.get('m')).toMatchObject({
+      revision: 2,
+      fingerprint: messageFingerprintOf(shown('m')),
+    });
   });
 });
 

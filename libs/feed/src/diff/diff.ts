@@ -1,30 +1,30 @@
 import type { EventTypeOf, NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
-import { type FirstRead, isEmittedAtFirstRead } from './first-read.js';
+import { type FirstRead, isMessageEmittedAtFirstRead } from './first-read.js';
 import {
-  fingerprintOf,
+  messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
-  otherFields,
+  fieldsListedAsOther,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import {
   type FormChange,
-  changeOfMessage,
-  isChangeEmitted,
+  compareWithStoredFingerprint,
+  isMessageChangeEmitted,
   chooseFingerprintToStore,
   NO_MESSAGE_CHANGE,
-  chooseFingerprintWithoutEvent,
+  chooseFingerprintForUnemittedChange,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
-  updateVolatility,
-  type VolatilityUpdate,
-  NO_VOLATILITY_UPDATE,
+  updateVolatileFields,
+  type VolatileFieldsUpdate,
+  UPDATE_WITHOUT_VOLATILE_FIELDS,
   NO_VOLATILE_FIELDS,
-  type Volatility,
-} from '../form/volatility.js';
+  type VolatileFields,
+} from '../form/volatile-message-fields.js';
 
 /** Messages that a read returned, and the snapshots to compare them with. */
 export interface DiffInput {
@@ -36,7 +36,7 @@ export interface DiffInput {
   /** Fingerprints of observed messages by message id, if the caller has already computed them. */
   fingerprints?: ReadonlyMap<string, SeenFingerprint>;
   /** The volatile fields of the contact's messages, as determined by earlier reads. */
-  volatility?: Volatility;
+  volatility?: VolatileFields;
   /** The sends that some of the observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
   /** Decides which messages of the contact's first read are emitted. Absent for later reads. */
@@ -58,7 +58,7 @@ export interface DiffResult {
   /** New snapshots of the messages that are new or changed, by message id. */
   known: Map<string, KnownMessage>;
   /** New state of the contact's volatile fields, and which fields become muted or unmuted. */
-  volatile: VolatilityUpdate;
+  volatile: VolatileFieldsUpdate;
 }
 
 /**
@@ -79,12 +79,12 @@ export function diffMessages(input: DiffInput): DiffResult {
   let differs = false;
   for (const message of input.observed) {
     const before = input.known.get(message.id);
-    const seen = input.fingerprints?.get(message.id) ?? fingerprintOf(message);
-    const form = before && changeOfMessage(message, seen, before.fingerprint);
+    const seen = input.fingerprints?.get(message.id) ?? messageFingerprintOf(message);
+    const form = before && compareWithStoredFingerprint(message, seen, before.fingerprint);
     if (form?.differs === true) differs = true;
     comparisons.push({ message, seen, before, form });
   }
-  const volatile = volatilityUpdateOf(comparisons, differs, input.volatility);
+  const volatile = volatileFieldsUpdateOf(comparisons, differs, input.volatility);
   for (const { message, seen, before, form } of comparisons) {
     const change =
       before === undefined || form === undefined
@@ -105,18 +105,18 @@ interface Comparison {
   form: FormChange | undefined;
 }
 
-function volatilityUpdateOf(
+function volatileFieldsUpdateOf(
   comparisons: readonly Comparison[],
   differs: boolean,
-  volatility: Volatility = NO_VOLATILE_FIELDS,
-): VolatilityUpdate {
-  if (!differs && volatility.size === 0) return NO_VOLATILITY_UPDATE;
+  volatility: VolatileFields = NO_VOLATILE_FIELDS,
+): VolatileFieldsUpdate {
+  if (!differs && volatility.size === 0) return UPDATE_WITHOUT_VOLATILE_FIELDS;
   const read = comparisons.flatMap(({ message, seen, before, form }) =>
     before === undefined || before.deleted || form === undefined
       ? []
       : { message, fingerprint: seen, differing: form.differing },
   );
-  return updateVolatility(volatility, read);
+  return updateVolatileFields(volatility, read);
 }
 
 interface MessageChange {
@@ -130,7 +130,7 @@ function arrival(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   input: DiffInput,
-  volatile: VolatilityUpdate,
+  volatile: VolatileFieldsUpdate,
 ): MessageChange {
   const { direction, delivered, read, timestamp } = message;
   const known: KnownMessage = {
@@ -148,7 +148,7 @@ function arrival(
   if (timestamp !== undefined) known.timestamp = timestamp;
   const isEmitted =
     input.firstRead === undefined ||
-    isEmittedAtFirstRead(input.firstRead, message, input.sends.has(message.id));
+    isMessageEmittedAtFirstRead(input.firstRead, message, input.sends.has(message.id));
   if (!isEmitted) return { events: [], known };
   const collector = new EventCollector(message, known, input);
   collector.emit(ARRIVALS[direction]);
@@ -165,13 +165,13 @@ function alteration(
   before: KnownMessage,
   form: FormChange,
   input: DiffInput,
-  volatile: VolatilityUpdate,
+  volatile: VolatileFieldsUpdate,
 ): MessageChange | undefined {
   if (form === NO_MESSAGE_CHANGE && !hasOtherState(message, before)) return undefined;
-  const isFormEmitted = isChangeEmitted(form, volatile);
+  const isFormEmitted = isMessageChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
     ? chooseFingerprintToStore(message, seen, volatile)
-    : chooseFingerprintWithoutEvent(message, seen, form, volatile);
+    : chooseFingerprintForUnemittedChange(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,
@@ -261,5 +261,5 @@ class EventCollector {
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {
-  return field === 'other' ? otherFields(raw) : (raw[field] ?? null);
+  return field === 'other' ? fieldsListedAsOther(raw) : (raw[field] ?? null);
 }

@@ -24,7 +24,11 @@ interface EmitAfter {
  * that belongs to a send is emitted.
  * @param isOurs true if the message belongs to a send
  */
-export function isEmittedAtFirstRead(first: FirstRead, message: UpstreamMessage, isOurs: boolean): boolean {
+export function isMessageEmittedAtFirstRead(
+  first: FirstRead,
+  message: UpstreamMessage,
+  isOurs: boolean,
+): boolean {
   if (first === 'silent') return false;
   if (isOurs) return true;
   return message.timestamp === undefined ? first.undated === 'emit' : message.timestamp > first.emitAfter;

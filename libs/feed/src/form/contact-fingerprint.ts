@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isRecord, type UpstreamContact } from '#upstream';
 import { canonicalJson } from './canonical-json.js';
-import { withoutSignature } from './signed-url.js';
+import { removeUrlSignature } from './signed-url.js';
 
 type Raw = UpstreamContact['raw'];
 
@@ -22,7 +22,7 @@ export function contactFingerprint(
   { raw }: Pick<UpstreamContact, 'raw'>,
   ignored: ReadonlySet<string> = NO_FIELDS,
 ): string {
-  return hashOf(without(raw, ignored), withoutSignature);
+  return hashOf(without(raw, ignored), removeUrlSignature);
 }
 
 /**
@@ -58,12 +58,12 @@ export function contactChanges(
  * Returns a 32-bit hash of a JSON value. Signatures in URLs are left out, so that a new signature does not
  * change the hash.
  */
-export function hashOfValue(value: unknown): number {
+export function hashOfJsonValue(value: unknown): number {
   return createHash('sha1').update(normalizedJson(value)).digest().readUInt32BE(0);
 }
 
 function normalizedJson(value: unknown): string {
-  return canonicalJson(value, withoutSignature);
+  return canonicalJson(value, removeUrlSignature);
 }
 
 function without(raw: Raw, ignored: ReadonlySet<string>): Raw {

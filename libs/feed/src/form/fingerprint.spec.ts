@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseMessage, type UpstreamMessage } from '#upstream';
-import { differingFieldNames, FINGERPRINT_FIELDS, fingerprintOf, haveSameContent } from './fingerprint.js';
+import {
+  differingFieldNames,
+  FINGERPRINT_FIELDS,
+  messageFingerprintOf,
+  haveSameMessageContent,
+} from './fingerprint.js';
 
 function shown(fields: Record<string, unknown>): UpstreamMessage {
   const message = parseMessage({ id: 'm', ...fields });
@@ -23,8 +28,8 @@ describe('a message fingerprint', () => {
   it('does not depend on the order of object keys at any depth', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (fields) => {
-        expect(fingerprintOf(shown(turned(fields) as Record<string, unknown>))).toEqual(
-          fingerprintOf(shown(fields)),
+        expect(messageFingerprintOf(shown(turned(fields) as Record<string, unknown>))).toEqual(
+          messageFingerprintOf(shown(fields)),
         );
       }),
     );
@@ -33,7 +38,7 @@ describe('a message fingerprint', () => {
   it('does not depend on the id or on the flags "read" and "delivered"', () => {
     const one = shown({ message: 'Hi', status: { read: true, delivered: true } });
     const other = parseMessage({ id: 'other', message: 'Hi', status: { read: false } });
-    expect(other === undefined ? undefined : fingerprintOf(other)).toEqual(fingerprintOf(one));
+    expect(other === undefined ? undefined : messageFingerprintOf(other)).toEqual(messageFingerprintOf(one));
   });
 
   it.each([
@@ -50,8 +55,8 @@ describe('a message fingerprint', () => {
     [{ status: { read: true, seen: 1 } }, { status: { read: true, seen: 2 } }, ['other']],
     [{ status: 'a' }, { status: 'b' }, ['other']],
   ])('differs between the messages %j and %j, and shows that the fields %j changed', (one, other, fields) => {
-    const [before, after] = [fingerprintOf(shown(one)), fingerprintOf(shown(other))];
-    expect(haveSameContent(before, after)).toBe(false);
+    const [before, after] = [messageFingerprintOf(shown(one)), messageFingerprintOf(shown(other))];
+    expect(haveSameMessageContent(before, after)).toBe(false);
     expect(differingFieldNames(before, after)).toEqual(fields);
   });
 });
@@ -65,7 +70,7 @@ describe('message fingerprints', () => {
         ['x', 'é', '好'].map((other) => text.slice(0, at) + other + text.slice(at + 1)),
       ),
     ];
-    const prints = texts.map((message) => fingerprintOf(shown({ message })));
+    const prints = texts.map((message) => messageFingerprintOf(shown({ message })));
     const halves = [new Set(prints.map(({ high }) => high)), new Set(prints.map(({ low }) => low))];
     expect(new Set(prints.map(({ high, low }) => `${high} ${low}`)).size).toBe(new Set(texts).size);
     // Among 20,000 random 32-bit values hardly any repeats: each half uses its full range.
@@ -74,7 +79,9 @@ describe('message fingerprints', () => {
 
   it('use all 16-bit values for a field evenly, and set each bit of the 64-bit hash equally often', () => {
     const count = 20_000;
-    const prints = Array.from({ length: count }, (_, n) => fingerprintOf(shown({ message: `Order ${n}` })));
+    const prints = Array.from({ length: count }, (_, n) =>
+      messageFingerprintOf(shown({ message: `Order ${n}` })),
+    );
     const bits = prints.map(({ fields }) => fields[FINGERPRINT_FIELDS.indexOf('message')] ?? 0);
     // 20,000 random 16-bit values give 17,243 different ones on average, with a standard deviation of 42.
     expect(Math.abs(new Set(bits).size - 17_243)).toBeLessThan(250);
@@ -95,7 +102,10 @@ describe('message fingerprints', () => {
     ];
     for (const other of others) {
       expect(
-        haveSameContent(fingerprintOf(shown({ message: long })), fingerprintOf(shown({ message: other }))),
+        haveSameMessageContent(
+          messageFingerprintOf(shown({ message: long })),
+          messageFingerprintOf(shown({ message: other })),
+        ),
       ).toBe(false);
     }
   });

@@ -5,7 +5,7 @@ import { JsonHash } from './json-hash.js';
  * The message fields that the `changes` of an event list by name. All other changed fields are listed
  * together as `other`.
  */
-export const NAMED_FIELDS = [
+export const FIELDS_NAMED_IN_CHANGES = [
   'from',
   'to',
   'direction',
@@ -17,12 +17,12 @@ export const NAMED_FIELDS = [
 ] as const;
 
 /**
- * Name under which the `changes` of an event list a message field: a name of {@link NAMED_FIELDS}, or `other`
- * for all other fields together.
+ * Name under which the `changes` of an event list a message field: a name of {@link FIELDS_NAMED_IN_CHANGES},
+ * or `other` for all other fields together.
  */
-export type FingerprintField = (typeof NAMED_FIELDS)[number] | 'other';
+export type FingerprintField = (typeof FIELDS_NAMED_IN_CHANGES)[number] | 'other';
 
-export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...NAMED_FIELDS, 'other'];
+export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...FIELDS_NAMED_IN_CHANGES, 'other'];
 
 /**
  * Hashes of a message. By comparing hashes, Tidings detects changes without storing the text of the message.
@@ -55,13 +55,13 @@ export interface SeenFingerprint extends Fingerprint {
  * A set of message fields as a bit mask: bit n stands for the field at index n of {@link FINGERPRINT_FIELDS}.
  */
 export type FieldSet = number;
-export const OTHER_FIELDS: FieldSet = 1 << NAMED_FIELDS.length;
-const ATTACHMENTS: FieldSet = 1 << NAMED_FIELDS.indexOf('attachments');
+export const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_NAMED_IN_CHANGES.length;
+const ATTACHMENTS: FieldSet = 1 << FIELDS_NAMED_IN_CHANGES.indexOf('attachments');
 /**
  * Message fields in which the signatures of URLs are left out of the hash. The message's text is not among
  * these fields, because a person may correct a link in the text.
  */
-const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER_FIELDS;
+const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER_FIELDS_BIT;
 
 const hash = new JsonHash();
 const wholeHash = new JsonHash();
@@ -71,10 +71,13 @@ const IGNORED_BITS = ignoredBits();
 
 /**
  * Returns the fingerprint of a message. The fingerprint does not depend on the order of object keys, nor on
- * the signatures of URLs in attachments or in fields outside {@link NAMED_FIELDS}.
- * @param ignored fields to leave out; {@link ignoredFields} recognizes them in the resulting fingerprint
+ * the signatures of URLs in attachments or in fields outside {@link FIELDS_NAMED_IN_CHANGES}.
+ * @param ignored fields to leave out; {@link fieldsLeftOutOfFingerprint} recognizes them in the resulting fingerprint
  */
-export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: FieldSet = 0): SeenFingerprint {
+export function messageFingerprintOf(
+  { raw }: Pick<UpstreamMessage, 'raw'>,
+  ignored: FieldSet = 0,
+): SeenFingerprint {
   const fingerprint: SeenFingerprint = computeFingerprint(raw, SIGNED_FIELDS, ignored);
   if (hash.takeIgnoredSignature()) fingerprint.signed = true;
   return fingerprint;
@@ -82,7 +85,7 @@ export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: Fi
 
 /**
  * Returns the fingerprint of a message as older builds of Tidings stored it: signatures of URLs are included.
- * If no URL is signed, the result equals that of {@link fingerprintOf}.
+ * If no URL is signed, the result equals that of {@link messageFingerprintOf}.
  */
 export function fingerprintWithUrlSignatures({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
   return computeFingerprint(raw, 0, 0);
@@ -92,7 +95,7 @@ function computeFingerprint(raw: UpstreamMessage['raw'], signed: FieldSet, ignor
   wholeHash.restart();
   const fields: number[] = [];
   let bit = 1;
-  for (const field of NAMED_FIELDS) {
+  for (const field of FIELDS_NAMED_IN_CHANGES) {
     hash.restart();
     hash.ignoresSignatures = (signed & bit) !== 0;
     if ((ignored & bit) === 0) hash.add(raw[field]);
@@ -101,8 +104,8 @@ function computeFingerprint(raw: UpstreamMessage['raw'], signed: FieldSet, ignor
     bit <<= 1;
   }
   hash.restart();
-  hash.ignoresSignatures = (signed & OTHER_FIELDS) !== 0;
-  if ((ignored & OTHER_FIELDS) === 0) addOthers(raw);
+  hash.ignoresSignatures = (signed & OTHER_FIELDS_BIT) !== 0;
+  if ((ignored & OTHER_FIELDS_BIT) === 0) addOthers(raw);
   else hash.addIgnored();
   fields.push(addFieldHash());
   wholeHash.finish();
@@ -137,7 +140,7 @@ function addFieldHash(): number {
  * Returns the message fields that were left out of a fingerprint. A field that was not left out has the same
  * 16 bits by chance in one of 65,536 cases, so callers also compare the hash of the whole message.
  */
-export function ignoredFields({ fields }: Fingerprint): FieldSet {
+export function fieldsLeftOutOfFingerprint({ fields }: Fingerprint): FieldSet {
   let ignored = 0;
   for (let i = 0; i < fields.length; i += 1) if (fields[i] === IGNORED_BITS) ignored |= 1 << i;
   return ignored;
@@ -161,18 +164,18 @@ export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
  * Returns true if a field of a message is not empty. An empty field cannot be volatile.
  * @param field index of the field in {@link FINGERPRINT_FIELDS}
  */
-export function hasValue({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
-  const name = NAMED_FIELDS[field];
+export function isFieldNonEmpty({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
+  const name = FIELDS_NAMED_IN_CHANGES[field];
   if (name !== undefined) return !isEmpty(raw[name]);
   for (const key in raw) if (!isIdOrNamed(key)) return true;
   return isRecord(raw.status) && Object.keys(raw.status).some((key) => !isFlag(key));
 }
 
 /** Returns those fields of a set that are not empty in a message. */
-export function fieldsWithValue(message: Pick<UpstreamMessage, 'raw'>, fields: FieldSet): FieldSet {
+export function nonEmptyFieldsOf(message: Pick<UpstreamMessage, 'raw'>, fields: FieldSet): FieldSet {
   let filled = 0;
   for (let field = 0; fields >> field > 0; field += 1) {
-    if ((fields & (1 << field)) !== 0 && hasValue(message, field)) filled |= 1 << field;
+    if ((fields & (1 << field)) !== 0 && isFieldNonEmpty(message, field)) filled |= 1 << field;
   }
   return filled;
 }
@@ -187,7 +190,7 @@ function isEmpty(value: unknown): boolean {
  * Returns true if two fingerprints stand for the same message content: their hashes of the whole message are
  * equal.
  */
-export function haveSameContent(one: Fingerprint, other: Fingerprint): boolean {
+export function haveSameMessageContent(one: Fingerprint, other: Fingerprint): boolean {
   return one.high === other.high && one.low === other.low;
 }
 
@@ -198,9 +201,9 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
 
 /**
  * Returns the fields of a message that the `changes` of an event list together as `other`: all fields except
- * the id, those in {@link NAMED_FIELDS}, and the flags `read` and `delivered`.
+ * the id, those in {@link FIELDS_NAMED_IN_CHANGES}, and the flags `read` and `delivered`.
  */
-export function otherFields(raw: UpstreamMessage['raw']): Record<string, unknown> {
+export function fieldsListedAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),
@@ -212,7 +215,7 @@ function withoutFlags(status: unknown): unknown {
   return Object.fromEntries(Object.entries(status).filter(([key]) => !isFlag(key)));
 }
 
-const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...NAMED_FIELDS]);
+const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...FIELDS_NAMED_IN_CHANGES]);
 
 function isIdOrNamed(key: string): boolean {
   return ID_AND_NAMED.has(key);

@@ -1,4 +1,4 @@
-import { withoutSignature } from './signed-url.js';
+import { removeUrlSignature } from './signed-url.js';
 
 /**
  * Multipliers for the two 32-bit halves of the hash. They are odd, because multiplication by an odd number
@@ -53,7 +53,7 @@ export class JsonHash {
   high = HIGH_START;
   low = LOW_START;
   /**
-   * If true, the signatures of URLs in string values are left out of the hash; see {@link withoutSignature}.
+   * If true, the signatures of URLs in string values are left out of the hash; see {@link removeUrlSignature}.
    */
   ignoresSignatures = false;
   private ignoredSignature = false;
@@ -127,7 +127,7 @@ export class JsonHash {
   }
 
   private normalized(text: string): string {
-    const rest = withoutSignature(text);
+    const rest = removeUrlSignature(text);
     if (rest.length !== text.length) this.ignoredSignature = true;
     return rest;
   }

@@ -2,15 +2,15 @@ import type { UpstreamMessage } from '#upstream';
 import {
   differingFields,
   type FieldSet,
-  fieldsWithValue,
+  nonEmptyFieldsOf,
   type Fingerprint,
-  fingerprintOf,
-  ignoredFields,
-  haveSameContent,
+  messageFingerprintOf,
+  fieldsLeftOutOfFingerprint,
+  haveSameMessageContent,
   fingerprintWithUrlSignatures,
   type SeenFingerprint,
 } from './fingerprint.js';
-import { NO_WITHHELD_OR_MUTED_FIELDS, type QuietFields } from './volatility.js';
+import { NO_WITHHELD_OR_MUTED_FIELDS, type QuietFields } from './volatile-message-fields.js';
 
 /** How a message that was just read differs from its stored fingerprint. */
 export interface FormChange {
@@ -34,20 +34,20 @@ export const NO_MESSAGE_CHANGE: FormChange = { differing: 0, differs: false, lef
  * @param seen fingerprint of the message as just read
  * @param known stored fingerprint, which an older build of Tidings may have written
  */
-export function changeOfMessage(
+export function compareWithStoredFingerprint(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   known: Fingerprint,
 ): FormChange {
-  if (haveSameContent(seen, known)) return NO_MESSAGE_CHANGE;
-  const leftOut = ignoredFields(known);
-  if (leftOut !== 0 && haveSameContent(fingerprintOf(message, leftOut), known)) {
+  if (haveSameMessageContent(seen, known)) return NO_MESSAGE_CHANGE;
+  const leftOut = fieldsLeftOutOfFingerprint(known);
+  if (leftOut !== 0 && haveSameMessageContent(messageFingerprintOf(message, leftOut), known)) {
     return { differing: 0, differs: false, leftOut };
   }
   let differing = differingFields(known, seen);
   if (seen.signed === true) {
     const plain = fingerprintWithUrlSignatures(message);
-    if (haveSameContent(plain, known)) return NO_MESSAGE_CHANGE;
+    if (haveSameMessageContent(plain, known)) return NO_MESSAGE_CHANGE;
     differing &= differingFields(known, plain);
   }
   return { differing: differing & ~leftOut, differs: true, leftOut };
@@ -58,7 +58,7 @@ export function changeOfMessage(
  * muted. If the changed field is unknown, the change emits an event unless any field of the contact's
  * messages is withheld or muted.
  */
-export function isChangeEmitted({ differing, differs }: FormChange, { quiet }: QuietFields): boolean {
+export function isMessageChangeEmitted({ differing, differs }: FormChange, { quiet }: QuietFields): boolean {
   if (!differs) return false;
   return differing === 0 ? quiet === 0 : (differing & ~quiet) !== 0;
 }
@@ -72,8 +72,12 @@ export function chooseFingerprintToStore(
   seen: SeenFingerprint,
   { ignored }: QuietFields = NO_WITHHELD_OR_MUTED_FIELDS,
 ): Fingerprint {
-  const left = ignored === 0 ? 0 : fieldsWithValue(message, ignored);
-  return left === 0 ? (seen.signed === true ? withoutSignedFlag(seen) : seen) : fingerprintOf(message, left);
+  const left = ignored === 0 ? 0 : nonEmptyFieldsOf(message, ignored);
+  return left === 0
+    ? seen.signed === true
+      ? withoutSignedFlag(seen)
+      : seen
+    : messageFingerprintOf(message, left);
 }
 
 /**
@@ -82,7 +86,7 @@ export function chooseFingerprintToStore(
  * includes fields that are no longer muted.
  * @param seen fingerprint of the message as just read
  */
-export function chooseFingerprintWithoutEvent(
+export function chooseFingerprintForUnemittedChange(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   change: FormChange,

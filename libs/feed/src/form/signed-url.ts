@@ -66,7 +66,7 @@ const ADDRESS = /^https?:\/\/[^\s/?#]+[^\s?#]*\?[^\s]*$/i;
  * `https` URL with a signature in its query. This function is called for many strings of every message, so it
  * rejects most strings by their first character.
  */
-export function withoutSignature(text: string): string {
+export function removeUrlSignature(text: string): string {
   const first = text.charCodeAt(0);
   if (first !== 0x68 && first !== 0x48) return text;
   const queryAt = text.indexOf('?');

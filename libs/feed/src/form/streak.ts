@@ -106,7 +106,7 @@ const STILL_READS_UNTIL_UNMUTED = 5;
  * seem volatile. `shown` is true if the read contained at least one sampled message or contact. Has no side
  * effects.
  */
-export function fieldChangeCountAfterRead(
+export function updateFieldChangeStreak(
   streak: Streak | undefined,
   view: FieldView,
   thresholds: MutingThresholds,

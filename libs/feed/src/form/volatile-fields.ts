@@ -1,4 +1,4 @@
-import type { ContactVolatility } from './contact-volatility.js';
+import type { VolatileContactFields } from './volatile-contact-fields.js';
 
 /**
  * A muted field as shown by `GET /v1/status`: it changes at nearly every read, so its changes emit no events.
@@ -19,13 +19,13 @@ export interface VolatileField {
  * muted. Which message fields are volatile is stored separately with each contact.
  */
 export interface VolatileFieldStore {
-  contactVolatility(account: string): Promise<ContactVolatility>;
+  contactVolatility(account: string): Promise<VolatileContactFields>;
 
   /**
    * Stores which contact fields are volatile. Call this method after the contact list was committed.
    * @param contacts number of contacts on the list
    */
-  storeContactVolatility(account: string, volatility: ContactVolatility, contacts: number): Promise<void>;
+  storeContactVolatility(account: string, volatility: VolatileContactFields, contacts: number): Promise<void>;
 
   /**
    * Updates, for each message field, the number of contacts for which the field is muted. Call this method

@@ -1,21 +1,21 @@
 import { pause } from '#platform';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
-import { suggestsOutage } from '../diff/absence.js';
+import { areTooManyMissingForDeletions } from '../diff/absence.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { PageOrder } from '../walk/page-order.js';
 import {
-  LARGE_PAGE_LIMIT,
-  mayBeCausedByMessage,
-  mayBeCausedBySize,
-  PAGE_LIMIT,
+  UNDOCUMENTED_MESSAGES_PER_PAGE,
+  mayBeCausedBySingleMessage,
+  mayBeCausedByPageSize,
+  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
   type PageRead,
   PageReader,
 } from '../walk/page-reader.js';
 import { FAILING_MESSAGE_PLACEHOLDER } from '../walk/read-in-parts.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
-import { addUnreadable } from '../snapshot/poll-memory.js';
+import { addUnreadableElementHashes } from '../snapshot/poll-memory.js';
 import type { PollCommitter, PollStart } from './poll-committer.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
@@ -78,7 +78,9 @@ export class CommittingPageReader {
     const { account, contactId, purpose } = task;
     this.state = state;
     this.order = state.memory.order;
-    this.limit = state.memory.limit ?? (state.longestPage > PAGE_LIMIT ? LARGE_PAGE_LIMIT : undefined);
+    this.limit =
+      state.memory.limit ??
+      (state.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : undefined);
     this.reader = new PageReader(
       (page, limit) => source.listMessages(account, contactId, page, limit, purpose),
       async (ids) => {
@@ -101,7 +103,7 @@ export class CommittingPageReader {
    * @param known number of known messages
    */
   holdBack(known: number): void {
-    this.isHoldingBack = suggestsOutage(known, known);
+    this.isHoldingBack = areTooManyMissingForDeletions(known, known);
   }
 
   /**
@@ -128,13 +130,13 @@ export class CommittingPageReader {
    */
   async take(page: number, limit: number): Promise<PageRead | undefined> {
     const read = await this.tryPage(page, limit);
-    return read instanceof FailedPage ? this.takeParts(page, limit, read) : read;
+    return read instanceof FailedPageRead ? this.takeParts(page, limit, read) : read;
   }
 
   /**
-   * Reads a page like {@link take}, but does not read a failed page in parts: returns a {@link FailedPage}.
+   * Reads a page like {@link take}, but does not read a failed page in parts: returns a {@link FailedPageRead}.
    */
-  async tryPage(page: number, limit: number): Promise<PageRead | FailedPage | undefined> {
+  async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
     const isPatient = !this.wasRetried(page) && !this.hasFailingMessage();
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
     for (let races = 0; races < MAX_COMMIT_CONFLICTS;) {
@@ -143,9 +145,9 @@ export class CommittingPageReader {
       try {
         read = await this.reader.takeWhole(page, limit);
       } catch (error) {
-        if (limit > PAGE_LIMIT && mayBeCausedBySize(error)) throw error;
+        if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE && mayBeCausedByPageSize(error)) throw error;
         const waitMs = retries.shift();
-        if (waitMs === undefined || !isTransient(error)) return new FailedPage(error);
+        if (waitMs === undefined || !isTransient(error)) return new FailedPageRead(error);
         this.retriedPage = page;
         await pause(waitMs, this.task.signal);
         if (this.isStopped()) throw error;
@@ -179,8 +181,8 @@ export class CommittingPageReader {
    * @throws the failure of the page if no message of the page can be read, because then the cause is not a
    * single message
    */
-  async takeParts(page: number, limit: number, { failure }: FailedPage): Promise<PageRead | undefined> {
-    if (!mayBeCausedByMessage(failure)) throw failure;
+  async takeParts(page: number, limit: number, { failure }: FailedPageRead): Promise<PageRead | undefined> {
+    if (!mayBeCausedBySingleMessage(failure)) throw failure;
     const size = page === 1 && !this.isCapped(limit) ? limit : this.sizeOf(limit);
     const search = new UnreadableMessageFinder({ page, limit: size });
     const parts: PageRead[] = [];
@@ -191,7 +193,7 @@ export class CommittingPageReader {
     }
     const whole = this.reader.joined(parts, limit);
     if (whole.count > 0) this.previousCount = whole.count;
-    if (whole.ids.length === 0 && limit === PAGE_LIMIT) throw failure;
+    if (whole.ids.length === 0 && limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE) throw failure;
     return whole;
   }
 
@@ -205,7 +207,7 @@ export class CommittingPageReader {
 
   /** Returns true if upstream returns fewer than `limit` messages per page, although the contact has more. */
   private isCapped(limit: number): boolean {
-    return limit === PAGE_LIMIT && this.state.memory.length > this.reader.pageSize;
+    return limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.memory.length > this.reader.pageSize;
   }
 
   private async takePart(
@@ -219,7 +221,7 @@ export class CommittingPageReader {
       try {
         read = await this.reader.takeWhole(page, limit);
       } catch (error) {
-        if (!mayBeCausedByMessage(error)) throw error;
+        if (!mayBeCausedBySingleMessage(error)) throw error;
         if (limit > 1) {
           search.failed();
           return 'smaller';
@@ -277,8 +279,9 @@ export class CommittingPageReader {
    * newest first.
    */
   private newHead(page: number, { ids, limit }: PageRead): Pick<PagesRead, 'head'> {
-    const isHead = page === 1 && limit >= PAGE_LIMIT && this.state.memory.order === 'newestFirst';
-    return isHead ? { head: ids.slice(0, PAGE_LIMIT) } : {};
+    const isHead =
+      page === 1 && limit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.memory.order === 'newestFirst';
+    return isHead ? { head: ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE) } : {};
   }
 
   /**
@@ -329,12 +332,14 @@ export class CommittingPageReader {
    * useless to retry the page.
    */
   private hasFailingMessage(): boolean {
-    return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0;
+    return (
+      addUnreadableElementHashes(this.state.memory.unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0
+    );
   }
 }
 
 /** A page that could not be read, not even by retries, and the error of the last request. */
-export class FailedPage {
+export class FailedPageRead {
   constructor(readonly failure: unknown) {}
 }
 

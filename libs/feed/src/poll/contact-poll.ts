@@ -1,12 +1,12 @@
 import type { Logger } from '#platform';
-import { suggestsOutage } from '../diff/absence.js';
+import { areTooManyMissingForDeletions } from '../diff/absence.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import { type HeadPlan, type HeadRead, readNewestMessages } from '../walk/head-walk.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
-import { PAGE_LIMIT } from '../walk/page-reader.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import { doesFirstPageShowAllNewMessages } from '../walk/page-order.js';
 import { lastPageOf } from '../walk/page-tail.js';
 import { PollCommitter, type PollStart } from './poll-committer.js';
@@ -223,7 +223,7 @@ export class ContactPoll {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
-    return suggestsOutage(present, present) && served.every(({ id }) => !known.has(id));
+    return areTooManyMissingForDeletions(present, present) && served.every(({ id }) => !known.has(id));
   }
 }
 
@@ -263,7 +263,7 @@ function planOf({ state, resync }: PollStart): HeadPlan {
     known: resync === undefined ? storedMessages : 0,
     isFirst: state.emitAfter !== undefined || resync !== undefined,
     ...(limit === undefined ? {} : { limit }),
-    ...(headLimit === undefined || headLimit >= PAGE_LIMIT
+    ...(headLimit === undefined || headLimit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE
       ? {}
       : headLimitUntil > now
         ? { headLimit }

@@ -1,12 +1,12 @@
-import { CommittingPageReader, FailedPage, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
+import { CommittingPageReader, FailedPageRead, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
-import { contradictsOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
+import { contradictsAssumedPageOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
-import { OrderDetector } from '../walk/page-order.js';
+import { MessageOrderDetector } from '../walk/page-order.js';
 import {
-  LARGE_PAGE_LIMIT,
-  mayBeCausedBySize,
-  PAGE_LIMIT,
+  UNDOCUMENTED_MESSAGES_PER_PAGE,
+  mayBeCausedByPageSize,
+  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
   type PageRead,
   type PageReader,
 } from '../walk/page-reader.js';
@@ -36,7 +36,7 @@ const MAX_RESTART_PAGE = 5;
  * Number of message ids to keep from the end of the list. The last page of a list has at most this many
  * messages.
  */
-const TAIL_IDS = LARGE_PAGE_LIMIT;
+const TAIL_IDS = UNDOCUMENTED_MESSAGES_PER_PAGE;
 
 export interface DeepReadSettings {
   /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
@@ -81,7 +81,7 @@ export class DeepRead {
    */
   private knownBefore: ReadonlySet<string> = new Set();
   private presentBefore: readonly string[] = [];
-  private orderDetector = new OrderDetector();
+  private orderDetector = new MessageOrderDetector();
   /** True if upstream failed to return a page above its documented page size. */
   private refusesLargePages = false;
   private firstIds: readonly string[] = [];
@@ -150,9 +150,9 @@ export class DeepRead {
   }
 
   private async lookUpFromHead(): Promise<'all' | 'end' | 'stopped'> {
-    const limit = this.pages.limit ?? PAGE_LIMIT;
+    const limit = this.pages.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
     // Page 1 of the documented size is skipped, because the read of the newest messages has just read it.
-    for (let page = limit > PAGE_LIMIT ? 1 : 2; page <= MAX_PAGES; page += 1) {
+    for (let page = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? 1 : 2; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
       if (read === undefined) return 'stopped';
@@ -200,8 +200,8 @@ export class DeepRead {
   private async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
       this.refusesLargePages = true;
-      this.pages.limit = PAGE_LIMIT;
-      return this.passOf(PAGE_LIMIT);
+      this.pages.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+      return this.passOf(DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     };
     if (this.pages.limit === undefined) {
       const first = await this.findLimit();
@@ -213,7 +213,11 @@ export class DeepRead {
     } catch (error) {
       // Upstream may have stopped honouring the larger page size. The pages are then read with the documented
       // size.
-      if (limit !== LARGE_PAGE_LIMIT || !this.reader.askedForLargePage || !mayBeCausedBySize(error))
+      if (
+        limit !== UNDOCUMENTED_MESSAGES_PER_PAGE ||
+        !this.reader.askedForLargePage ||
+        !mayBeCausedByPageSize(error)
+      )
         throw error;
       return small();
     }
@@ -226,29 +230,32 @@ export class DeepRead {
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;
-    if (this.pages.state.memory.pageSize < PAGE_LIMIT) {
+    if (this.pages.state.memory.pageSize < DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
       this.beginPass();
-      first = await this.pages.take(1, PAGE_LIMIT);
-      if (first === undefined || first.count < PAGE_LIMIT) return first;
+      first = await this.pages.take(1, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
+      if (first === undefined || first.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE) return first;
     }
     try {
       this.beginPass();
-      const larger = await this.pages.take(1, LARGE_PAGE_LIMIT);
+      const larger = await this.pages.take(1, UNDOCUMENTED_MESSAGES_PER_PAGE);
       if (larger === undefined) return undefined;
-      this.pages.limit = larger.count > PAGE_LIMIT ? LARGE_PAGE_LIMIT : PAGE_LIMIT;
+      this.pages.limit =
+        larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE
+          ? UNDOCUMENTED_MESSAGES_PER_PAGE
+          : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       return { ...larger, limit: this.pages.limit };
     } catch (error) {
-      if (!mayBeCausedBySize(error)) throw error;
+      if (!mayBeCausedByPageSize(error)) throw error;
       this.refusesLargePages = true;
-      this.pages.limit = PAGE_LIMIT;
+      this.pages.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.beginPass();
-      return this.pages.take(1, PAGE_LIMIT);
+      return this.pages.take(1, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     }
   }
 
   private beginPass(): void {
     this.pages.beginPass();
-    this.orderDetector = new OrderDetector();
+    this.orderDetector = new MessageOrderDetector();
     this.lastIds = [];
     this.stable = false;
     this.endedOnRepeat = false;
@@ -268,7 +275,7 @@ export class DeepRead {
       if (this.pages.isStopped()) return 'stopped';
       const waitedBefore = this.pages.wasRetried(page);
       let read = page === 1 && first !== undefined ? first : await this.pages.tryPage(page, limit);
-      if (read instanceof FailedPage) {
+      if (read instanceof FailedPageRead) {
         // During the delay before the retry, messages may have moved to other pages. A new start at page 1
         // avoids a second search for the message that causes the failure.
         const hasWaited = !waitedBefore && this.pages.wasRetried(page);
@@ -300,7 +307,7 @@ export class DeepRead {
       const added = read.items.filter(({ id }) => read.added.has(id));
       this.orderDetector.add(added);
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
-      if (contradictsOrder(this.pages.order, read.items)) this.pages.order = 'unsorted';
+      if (contradictsAssumedPageOrder(this.pages.order, read.items)) this.pages.order = 'unsorted';
       if (this.reader.ids.size > MAX_MESSAGES) return page;
     }
     return MAX_PAGES;
@@ -356,7 +363,11 @@ export class DeepRead {
     // Reads of the newest messages ran meanwhile, so the stored head is newer than the head that this read
     // saw. The stored head is replaced only if it is empty or the order of the list changed.
     const isKnown = order === memory.order && memory.head !== '';
-    return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
+    return {
+      order,
+      length,
+      ...(isKnown ? {} : { head: this.firstIds.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE) }),
+    };
   }
 
   /**
@@ -364,7 +375,11 @@ export class DeepRead {
    * cannot show this, because they do not fill a larger page.
    */
   private knowsLimit(): boolean {
-    return this.pages.limit !== PAGE_LIMIT || this.refusesLargePages || this.reader.servedCount > PAGE_LIMIT;
+    return (
+      this.pages.limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE ||
+      this.refusesLargePages ||
+      this.reader.servedCount > DOCUMENTED_MAX_MESSAGES_PER_PAGE
+    );
   }
 
   private allKnown(): Promise<ReadonlyMap<string, KnownMessage>> {

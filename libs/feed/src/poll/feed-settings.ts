@@ -29,4 +29,4 @@ export interface FeedSettings {
  * A message or contact counts as deleted if it is missing from two complete reads that are at least this long
  * apart, in milliseconds. The API documentation promises this value.
  */
-export const MIN_ABSENCE_MS = 60_000;
+export const MIN_ABSENCE_UNTIL_DELETED_MS = 60_000;

@@ -8,6 +8,6 @@ const MAX_INTERVAL_MS = 3_600_000;
  * Returns after how long a message of this age is read again while its flags (`delivered`, `read`) may still
  * change. Both times are in milliseconds.
  */
-export function flagCheckIntervalMs(ageMs: number): number {
+export function messageFlagCheckIntervalMs(ageMs: number): number {
   return Math.min(Math.max(ageMs * SHARE_OF_AGE, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
 }

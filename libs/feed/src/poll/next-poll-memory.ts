@@ -2,7 +2,7 @@ import type { AbsenceResult } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
-import { flagCheckIntervalMs } from './flag-check-interval.js';
+import { messageFlagCheckIntervalMs } from './flag-check-interval.js';
 import { hashIds, type PollMemory } from '../snapshot/poll-memory.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
@@ -25,7 +25,7 @@ export interface PollMemoryInput {
   known: ReadonlyMap<string, KnownMessage>;
   next: ReadonlyMap<string, KnownMessage>;
   absence: AbsenceResult | undefined;
-  /** Hashes of the contact's messages that could not be read; see `addUnreadable`. */
+  /** Hashes of the contact's messages that could not be read; see `addUnreadableElementHashes`. */
   unreadable: string;
   /**
    * New events of messages get revisions above this number. Undefined if no snapshot of the contact was lost.
@@ -101,7 +101,7 @@ function nextLookUpAt({
     mayFlagsStillChange(message, upstreamNow, settings.settleMs),
   );
   const waits = unsettled.map(([, { timestamp = upstreamNow }]) =>
-    flagCheckIntervalMs(upstreamNow - timestamp),
+    messageFlagCheckIntervalMs(upstreamNow - timestamp),
   );
   const due = waits.length === 0 ? undefined : now + Math.min(...waits);
   if (reading.unsettledLookedUp || memory.lookUpDueAt === undefined) return due;
@@ -112,6 +112,6 @@ function nextLookUpAt({
  * Returns the time until the messages whose flags may still change are read again, in milliseconds. Infinity
  * if no such read is planned or if it is already due.
  */
-export function flagCheckDueInMs({ lookUpDueAt }: PollMemory, now: number): number {
+export function msUntilNextFlagCheck({ lookUpDueAt }: PollMemory, now: number): number {
   return lookUpDueAt === undefined || lookUpDueAt <= now ? Infinity : lookUpDueAt - now;
 }

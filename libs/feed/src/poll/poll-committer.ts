@@ -4,36 +4,36 @@ import type { UpstreamMessage } from '#upstream';
 import {
   type AbsenceResult,
   classifyMissingMessages,
-  deletionEvent,
-  isAccountSuspect,
-  suspectEvent,
+  createMessageDeletionEvent,
+  isAccountSuspectedOfDataLoss,
+  createAccountSuspectEventIfNew,
 } from '../diff/absence.js';
 import type { LearnedContactState } from '../snapshot/learned-contact-state.js';
 import { type Arrival, arrivalsOfEmittedMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
-import { fingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
+import { messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { changeOfMessage, isChangeEmitted } from '../form/message-form.js';
+import { compareWithStoredFingerprint, isMessageChangeEmitted } from '../form/message-form.js';
 import { doesFirstPageShowAllNewMessages, sortOldestFirst } from '../walk/page-order.js';
-import { addUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
+import { addUnreadableElementHashes, type PollMemory } from '../snapshot/poll-memory.js';
 import { packPollMemory } from '../snapshot/poll-memory-codec.js';
 import { PollIntervalPlans } from '../schedule/poll-plans.js';
-import { flagCheckDueInMs, nextPollMemory } from './next-poll-memory.js';
+import { msUntilNextFlagCheck, nextPollMemory } from './next-poll-memory.js';
 import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
-import { packRate, unpackRate } from '../schedule/rate-codec.js';
-import { rateBucketOf } from '../schedule/rate-histogram.js';
+import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
+import { rateBucketIndexOf } from '../schedule/rate-histogram.js';
 import { expectedMessageRate, rateStateAfterRead } from '../schedule/rate.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 import {
   NO_WITHHELD_OR_MUTED_FIELDS,
-  type VolatilityUpdate,
-  packVolatility,
-  unpackVolatility,
-} from '../form/volatility.js';
+  type VolatileFieldsUpdate,
+  packVolatileFields,
+  unpackVolatileFields,
+} from '../form/volatile-message-fields.js';
 
 /** A contact and its stored state, as it was before some pages of the contact were read. */
 export interface PollStart {
@@ -91,7 +91,7 @@ export class PollCommitter {
   ): Promise<boolean> {
     const { account, contactId, state, resync } = start;
     const observed = sortOldestFirst(reading.served, reading.order);
-    const fingerprints = new Map(observed.map((message) => [message.id, fingerprintOf(message)]));
+    const fingerprints = new Map(observed.map((message) => [message.id, messageFingerprintOf(message)]));
     const sends = await this.sendsIn(start, reading, observed, fingerprints, known);
     const revisionFloor = resync === undefined ? state.memory.revisionFloor : floorAfterLoss(state);
     const firstRead = this.firstRead(start);
@@ -100,7 +100,7 @@ export class PollCommitter {
       observed,
       known,
       fingerprints,
-      volatility: unpackVolatility(state.extension.volatile),
+      volatility: unpackVolatileFields(state.extension.volatile),
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
       revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
@@ -110,7 +110,7 @@ export class PollCommitter {
         ? this.absences(start, reading, reading.fullRead, known)
         : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
-    const unreadable = addUnreadable(state.memory.unreadable, reading.unreadable);
+    const unreadable = addUnreadableElementHashes(state.memory.unreadable, reading.unreadable);
     if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.added === 0) return true;
     const events: NewEvent[] = [
       ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
@@ -184,7 +184,7 @@ export class PollCommitter {
   private async logVolatility(
     account: string,
     contactId: string,
-    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatilityUpdate,
+    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatileFieldsUpdate,
   ): Promise<void> {
     if (muted.length > 0) {
       this.logger.info(
@@ -236,7 +236,7 @@ export class PollCommitter {
     const { now, extension } = state;
     // Upstream's `Date` header has no fraction of a second, so it is half a second too early on average.
     const aheadMs = date === undefined ? 0 : date + 500 - now;
-    const before = extension.rate === undefined ? undefined : unpackRate(extension.rate);
+    const before = extension.rate === undefined ? undefined : unpackMessageRate(extension.rate);
     const rate = rateStateAfterRead(before, {
       arrivals: arrivals.length,
       at: now,
@@ -248,10 +248,10 @@ export class PollCommitter {
     const plan = await this.plans.planOf(account, budget, state.contacts);
     // If a read of messages whose flags may still change is already due, it does not shorten the interval.
     // Otherwise the contact would be read without a pause.
-    const intervalMs = Math.min(plan.intervalMs(perSecond), flagCheckDueInMs(memory, now));
+    const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(memory, now));
     return {
-      extension: { rate: packRate(rate) },
-      bucket: rateBucketOf(perSecond),
+      extension: { rate: packMessageRate(rate) },
+      bucket: rateBucketIndexOf(perSecond),
       dueInMs: Math.max(intervalMs, this.settings.interval.min),
     };
   }
@@ -292,7 +292,7 @@ export class PollCommitter {
     { state, resync }: PollStart,
     { headLimit, detectsVolatility }: PagesRead,
     kind: CommitKind,
-    { volatility }: VolatilityUpdate,
+    { volatility }: VolatileFieldsUpdate,
   ): LearnedContactState | undefined {
     const before = state.extension;
     // A read of older messages does not change what is stored about the head. Reads of the newest messages
@@ -304,7 +304,7 @@ export class PollCommitter {
     else if (kind === 'end') delete after.resyncing;
     if (detectsVolatility) {
       delete after.volatile;
-      if (volatility.size > 0) after.volatile = packVolatility(volatility);
+      if (volatility.size > 0) after.volatile = packVolatileFields(volatility);
     }
     if (kind !== 'head') return after;
     after.readAt = state.now;
@@ -335,7 +335,8 @@ export class PollCommitter {
     // If upstream shows no message of this contact, that alone suggests no outage. An outage is likely if the
     // account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
-    const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
+    const emptied =
+      empty && isAccountSuspectedOfDataLoss(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
     const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
     return classifyMissingMessages({
       contactId,
@@ -365,7 +366,7 @@ export class PollCommitter {
         eventSubjectOfMessage(contactId, gone.id),
         gone.revision,
       );
-      events.push(deletionEvent(contactId, gone, last, sends.get(gone.id)));
+      events.push(createMessageDeletionEvent(contactId, gone, last, sends.get(gone.id)));
     }
     return events;
   }
@@ -444,7 +445,10 @@ function isChanged(
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      isChangeEmitted(changeOfMessage(message, seen, before.fingerprint), NO_WITHHELD_OR_MUTED_FIELDS))
+      isMessageChangeEmitted(
+        compareWithStoredFingerprint(message, seen, before.fingerprint),
+        NO_WITHHELD_OR_MUTED_FIELDS,
+      ))
   );
 }
 
@@ -475,5 +479,5 @@ function suspicionOf(
   count: number,
 ): NewEvent | undefined {
   const reason = 'upstream shows far fewer messages of a contact than before';
-  return suspectEvent(now, suspectAt, { reason, count, contactId });
+  return createAccountSuspectEventIfNew(now, suspectAt, { reason, count, contactId });
 }

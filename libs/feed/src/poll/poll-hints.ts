@@ -1,4 +1,4 @@
-import type { AgendaHints } from '#platform';
+import type { BackgroundAgendaWriter } from '#platform';
 import type { PollAgenda } from '../ports.js';
 
 /** Names of the rounds that a worker with the role `poll` runs. */
@@ -12,8 +12,8 @@ export const POLL_TASK_NAMES = {
 } as const;
 
 /** Implements {@link PollAgenda}: announces due polls to the agenda without making the caller wait. */
-export class PollHints implements PollAgenda {
-  constructor(private readonly hints: Pick<AgendaHints, 'announce'>) {}
+export class BackgroundPollAgenda implements PollAgenda {
+  constructor(private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>) {}
 
   announceDue(account: string, dueAtMs: number): void {
     this.hints.announce(account, POLL_TASK_NAMES.due, { atMs: dueAtMs });

@@ -30,7 +30,7 @@ export type ClaimReply =
       claimed: ClaimedPoll;
       /**
        * When the claim requested its budget token, by `performance.now()`. The token expires after
-       * `TOKEN_TTL_MS`.
+       * `BUDGET_TOKEN_TTL_MS`.
        */
       tokenRequestedAt: number;
       /** The part of the account's request budget that polls can rely on, in requests per second. */

@@ -1,7 +1,12 @@
-import { type AccountKeys, mapOfHashReply, LuaScript, type RedisClient, redisTime } from '#platform';
-import { type DelayHistogram, countDelays, mergeHistograms, percentiles } from '../delay/delay-histogram.js';
-import { delayPeriodsOfWindow } from '../delay/delay-window.js';
-import { pollStatisticsKey, delayPeriodKey } from '../delay/redis-poll-report.js';
+import { type AccountKeys, parseRedisHashReply, LuaScript, type RedisClient, redisTime } from '#platform';
+import {
+  type DelayHistogram,
+  countDelays,
+  mergeDelayHistograms,
+  delayPercentiles,
+} from '../delay/delay-histogram.js';
+import { delayTimeSlotsInStatistics } from '../delay/delay-window.js';
+import { pollStatisticsKey, delayTimeSlotRedisKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
 
 const readOverview = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
@@ -28,7 +33,7 @@ interface OverviewReply {
 /** Reads figures about an account's polling for `GET /v1/status`. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
-  const slots = delayPeriodsOfWindow(await redisTime(redis, list));
+  const slots = delayTimeSlotsInStatistics(await redisTime(redis, list));
   const reply = (await readOverview.run(redis, {
     list,
     due: keys('polls', 'due'),
@@ -36,7 +41,7 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     deep: keys('polls', 'deep'),
     rates: keys('polls', 'rates'),
     facts: pollStatisticsKey(keys),
-    slots: slots.map((slot) => delayPeriodKey(keys, slot)),
+    slots: slots.map((slot) => delayTimeSlotRedisKey(keys, slot)),
   })) as OverviewReply;
   const { fault, faultSince, rates, slots: delays } = reply;
   const [now = 0, contacts = 0, due = 0, waiting = 0, unreadable = 0] = [
@@ -68,8 +73,8 @@ function numberOf(figure: Figure): number | undefined {
 }
 
 function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): DetectionDelay {
-  const delays = mergeHistograms(slots.map(histogramOf));
-  const [p50Ms, p95Ms] = percentiles(delays, [0.5, 0.95]);
+  const delays = mergeDelayHistograms(slots.map(histogramOf));
+  const [p50Ms, p95Ms] = delayPercentiles(delays, [0.5, 0.95]);
   const sumOf = (field: string): number => slots.reduce((sum, slot) => sum + (slot.get(field) ?? 0), 0);
   return {
     ...(p50Ms === undefined || p95Ms === undefined ? {} : { p50Ms, p95Ms }),
@@ -81,7 +86,7 @@ function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): Detect
 
 /** Converts HGETALL's reply to a map from field to value. All values must be numbers. */
 function pairs(reply: readonly string[]): ReadonlyMap<string, number> {
-  return new Map([...mapOfHashReply(reply)].map(([field, value]) => [field, Number(value)]));
+  return new Map([...parseRedisHashReply(reply)].map(([field, value]) => [field, Number(value)]));
 }
 
 /**

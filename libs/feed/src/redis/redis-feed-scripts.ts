@@ -1,5 +1,5 @@
 import { LuaScript } from '#platform';
-import { POLL_REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
+import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
  * Redis scripts for the polling state of an account. The keys and fields that Redis stores for each contact
@@ -15,13 +15,13 @@ import { POLL_REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
 
 export const readContactListState = LuaScript.from(import.meta.url, 'lua/read-list.lua');
 export const readContactPollState = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
-export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', POLL_REPORT_CONSTANTS);
+export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', POLL_REPORT_LUA_CONSTANTS);
 export const commitContacts = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
 export const recordContactListFailure = LuaScript.from(
   import.meta.url,
   'lua/record-contact-list-failure.lua',
 );
-export const readContactText = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
+export const readContactJson = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
 export const takeListPollRequest = LuaScript.from(import.meta.url, 'lua/take-list-poll-request.lua');
 export const readRates = LuaScript.from(import.meta.url, 'lua/read-rates.lua');
 export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');

@@ -1,8 +1,8 @@
-import { eventArguments, logKeys } from '#events';
-import { accountKeys, type AccountKeys, mapOfHashReply, type RedisClient } from '#platform';
+import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
+import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import { packLearnedContactState, unpackLearnedContactState } from '../snapshot/learned-contact-state.js';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
-import { packContactText, unpackContactText } from '../snapshot/contact-text-codec.js';
+import { packContactJson, unpackContactJson } from '../snapshot/contact-json-codec.js';
 import type {
   ContactState,
   ContactUpdate,
@@ -25,7 +25,10 @@ import { EMPTY_POLL_MEMORY, type PollMemory } from '../snapshot/poll-memory.js';
 import type { ContactRates } from '../schedule/poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { phoneNumberOwnerKeys, readOwnersOfPhoneNumber } from './redis-recipients.js';
-import { parseUnreadableElements, serializeUnreadableElements } from '../snapshot/unreadable-elements.js';
+import {
+  parseUnreadableElementHistory,
+  serializeUnreadableElementHistory,
+} from '../snapshot/unreadable-elements.js';
 import {
   confirmDeletions,
   commitContacts,
@@ -33,7 +36,7 @@ import {
   expeditePoll,
   recordContactListFailure,
   readContactPollState,
-  readContactText,
+  readContactJson,
   readContactListState,
   readRates,
   takeListPollRequest,
@@ -136,10 +139,10 @@ export class RedisFeedStore implements FeedStore {
       skipped: Number(skipped ?? 0),
       ...(listedAt == null || lost
         ? {}
-        : { unreadable: parseUnreadableElements(unreadable, Number(skipped ?? 0)) }),
+        : { unreadable: parseUnreadableElementHistory(unreadable, Number(skipped ?? 0)) }),
       scheduled: await this.redis.zcard(this.dueKey(account)),
       ...(upstream == null ? {} : { upstream }),
-      services: mapOfHashReply(services),
+      services: parseRedisHashReply(services),
       contacts,
     };
   }
@@ -173,13 +176,13 @@ export class RedisFeedStore implements FeedStore {
     contactId: string,
   ): Promise<{ raw: string; revision: number } | undefined> {
     const contact = this.keys(account)('c', contactId);
-    const { text, revision } = (await readContactText.run(this.redis, { contact })) as {
+    const { text, revision } = (await readContactJson.run(this.redis, { contact })) as {
       text?: string;
       revision?: string;
     };
     return text === undefined
       ? undefined
-      : { raw: unpackContactText(contactId, text), revision: Number(revision) };
+      : { raw: unpackContactJson(contactId, text), revision: Number(revision) };
   }
 
   async commitContacts(
@@ -196,7 +199,7 @@ export class RedisFeedStore implements FeedStore {
       deep: this.deepKey(account),
       rates: keys('polls', 'rates'),
       upstreams: keys('upstreams'),
-      ...logKeys(keys),
+      ...eventLogRedisKeys(keys),
       ...phoneNumberOwnerKeys(keys),
     };
     let expected = version;
@@ -216,10 +219,10 @@ export class RedisFeedStore implements FeedStore {
           readAt: Math.round(startedAt),
           upstream,
           service,
-          unreadable: serializeUnreadableElements(unreadable),
+          unreadable: serializeUnreadableElementHistory(unreadable),
           changes: [
             ...part.flatMap(contactArguments),
-            ...eventArguments(account, [
+            ...appendEventsLuaArguments(account, [
               ...part.flatMap(({ event }) => event ?? []),
               ...(last ? events : []),
             ]),
@@ -238,7 +241,7 @@ export class RedisFeedStore implements FeedStore {
 
   async contactState(account: string, contactId: string): Promise<ContactState | undefined> {
     const keys = this.keys(account);
-    const { log, logCounters } = logKeys(keys);
+    const { log, logCounters } = eventLogRedisKeys(keys);
     const reply = (await readContactPollState.runForBuffers(
       this.redis,
       {
@@ -314,7 +317,7 @@ export class RedisFeedStore implements FeedStore {
     });
     const { rates, contacts } = reply as { rates: string[]; contacts: number };
     const counts: [bucket: number, count: number][] = [];
-    for (const [bucket, count] of mapOfHashReply(rates)) counts.push([Number(bucket), Number(count)]);
+    for (const [bucket, count] of parseRedisHashReply(rates)) counts.push([Number(bucket), Number(count)]);
     return { rates: new Map(counts.filter(([, count]) => count > 0)), contacts };
   }
 
@@ -345,7 +348,7 @@ export class RedisFeedStore implements FeedStore {
         suspects: keys('suspects'),
         deep: this.deepKey(account),
         rates: keys('polls', 'rates'),
-        ...logKeys(keys),
+        ...eventLogRedisKeys(keys),
         ...phoneNumberOwnerKeys(keys),
         ...pollReportKeys(keys, report.startedAt),
       },
@@ -373,7 +376,7 @@ export class RedisFeedStore implements FeedStore {
           numbers.length,
           ...numbers,
           ...pollReportArguments(report),
-          ...eventArguments(account, events),
+          ...appendEventsLuaArguments(account, events),
         ],
       },
     );
@@ -456,7 +459,7 @@ function contactArguments({
   return [
     id,
     packListedContact(listed),
-    raw === undefined ? '' : packContactText(id, raw),
+    raw === undefined ? '' : packContactJson(id, raw),
     emitAfter === undefined ? '' : Math.round(emitAfter),
     event?.revision ?? '',
     listed.deleted ? '' : 'yes',

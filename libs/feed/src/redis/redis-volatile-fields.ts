@@ -1,9 +1,9 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import {
-  type ContactVolatility,
-  parseContactVolatility,
-  serializeContactVolatility,
-} from '../form/contact-volatility.js';
+  type VolatileContactFields,
+  parseVolatileContactFields,
+  serializeVolatileContactFields,
+} from '../form/volatile-contact-fields.js';
 import { FINGERPRINT_FIELDS } from '../form/fingerprint.js';
 import type { VolatileField, VolatileFieldStore } from '../form/volatile-fields.js';
 
@@ -26,20 +26,20 @@ export class RedisVolatileFields implements VolatileFieldStore {
     private readonly prefix: string,
   ) {}
 
-  async contactVolatility(account: string): Promise<ContactVolatility> {
-    return parseContactVolatility(await this.redis.hget(this.key(account), LEARNED));
+  async contactVolatility(account: string): Promise<VolatileContactFields> {
+    return parseVolatileContactFields(await this.redis.hget(this.key(account), LEARNED));
   }
 
   async storeContactVolatility(
     account: string,
-    volatility: ContactVolatility,
+    volatility: VolatileContactFields,
     contacts: number,
   ): Promise<void> {
     const key = this.key(account);
     if (volatility.fields.size === 0 && volatility.settled.length === 0) {
       await this.redis.hdel(key, LEARNED, CONTACTS);
     } else {
-      await this.redis.hset(key, LEARNED, serializeContactVolatility(volatility), CONTACTS, contacts);
+      await this.redis.hset(key, LEARNED, serializeVolatileContactFields(volatility), CONTACTS, contacts);
     }
   }
 
@@ -58,7 +58,7 @@ export class RedisVolatileFields implements VolatileFieldStore {
   async volatileFields(account: string): Promise<VolatileField[]> {
     const stored = await this.redis.hgetall(this.key(account));
     const contacts = Number(stored[CONTACTS] ?? 0);
-    const ofContacts = [...parseContactVolatility(stored[LEARNED]).fields]
+    const ofContacts = [...parseVolatileContactFields(stored[LEARNED]).fields]
       .filter(([, { muted }]) => muted)
       .map(([field]): VolatileField => ({ of: 'contact', field, contacts }));
     const ofMessages = FINGERPRINT_FIELDS.map((field): VolatileField => ({

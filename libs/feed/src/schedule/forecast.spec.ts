@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { forecastDelay } from './forecast.js';
+import { forecastDetectionDelay } from './forecast.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
 describe('the forecast of detection delays', () => {
   it('contains delays spread evenly from 0 to the polling interval if all contacts change equally often', () => {
-    const forecast = forecastDelay(new Map([[20, 1_000]]), 10, BOUNDS);
+    const forecast = forecastDetectionDelay(new Map([[20, 1_000]]), 10, BOUNDS);
     expect(forecast?.meanMs).toBeCloseTo(50_000, -2);
     expect(forecast?.p50Ms).toBeCloseTo(50_000, -2);
     expect(forecast?.p95Ms).toBeCloseTo(95_000, -2);
@@ -18,7 +18,9 @@ describe('the forecast of detection delays', () => {
       [30, 100],
       [45, 10],
     ]);
-    const [half, same, twice] = [5, 10, 20].map((budget) => forecastDelay(histogram, budget, BOUNDS));
+    const [half, same, twice] = [5, 10, 20].map((budget) =>
+      forecastDetectionDelay(histogram, budget, BOUNDS),
+    );
     for (const key of ['meanMs', 'p50Ms', 'p95Ms', 'p99Ms'] as const) {
       expect(half?.[key]).toBeGreaterThan(same?.[key] ?? Infinity);
       expect(same?.[key]).toBeGreaterThan(twice?.[key] ?? Infinity);
@@ -26,7 +28,7 @@ describe('the forecast of detection delays', () => {
   });
 
   it('gives more weight to contacts that change more often', () => {
-    const forecast = forecastDelay(
+    const forecast = forecastDetectionDelay(
       new Map([
         [5, 1_000],
         [48, 10],
@@ -38,6 +40,6 @@ describe('the forecast of detection delays', () => {
   });
 
   it('is undefined if there are no contacts', () => {
-    expect(forecastDelay(new Map(), 10, BOUNDS)).toBeUndefined();
+    expect(forecastDetectionDelay(new Map(), 10, BOUNDS)).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
-import { type IntervalBounds, planIntervals } from './intervals.js';
-import { type RateHistogram, rateOfBucket } from './rate-histogram.js';
+import { type IntervalBounds, planPollIntervals } from './intervals.js';
+import { type RateHistogram, representativeRateOfBucket } from './rate-histogram.js';
 
 /** Mean and percentiles of the expected detection delay, in milliseconds. */
 export interface DelayForecast {
@@ -26,14 +26,17 @@ interface Share {
  * @param requestsPerSecond request budget for polls; more than 0
  * @param missing number of contacts that the histogram does not include, and their assumed rate of change
  */
-export function forecastDelay(
+export function forecastDetectionDelay(
   histogram: RateHistogram,
   requestsPerSecond: number,
   bounds: IntervalBounds,
   missing: { contacts: number; perSecond: number } = { contacts: 0, perSecond: 0 },
 ): DelayForecast | undefined {
-  const plan = planIntervals(histogram, requestsPerSecond, bounds, missing);
-  const known = [...histogram].map(([bucket, contacts]) => ({ contacts, perSecond: rateOfBucket(bucket) }));
+  const plan = planPollIntervals(histogram, requestsPerSecond, bounds, missing);
+  const known = [...histogram].map(([bucket, contacts]) => ({
+    contacts,
+    perSecond: representativeRateOfBucket(bucket),
+  }));
   const shares = [...known, missing]
     .filter(({ contacts, perSecond }) => contacts > 0 && perSecond > 0)
     .map(({ contacts, perSecond }) => ({

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { planIntervals } from './intervals.js';
-import { RATE_BUCKETS, type RateHistogram, rateOfBucket } from './rate-histogram.js';
+import { planPollIntervals } from './intervals.js';
+import { RATE_BUCKET_COUNT, type RateHistogram, representativeRateOfBucket } from './rate-histogram.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 const histograms: fc.Arbitrary<RateHistogram> = fc
-  .array(fc.tuple(fc.nat(RATE_BUCKETS - 1), fc.integer({ min: 1, max: 20_000 })), {
+  .array(fc.tuple(fc.nat(RATE_BUCKET_COUNT - 1), fc.integer({ min: 1, max: 20_000 })), {
     minLength: 1,
     maxLength: 64,
   })
@@ -17,18 +17,21 @@ const contactsOf = (histogram: RateHistogram): number =>
 
 /** Returns the requests per second that a plan costs. */
 function costOf(histogram: RateHistogram, intervalMs: (rate: number) => number): number {
-  return [...histogram].reduce((sum, [bucket, n]) => sum + (n * 1000) / intervalMs(rateOfBucket(bucket)), 0);
+  return [...histogram].reduce(
+    (sum, [bucket, n]) => sum + (n * 1000) / intervalMs(representativeRateOfBucket(bucket)),
+    0,
+  );
 }
 
 describe('the planned poll intervals', () => {
   it('use the whole budget, unless every contact has the minimum interval', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
-        const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
+        const { intervalMs } = planPollIntervals(histogram, budget, BOUNDS);
         const cost = costOf(histogram, intervalMs);
         expect(cost).toBeLessThan(budget * 1.002);
         const all = [...histogram.keys()].every(
-          (bucket) => intervalMs(rateOfBucket(bucket)) === BOUNDS.minMs,
+          (bucket) => intervalMs(representativeRateOfBucket(bucket)) === BOUNDS.minMs,
         );
         if (!all) expect(cost).toBeGreaterThan(budget * 0.998);
       }),
@@ -38,7 +41,7 @@ describe('the planned poll intervals', () => {
   it('are never longer for a contact that changes more often than another', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
-        const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
+        const { intervalMs } = planPollIntervals(histogram, budget, BOUNDS);
         const intervals = Array.from({ length: 200 }, (_, n) => intervalMs(1e-9 * 1.15 ** n));
         expect(intervals).toEqual([...intervals].sort((a, b) => b - a));
       }),
@@ -48,7 +51,7 @@ describe('the planned poll intervals', () => {
   it('are at least the configured minimum and at most 1.25 times the interval if all contacts were polled equally often', () => {
     fc.assert(
       fc.property(histograms, budgets, fc.double({ min: 0, max: 1e3 }), (histogram, budget, rate) => {
-        const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
+        const { intervalMs } = planPollIntervals(histogram, budget, BOUNDS);
         const equal = (contactsOf(histogram) / budget) * 1000;
         expect(intervalMs(rate)).toBeGreaterThanOrEqual(BOUNDS.minMs);
         expect(intervalMs(rate)).toBeLessThanOrEqual(Math.max(1.25 * equal, BOUNDS.minMs) + 1);
@@ -59,8 +62,10 @@ describe('the planned poll intervals', () => {
   it('do not exceed the configured maximum if the budget is 10 % larger than polling all contacts at the maximum costs', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
-        const { intervalMs, budgetAllowsMaxMs } = planIntervals(histogram, budget, BOUNDS);
-        const longest = Math.max(...[...histogram.keys()].map((bucket) => intervalMs(rateOfBucket(bucket))));
+        const { intervalMs, budgetAllowsMaxMs } = planPollIntervals(histogram, budget, BOUNDS);
+        const longest = Math.max(
+          ...[...histogram.keys()].map((bucket) => intervalMs(representativeRateOfBucket(bucket))),
+        );
         expect(budgetAllowsMaxMs).toBe(longest);
         if ((1.1 * contactsOf(histogram)) / budget <= BOUNDS.maxMs / 1000) {
           expect(intervalMs(0)).toBeLessThanOrEqual(BOUNDS.maxMs);
@@ -74,7 +79,7 @@ describe('the planned poll intervals', () => {
       [40, 20],
       [45, 20],
     ]);
-    const { intervalMs } = planIntervals(histogram, 30, { minMs: 1, maxMs: 1e9 });
+    const { intervalMs } = planPollIntervals(histogram, 30, { minMs: 1, maxMs: 1e9 });
     expect(intervalMs(0.04) / intervalMs(0.16)).toBeCloseTo(2, 1);
   });
 
@@ -83,22 +88,24 @@ describe('the planned poll intervals', () => {
       [4, 9_990],
       [44, 10],
     ]);
-    const { intervalMs } = planIntervals(histogram, 50, BOUNDS);
-    expect(intervalMs(rateOfBucket(44))).toBeLessThan(6_000);
+    const { intervalMs } = planPollIntervals(histogram, 50, BOUNDS);
+    expect(intervalMs(representativeRateOfBucket(44))).toBeLessThan(6_000);
   });
 
   it('reserve requests for contacts whose rate of change is not known yet', () => {
-    const whole = planIntervals(new Map([[10, 1_000]]), 10, BOUNDS);
-    const half = planIntervals(new Map([[10, 500]]), 10, BOUNDS, {
+    const whole = planPollIntervals(new Map([[10, 1_000]]), 10, BOUNDS);
+    const half = planPollIntervals(new Map([[10, 500]]), 10, BOUNDS, {
       contacts: 500,
-      perSecond: rateOfBucket(10),
+      perSecond: representativeRateOfBucket(10),
     });
-    expect(half.intervalMs(rateOfBucket(10))).toBe(whole.intervalMs(rateOfBucket(10)));
+    expect(half.intervalMs(representativeRateOfBucket(10))).toBe(
+      whole.intervalMs(representativeRateOfBucket(10)),
+    );
     expect(half.budgetAllowsMaxMs).toBe(whole.budgetAllowsMaxMs);
   });
 
   it('equal the configured minimum if there are no contacts', () => {
-    expect(planIntervals(new Map(), 10, BOUNDS).intervalMs(1e-6)).toBe(BOUNDS.minMs);
-    expect(planIntervals(new Map(), 10, BOUNDS).budgetAllowsMaxMs).toBe(BOUNDS.minMs);
+    expect(planPollIntervals(new Map(), 10, BOUNDS).intervalMs(1e-6)).toBe(BOUNDS.minMs);
+    expect(planPollIntervals(new Map(), 10, BOUNDS).budgetAllowsMaxMs).toBe(BOUNDS.minMs);
   });
 });

@@ -1,4 +1,4 @@
-import { type RateHistogram, rateOfBucket } from './rate-histogram.js';
+import { type RateHistogram, representativeRateOfBucket } from './rate-histogram.js';
 
 /** Minimum and maximum time between two polls of a contact, in milliseconds. */
 export interface IntervalBounds {
@@ -61,7 +61,7 @@ export interface IntervalPlan {
  * @param requestsPerSecond request budget for polls; more than 0
  * @param missing number of contacts that the histogram does not include yet, and their assumed rate of change
  */
-export function planIntervals(
+export function planPollIntervals(
   histogram: RateHistogram,
   requestsPerSecond: number,
   bounds: IntervalBounds,
@@ -80,7 +80,10 @@ export function planIntervals(
 }
 
 function groupsOf(histogram: RateHistogram, missing: { contacts: number; perSecond: number }): Group[] {
-  const known = [...histogram].map(([bucket, contacts]) => ({ perSecond: rateOfBucket(bucket), contacts }));
+  const known = [...histogram].map(([bucket, contacts]) => ({
+    perSecond: representativeRateOfBucket(bucket),
+    contacts,
+  }));
   return [...known, missing].filter(({ contacts }) => contacts > 0);
 }
 

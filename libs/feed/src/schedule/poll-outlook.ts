@@ -1,6 +1,6 @@
 import type { FeedOverview } from './feed-overview.js';
-import { forecastDelay } from './forecast.js';
-import { planIntervals } from './intervals.js';
+import { forecastDetectionDelay } from './forecast.js';
+import { planPollIntervals } from './intervals.js';
 import { expectedMessageRate } from './rate.js';
 
 /**
@@ -69,12 +69,12 @@ export function forecastPolling(
     return Math.max(leaving - usedByOthers, leaving * FLOOR);
   };
   const forecast = budgets.map((budget) => {
-    const { p50Ms, p95Ms } = forecastDelay(rates, forPolls(budget), interval, missing) ?? {};
+    const { p50Ms, p95Ms } = forecastDetectionDelay(rates, forPolls(budget), interval, missing) ?? {};
     return {
       requestsPerSecond: budget,
       ...(p50Ms === undefined || p95Ms === undefined ? {} : { p50Ms, p95Ms }),
     };
   });
-  const plan = planIntervals(rates, forPolls(requestsPerSecond), interval, missing);
+  const plan = planPollIntervals(rates, forPolls(requestsPerSecond), interval, missing);
   return { longestIntervalMs: plan.budgetAllowsMaxMs, forecast };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { PollIntervalPlans } from './poll-plans.js';
-import { planIntervals } from './intervals.js';
-import { rateBucketOf } from './rate-histogram.js';
+import { planPollIntervals } from './intervals.js';
+import { rateBucketIndexOf } from './rate-histogram.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
@@ -11,7 +11,7 @@ function plansOf(contacts: number, perSecond = 0.01): { plans: PollIntervalPlans
   let asked = 0;
   const ratesOf = (): Promise<{ rates: Map<number, number>; contacts: number }> => {
     asked += 1;
-    return Promise.resolve({ rates: new Map([[rateBucketOf(perSecond), contacts]]), contacts });
+    return Promise.resolve({ rates: new Map([[rateBucketIndexOf(perSecond), contacts]]), contacts });
   };
   return { plans: new PollIntervalPlans(ratesOf, BOUNDS), asked: () => asked };
 }
@@ -28,7 +28,11 @@ describe('the planned poll interval of an account', () => {
           const { plans, asked } = plansOf(contacts, perSecond);
           const plan = await plans.planOf('a', budget, contacts);
           expect(asked()).toBe(0);
-          const solved = planIntervals(new Map([[rateBucketOf(perSecond), contacts]]), budget, BOUNDS);
+          const solved = planPollIntervals(
+            new Map([[rateBucketIndexOf(perSecond), contacts]]),
+            budget,
+            BOUNDS,
+          );
           expect(plan.intervalMs(perSecond)).toBe(solved.intervalMs(perSecond));
           expect(plan.budgetAllowsMaxMs).toBe(solved.budgetAllowsMaxMs);
         },

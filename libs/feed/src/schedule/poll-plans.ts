@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type IntervalBounds, type IntervalPlan, planIntervals } from './intervals.js';
+import { type IntervalBounds, type IntervalPlan, planPollIntervals } from './intervals.js';
 import type { RateHistogram } from './rate-histogram.js';
 import { expectedMessageRate } from './rate.js';
 
@@ -48,7 +48,7 @@ export class PollIntervalPlans {
     const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
     // Contacts that were never read are assumed to change at the rate of an unknown contact.
     const missing = { contacts: Math.max(contacts - known, 0), perSecond: expectedMessageRate(undefined, 0) };
-    const plan = planIntervals(rates, requestsPerSecond, this.bounds, missing);
+    const plan = planPollIntervals(rates, requestsPerSecond, this.bounds, missing);
     this.plans.set(account, plan);
     return plan;
   }

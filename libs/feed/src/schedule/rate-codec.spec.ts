@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { expectedMessageRate, type RateState } from './rate.js';
-import { packRate, unpackRate } from './rate-codec.js';
+import { packMessageRate, unpackMessageRate } from './rate-codec.js';
 
 const NOW = Date.UTC(2026, 0, 1);
 const amount = (max: number): fc.Arbitrary<number> => fc.double({ min: 0, max, noNaN: true });
@@ -18,7 +18,7 @@ describe('a packed rate', () => {
   it('unpacks to the same rate, up to rounding', () => {
     fc.assert(
       fc.property(states, (state) => {
-        const read = unpackRate(packRate(state));
+        const read = unpackMessageRate(packMessageRate(state));
         expect(Math.abs(expectedMessageRate(read, NOW) / expectedMessageRate(state, NOW) - 1)).toBeLessThan(
           0.05,
         );
@@ -30,10 +30,10 @@ describe('a packed rate', () => {
   it('gives the same bytes if it is unpacked and packed again', () => {
     fc.assert(
       fc.property(states, (state) => {
-        const once = packRate(state);
-        const read = unpackRate(once);
+        const once = packMessageRate(state);
+        const read = unpackMessageRate(once);
         expect(read).toBeDefined();
-        if (read !== undefined) expect(packRate(read)).toEqual(once);
+        if (read !== undefined) expect(packMessageRate(read)).toEqual(once);
       }),
     );
   });
@@ -41,24 +41,24 @@ describe('a packed rate', () => {
   it('takes at most 16 bytes', () => {
     fc.assert(
       fc.property(states, (state) => {
-        expect(packRate(state).length).toBeLessThanOrEqual(16);
+        expect(packMessageRate(state).length).toBeLessThanOrEqual(16);
       }),
     );
   });
 
   it('unpacks to undefined if bytes are missing or superfluous, or if the version is another one', () => {
-    const bytes = packRate({ at: NOW, starts: 3, follows: 9, watchedMs: 1e6, gaps: 2, gapsMs: 4e4 });
+    const bytes = packMessageRate({ at: NOW, starts: 3, follows: 9, watchedMs: 1e6, gaps: 2, gapsMs: 4e4 });
     for (let length = 0; length < bytes.length; length += 1) {
-      expect(unpackRate(bytes.subarray(0, length))).toBeUndefined();
+      expect(unpackMessageRate(bytes.subarray(0, length))).toBeUndefined();
     }
-    expect(unpackRate(Buffer.concat([bytes, Buffer.of(0)]))).toBeUndefined();
-    expect(unpackRate(Buffer.concat([Buffer.of(2), bytes.subarray(1)]))).toBeUndefined();
+    expect(unpackMessageRate(Buffer.concat([bytes, Buffer.of(0)]))).toBeUndefined();
+    expect(unpackMessageRate(Buffer.concat([Buffer.of(2), bytes.subarray(1)]))).toBeUndefined();
   });
 
   it('unpacks without an error and gives a valid rate, whatever the bytes are', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 30 }), fc.boolean(), (bytes, ours) => {
-        const state = unpackRate(Buffer.from(ours ? [1, ...bytes] : bytes));
+        const state = unpackMessageRate(Buffer.from(ours ? [1, ...bytes] : bytes));
         const rate = expectedMessageRate(state, NOW);
         expect(Number.isFinite(rate) && rate > 0).toBe(true);
       }),

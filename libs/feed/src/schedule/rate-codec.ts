@@ -1,4 +1,4 @@
-import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 import type { RateState } from './rate.js';
 
 const VERSION = 1;
@@ -14,9 +14,9 @@ const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 
 /** Packs the data about a contact's rate of new messages into at most 16 bytes. */
-export function packRate(state: RateState): Buffer {
+export function packMessageRate(state: RateState): Buffer {
   const { at, starts, follows, watchedMs, gaps, gapsMs } = state;
-  const writer = new PackedWriter().byte(VERSION);
+  const writer = new PackedBytesWriter().byte(VERSION);
   writer.number(ticks(at));
   for (const amount of [starts, follows, watchedMs / 1000, gaps, gapsMs / 1000])
     writer.bits16(codeOf(amount));
@@ -24,19 +24,19 @@ export function packRate(state: RateState): Buffer {
 }
 
 /**
- * Unpacks the bytes that {@link packRate} returned. Returns undefined, which stands for an unknown rate, if
+ * Unpacks the bytes that {@link packMessageRate} returned. Returns undefined, which stands for an unknown rate, if
  * the bytes are damaged or have another version.
  */
-export function unpackRate(bytes: Buffer): RateState | undefined {
+export function unpackMessageRate(bytes: Buffer): RateState | undefined {
   try {
-    return read(new PackedReader(bytes));
+    return read(new PackedBytesReader(bytes));
   } catch (error) {
     if (error instanceof DamagedSnapshotError) return undefined;
     throw error;
   }
 }
 
-function read(reader: PackedReader): RateState | undefined {
+function read(reader: PackedBytesReader): RateState | undefined {
   if (reader.byte() !== VERSION) return undefined;
   const state: RateState = {
     at: timeOf(reader),
@@ -54,7 +54,7 @@ function read(reader: PackedReader): RateState | undefined {
  * Reads a time, in milliseconds since 1970. A time in the far future counts as damaged, because the contact
  * would seem to be in a conversation until then: a {@link DamagedSnapshotError} is thrown.
  */
-function timeOf(reader: PackedReader): number {
+function timeOf(reader: PackedBytesReader): number {
   const time = reader.number() * TICK_MS;
   if (time > MAX_TIME) throw new DamagedSnapshotError();
   return time;

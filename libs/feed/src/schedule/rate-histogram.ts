@@ -5,7 +5,7 @@
  */
 export type RateHistogram = ReadonlyMap<number, number>;
 
-export const RATE_BUCKETS = 64;
+export const RATE_BUCKET_COUNT = 64;
 /**
  * Rates of change up to this value belong to bucket 0, in messages per second. The value is about one message
  * in four months.
@@ -15,18 +15,18 @@ const BUCKETS_A_DECADE = 8;
 
 /**
  * Returns the index of the bucket for a rate of change in messages per second. The index is at least 0 and
- * less than {@link RATE_BUCKETS}. The rates of neighbouring buckets differ by about a third.
+ * less than {@link RATE_BUCKET_COUNT}. The rates of neighbouring buckets differ by about a third.
  */
-export function rateBucketOf(perSecond: number): number {
+export function rateBucketIndexOf(perSecond: number): number {
   if (!(perSecond > LOWEST_PER_SECOND)) return 0;
   const bucket = Math.floor(Math.log10(perSecond / LOWEST_PER_SECOND) * BUCKETS_A_DECADE);
-  return Math.min(bucket, RATE_BUCKETS - 1);
+  return Math.min(bucket, RATE_BUCKET_COUNT - 1);
 }
 
 /**
  * Returns the rate of change that represents all rates of a bucket, in messages per second: the geometric
  * mean of the bucket's bounds.
  */
-export function rateOfBucket(bucket: number): number {
+export function representativeRateOfBucket(bucket: number): number {
   return LOWEST_PER_SECOND * 10 ** ((bucket + 0.5) / BUCKETS_A_DECADE);
 }

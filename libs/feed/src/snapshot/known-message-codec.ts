@@ -1,7 +1,7 @@
 import type { Direction } from '#upstream';
-import { FINGERPRINT_FIELDS, fingerprintOf } from '../form/fingerprint.js';
+import { FINGERPRINT_FIELDS, messageFingerprintOf } from '../form/fingerprint.js';
 import type { KnownMessage } from './known-message.js';
-import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 
 /**
  * A packed message snapshot contains in this order: flags (1 byte), presence bits (2 bytes), revision (1 byte
@@ -44,7 +44,7 @@ const USUAL: Readonly<Record<Direction, readonly number[]>> = {
 };
 
 function usualFields(fields: Record<string, unknown>): readonly number[] {
-  return fingerprintOf({ raw: { ...fields, attachments: [], status: {} } }).fields;
+  return messageFingerprintOf({ raw: { ...fields, attachments: [], status: {} } }).fields;
 }
 
 export function packKnownMessage(known: KnownMessage): Buffer {
@@ -53,7 +53,7 @@ export function packKnownMessage(known: KnownMessage): Buffer {
   // `missingSince` is rounded up to a whole second, so that a deletion is never emitted too early.
   const missing = packTime((known.missingSince ?? 1 - SECOND_MS) + SECOND_MS - 1, SECOND_MS);
   const unusual = fingerprint.fields.map((bits, i) => bits !== USUAL[direction][i]);
-  const packed = new PackedWriter()
+  const packed = new PackedBytesWriter()
     .byte(
       (known.delivered ? DELIVERED : 0) |
         (known.read ? READ : 0) |
@@ -82,7 +82,7 @@ export function packKnownMessage(known: KnownMessage): Buffer {
  * @throws {DamagedSnapshotError} if the bytes are damaged or were packed by a later version
  */
 export function unpackKnownMessage(packed: Buffer): KnownMessage {
-  const reader = new PackedReader(packed);
+  const reader = new PackedBytesReader(packed);
   const flags = reader.byte();
   const direction = DIRECTIONS[(flags & ~LATER_VERSION) >> DIRECTION_SHIFT];
   const follows = reader.bits16();

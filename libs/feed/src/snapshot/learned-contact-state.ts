@@ -1,4 +1,4 @@
-import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 
 /**
  * What polls have learned about a contact, in addition to {@link PollMemory}. If a part is lost, no harm is
@@ -8,7 +8,7 @@ import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-byte
 export interface LearnedContactState {
   /** Packed data from which the contact's rate of new messages is estimated; see `schedule/rate.ts`. */
   rate?: Buffer;
-  /** Packed list of the volatile fields of the contact's messages; see `volatility.ts`. */
+  /** Packed list of the volatile fields of the contact's messages; see `volatile-message-fields.ts`. */
   volatile?: Buffer;
   /** Time of the last read of the newest messages, in milliseconds since 1970 by Redis' clock. */
   readAt?: number;
@@ -23,7 +23,7 @@ export interface LearnedContactState {
   resyncing?: boolean;
 }
 
-export const EMPTY_LEARNED_STATE: LearnedContactState = {};
+export const EMPTY_LEARNED_CONTACT_STATE: LearnedContactState = {};
 
 const FORMAT = 1;
 /**
@@ -41,13 +41,14 @@ const RESYNCING = 5;
  */
 export function packLearnedContactState(extension: LearnedContactState): Buffer {
   const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing } = extension;
-  const packed = new PackedWriter().byte(FORMAT);
+  const packed = new PackedBytesWriter().byte(FORMAT);
   if (rate !== undefined) packed.byte(RATE).block(rate);
   if (volatile !== undefined) packed.byte(VOLATILE).block(volatile);
-  if (readAt !== undefined) packed.byte(READ_AT).block(new PackedWriter().number(Math.round(readAt)).done());
+  if (readAt !== undefined)
+    packed.byte(READ_AT).block(new PackedBytesWriter().number(Math.round(readAt)).done());
   if (headLimit !== undefined) {
     const until = Math.round(headLimitUntil ?? 0);
-    packed.byte(HEAD_LIMIT).block(new PackedWriter().number(headLimit).number(until).done());
+    packed.byte(HEAD_LIMIT).block(new PackedBytesWriter().number(headLimit).number(until).done());
   }
   if (resyncing === true) packed.byte(RESYNCING).block(Buffer.alloc(0));
   const bytes = packed.done();
@@ -56,23 +57,23 @@ export function packLearnedContactState(extension: LearnedContactState): Buffer 
 
 /** Unpacks the state. Returns an empty state if the bytes are damaged. */
 export function unpackLearnedContactState(bytes: Buffer): LearnedContactState {
-  if (bytes.length === 0) return EMPTY_LEARNED_STATE;
+  if (bytes.length === 0) return EMPTY_LEARNED_CONTACT_STATE;
   try {
-    return read(new PackedReader(bytes), bytes.length);
+    return read(new PackedBytesReader(bytes), bytes.length);
   } catch (error) {
-    if (error instanceof DamagedSnapshotError) return EMPTY_LEARNED_STATE;
+    if (error instanceof DamagedSnapshotError) return EMPTY_LEARNED_CONTACT_STATE;
     throw error;
   }
 }
 
-function read(packed: PackedReader, length: number): LearnedContactState {
+function read(packed: PackedBytesReader, length: number): LearnedContactState {
   const extension: LearnedContactState = {};
   if (packed.byte() !== FORMAT) return extension;
   for (let left = length - 1; left > 0;) {
     const tag = packed.byte();
     const block = packed.block();
     left -= 1 + sizeOfNumber(block.length) + block.length;
-    const content = new PackedReader(block);
+    const content = new PackedBytesReader(block);
     if (tag === RATE) extension.rate = Buffer.from(block);
     else if (tag === VOLATILE) extension.volatile = Buffer.from(block);
     else if (tag === READ_AT) extension.readAt = content.number();
@@ -85,5 +86,5 @@ function read(packed: PackedReader, length: number): LearnedContactState {
 }
 
 function sizeOfNumber(value: number): number {
-  return new PackedWriter().number(value).done().length;
+  return new PackedBytesWriter().number(value).done().length;
 }

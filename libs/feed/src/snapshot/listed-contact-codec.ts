@@ -1,5 +1,5 @@
 import type { ListedContact } from '../feed-store.js';
-import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 
 const DELETED = 1;
 const HAS_MISSING_SINCE = 2;
@@ -11,7 +11,7 @@ const FINGERPRINT_BYTES = 8;
  * time since which it is missing.
  */
 export function packListedContact({ fingerprint, deleted, missingSince }: ListedContact): Buffer {
-  const packed = new PackedWriter()
+  const packed = new PackedBytesWriter()
     .byte((deleted ? DELETED : 0) | (missingSince === undefined ? 0 : HAS_MISSING_SINCE))
     .bits32(parseInt(fingerprint.slice(0, 8), 16))
     .bits32(parseInt(fingerprint.slice(8), 16));
@@ -25,14 +25,14 @@ export function packListedContact({ fingerprint, deleted, missingSince }: Listed
  */
 export function unpackListedContact(packed: Buffer): ListedContact {
   try {
-    return read(new PackedReader(packed));
+    return read(new PackedBytesReader(packed));
   } catch (error) {
     if (error instanceof DamagedSnapshotError) return { fingerprint: '', deleted: false };
     throw error;
   }
 }
 
-function read(packed: PackedReader): ListedContact {
+function read(packed: PackedBytesReader): ListedContact {
   const flags = packed.byte();
   if (flags > ALL_FLAGS) throw new DamagedSnapshotError();
   const listed: ListedContact = {

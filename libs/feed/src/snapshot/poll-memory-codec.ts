@@ -1,6 +1,6 @@
 import { packId, unpackId } from './id-codec.js';
 import { PAGE_ORDERS, type PageOrder } from '../walk/page-order.js';
-import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 import type { PollMemory } from './poll-memory.js';
 
 /** Version of the packed form. Bytes with another version count as damaged. */
@@ -34,7 +34,7 @@ export function packPollMemory(memory: PollMemory): Buffer {
   // An `activity` with weight 0 means the same as an absent one, so it is not stored.
   const activity = memory.activity?.weight === 0 ? undefined : memory.activity;
   const given = OPTIONAL_NUMBERS.map((name, i) => ({ bit: FIRST_OPTIONAL << i, value: memory[name] }));
-  const packed = new PackedWriter()
+  const packed = new PackedBytesWriter()
     .byte(FORMAT)
     .byte(PAGE_ORDERS.indexOf(memory.order))
     .number(
@@ -59,7 +59,7 @@ export function packPollMemory(memory: PollMemory): Buffer {
  * @throws {DamagedSnapshotError} if the bytes are damaged or were packed by another version
  */
 export function unpackPollMemory(bytes: Buffer): PollMemory {
-  const packed = new PackedReader(bytes);
+  const packed = new PackedBytesReader(bytes);
   if (packed.byte() !== FORMAT) throw new DamagedSnapshotError();
   const order: PageOrder | undefined = PAGE_ORDERS[packed.byte()];
   const follows = packed.number();

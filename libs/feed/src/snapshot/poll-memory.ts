@@ -20,8 +20,8 @@ export interface PollMemory {
    */
   limit?: number;
   /**
-   * Hashes of the contact's unreadable elements; see {@link addUnreadable}. They ensure that each element is
-   * logged and counted only once.
+   * Hashes of the contact's unreadable elements; see {@link addUnreadableElementHashes}. They ensure that
+   * each element is logged and counted only once.
    */
   unreadable?: string;
   /**
@@ -80,7 +80,7 @@ const MAX_UNREADABLE = 20;
  * Adds unreadable elements to the stored hashes.
  * @returns the number of elements that were not stored before, and the hashes of all elements
  */
-export function addUnreadable(
+export function addUnreadableElementHashes(
   before: string | undefined,
   elements: readonly string[],
 ): { added: number; hashes: string } {

@@ -1,53 +1,54 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  unreadableAfterList,
-  mayBeUnreadable,
-  parseUnreadableElements,
-  type UnreadableElements,
-  serializeUnreadableElements,
+  updateUnreadableElementHistory,
+  mayContactBeUnreadable,
+  parseUnreadableElementHistory,
+  type UnreadableElementHistory,
+  serializeUnreadableElementHistory,
 } from './unreadable-elements.js';
 
 /** Returns the history after lists read at 1, 2, 3… with these numbers of unreadable elements. */
-const after = (...counts: number[]): UnreadableElements => {
-  let elements: UnreadableElements | undefined;
-  for (const [i, count] of counts.entries()) elements = unreadableAfterList(elements, count, i + 1);
+const after = (...counts: number[]): UnreadableElementHistory => {
+  let elements: UnreadableElementHistory | undefined;
+  for (const [i, count] of counts.entries())
+    elements = updateUnreadableElementHistory(elements, count, i + 1);
   if (elements === undefined) throw new Error('there was no list');
   return elements;
 };
 
 describe('a contact that is missing in a list with unreadable elements', () => {
   it('may be an unreadable element if the number of such elements rose in the list that first lacked the contact', () => {
-    expect(mayBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
+    expect(mayContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
   it('is not an unreadable element if the number of such elements rose only in earlier or later lists', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
-    const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayBeUnreadable(elements, at));
+    const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayContactBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);
   });
 
   it('is not an unreadable element once a list has as few such elements as before the contact went missing', () => {
-    expect(mayBeUnreadable(after(1, 3, 1), 2)).toBe(false);
-    expect(mayBeUnreadable(after(1, 3, 2), 2)).toBe(true);
+    expect(mayContactBeUnreadable(after(1, 3, 1), 2)).toBe(false);
+    expect(mayContactBeUnreadable(after(1, 3, 2), 2)).toBe(true);
   });
 
   it('may be an unreadable element if an older build read the previous lists and the number of such elements rises', () => {
-    const old = parseUnreadableElements(undefined, 1);
-    expect(mayBeUnreadable(unreadableAfterList(old, 2, 1_000), 900)).toBe(true);
-    expect(mayBeUnreadable(unreadableAfterList(old, 1, 1_000), 900)).toBe(false);
+    const old = parseUnreadableElementHistory(undefined, 1);
+    expect(mayContactBeUnreadable(updateUnreadableElementHistory(old, 2, 1_000), 900)).toBe(true);
+    expect(mayContactBeUnreadable(updateUnreadableElementHistory(old, 1, 1_000), 900)).toBe(false);
   });
 });
 
 describe('the record of unreadable list elements', () => {
   it('is parsed to the same record after it was serialized', () => {
     const elements = after(1, 2, 3, 3);
-    expect(parseUnreadableElements(serializeUnreadableElements(elements), 0)).toEqual(elements);
+    expect(parseUnreadableElementHistory(serializeUnreadableElementHistory(elements), 0)).toEqual(elements);
   });
 
   it('has a limited size, and still covers every time at which an element became unreadable', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);
-    expect(missingAt.every((at) => mayBeUnreadable(elements, at))).toBe(true);
+    expect(missingAt.every((at) => mayContactBeUnreadable(elements, at))).toBe(true);
   });
 });

@@ -3,7 +3,7 @@
  * element has no id, so it may be a known contact. It can only be a contact that went missing when the
  * element appeared.
  */
-export interface UnreadableElements {
+export interface UnreadableElementHistory {
   /** Number of unreadable elements in the contact list at the last read. */
   count: number;
   /** When the last read of the contact list began, in milliseconds since 1970 by Redis' clock. */
@@ -34,11 +34,11 @@ const MAX_RISES = 20;
  * @param before history before this read; undefined for the first read
  * @param at when the read began, in milliseconds since 1970 by Redis' clock
  */
-export function unreadableAfterList(
-  before: UnreadableElements | undefined,
+export function updateUnreadableElementHistory(
+  before: UnreadableElementHistory | undefined,
   count: number,
   at: number,
-): UnreadableElements {
+): UnreadableElementHistory {
   if (before === undefined) return { count, at, base: count, rises: [] };
   const base = before.rises.length === 0 ? before.count : before.base;
   if (count <= base) return { count, at, base: count, rises: [] };
@@ -50,7 +50,7 @@ export function unreadableAfterList(
  * Returns true if a contact may be one of the list's unreadable elements.
  * @param missingSince time since which the contact is missing, in milliseconds since 1970 by Redis' clock
  */
-export function mayBeUnreadable({ rises }: UnreadableElements, missingSince: number): boolean {
+export function mayContactBeUnreadable({ rises }: UnreadableElementHistory, missingSince: number): boolean {
   return rises.some(({ from, to }) => missingSince > from && missingSince <= to);
 }
 
@@ -61,7 +61,12 @@ function joined(rises: readonly CountRise[]): readonly CountRise[] {
 }
 
 /** Converts the history of unreadable elements to the text that is stored in Redis. */
-export function serializeUnreadableElements({ count, at, base, rises }: UnreadableElements): string {
+export function serializeUnreadableElementHistory({
+  count,
+  at,
+  base,
+  rises,
+}: UnreadableElementHistory): string {
   return [count, at, base, ...rises.flatMap(({ from, to }) => [from, to])].join(' ');
 }
 
@@ -71,10 +76,10 @@ export function serializeUnreadableElements({ count, at, base, rises }: Unreadab
  * @param baseline number that older builds store: the unreadable elements in the last contact list from which
  * no contact was missing
  */
-export function parseUnreadableElements(
+export function parseUnreadableElementHistory(
   text: string | null | undefined,
   baseline: number,
-): UnreadableElements {
+): UnreadableElementHistory {
   const [count = baseline, at = 0, base = count, ...times] = text?.split(' ').map(Number) ?? [];
   const rises: CountRise[] = [];
   for (let i = 0; i + 1 < times.length; i += 2) rises.push({ from: times[i] ?? 0, to: times[i + 1] ?? 0 });

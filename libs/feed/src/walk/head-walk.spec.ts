@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
 import { type HeadPlan, type HeadRead, readNewestMessages } from './head-walk.js';
 import { sortOldestFirst, messageOrderOf, type PageOrder } from './page-order.js';
-import { LARGE_PAGE_LIMIT, PAGE_LIMIT } from './page-reader.js';
+import { UNDOCUMENTED_MESSAGES_PER_PAGE, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
 import { lastPageOf } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
@@ -24,7 +24,7 @@ class Pages {
   reads: string[] = [];
   /** Hook before each request, with the number of the request. */
   before: (read: number, page: number, limit: number) => void = () => undefined;
-  cap = PAGE_LIMIT;
+  cap = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
 
   constructor(
     public all: UpstreamMessage[],
@@ -59,7 +59,7 @@ class Pages {
     );
   }
 
-  page(page: number, wanted = PAGE_LIMIT): MessagePage {
+  page(page: number, wanted = DOCUMENTED_MAX_MESSAGES_PER_PAGE): MessagePage {
     const limit = Math.min(wanted, this.cap);
     const inOrder = this.order === 'newestFirst' ? [...this.all].reverse() : this.all;
     return { items: inOrder.slice((page - 1) * limit, page * limit), skipped: 0 };
@@ -91,15 +91,18 @@ describe('a read of the newest messages', () => {
 
   it('requests page 1, page 2 and page 1 again if 25 messages are new and a page has at most 20', async () => {
     const pages = contact('newestFirst', 75, 25);
-    const head = await pages.head('newestFirst', { limit: PAGE_LIMIT });
+    const head = await pages.head('newestFirst', { limit: DOCUMENTED_MAX_MESSAGES_PER_PAGE });
     expect(pages.reads).toEqual(['1/20', '2/20', '1/20']);
     expect(idsOf(head)).toEqual(expect.arrayContaining(allIds(messages(51, 75))));
   });
 
   it('requests the first page again with limit 100 if the page has 20 new messages and upstream honours that limit', async () => {
     const pages = contact('newestFirst', 75, 25);
-    pages.cap = LARGE_PAGE_LIMIT;
-    await pages.head('newestFirst', { limit: LARGE_PAGE_LIMIT, pageSize: PAGE_LIMIT });
+    pages.cap = UNDOCUMENTED_MESSAGES_PER_PAGE;
+    await pages.head('newestFirst', {
+      limit: UNDOCUMENTED_MESSAGES_PER_PAGE,
+      pageSize: DOCUMENTED_MAX_MESSAGES_PER_PAGE,
+    });
     expect(pages.reads).toEqual(['1/20', '1/100']);
   });
 

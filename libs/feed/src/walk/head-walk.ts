@@ -2,10 +2,10 @@ import type { UpstreamMessage } from '#upstream';
 import { messageOrderOf, type PageOrder } from './page-order.js';
 import {
   type KnownIds,
-  LARGE_PAGE_LIMIT,
-  mayBeCausedByMessage,
-  mayBeCausedBySize,
-  PAGE_LIMIT,
+  UNDOCUMENTED_MESSAGES_PER_PAGE,
+  mayBeCausedBySingleMessage,
+  mayBeCausedByPageSize,
+  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
   type PageRead,
   PageReader,
 } from './page-reader.js';
@@ -111,9 +111,10 @@ export interface HeadRead {
  * - Oldest first: from the page that was the last one at the previous read to the end of the list.
  * - Other orders: page 1. This is enough only if the page contains the whole list.
  *
- * Costs one request in most cases. Several pages are read only if more new messages may follow the first
- * page. Messages may move from one page to another between two requests, so all of these pages but the last
- * are read again until they contain no new message.
+ * A message is new if the snapshot does not contain it. Costs one request in most cases. Several pages are
+ * read only if more new messages may follow the first page. Messages may move from one page to another between
+ * two requests, so all of these pages except the last are read again, until a repetition finds no new message
+ * that was not read before.
  */
 export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
   const walk = new HeadWalk(source, plan);
@@ -140,13 +141,15 @@ class HeadWalk {
     // If upstream fails to return a full first page, a single message may be the cause. Such a message is
     // skipped.
     const isMessageFault = (error: unknown): boolean =>
-      this.headLimit !== undefined && mayBeCausedByMessage(error);
+      this.headLimit !== undefined && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
     this.order = plan.order;
     this.length = plan.length;
     // If upstream honoured a larger limit for one contact, it is expected to honour that limit for all
     // contacts.
-    this.limit = plan.limit ?? (plan.longestPage > PAGE_LIMIT ? LARGE_PAGE_LIMIT : undefined);
+    this.limit =
+      plan.limit ??
+      (plan.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : undefined);
     this.headLimit = plan.headLimit;
   }
 
@@ -165,7 +168,7 @@ class HeadWalk {
    * `unsorted`.
    */
   private withOrderChecked(read: PageRead): PageRead {
-    if (contradictsOrder(this.order, read.items)) {
+    if (contradictsAssumedPageOrder(this.order, read.items)) {
       this.order = 'unsorted';
       this.coversAllNew = false;
     }
@@ -191,7 +194,7 @@ class HeadWalk {
    * list, a read of all pages usually follows.
    */
   private async readFirst(): Promise<void> {
-    const large = this.limit === LARGE_PAGE_LIMIT && this.headLimit === undefined;
+    const large = this.limit === UNDOCUMENTED_MESSAGES_PER_PAGE && this.headLimit === undefined;
     const first = large ? await this.takeLarge() : await this.takeFirst();
     this.setHeadFromTop(first);
     const showsAll = this.showsAll(first);
@@ -224,7 +227,7 @@ class HeadWalk {
    */
   private async readSecond(first: PageRead): Promise<void> {
     let top = first;
-    for (let looks = 0; looks < MAX_REPEATS && top.count < PAGE_LIMIT; looks += 1) {
+    for (let looks = 0; looks < MAX_REPEATS && top.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE; looks += 1) {
       const second = await this.take(2, top.limit);
       if (second.count > 0) break;
       top = await this.take(1, top.limit);
@@ -238,11 +241,11 @@ class HeadWalk {
 
   private async takeLarge(): Promise<PageRead> {
     try {
-      return await this.take(1, LARGE_PAGE_LIMIT);
+      return await this.take(1, UNDOCUMENTED_MESSAGES_PER_PAGE);
     } catch (error) {
       // Upstream may no longer honour the large limit, so the page is requested with the documented one.
-      if (!mayBeCausedBySize(error)) throw error;
-      this.limit = PAGE_LIMIT;
+      if (!mayBeCausedByPageSize(error)) throw error;
+      this.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       return this.takeFirst();
     }
   }
@@ -252,7 +255,7 @@ class HeadWalk {
    * first page.
    */
   private async takeFirst(): Promise<PageRead> {
-    const limit = this.headLimit ?? PAGE_LIMIT;
+    const limit = this.headLimit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
     const { lastHeadLimit, failures } = this.plan;
     const halves = failures === 0 ? [limit >> 1] : [limit >> 1, limit >> 2, limit >> 3, 1];
     const parts = lastHeadLimit === undefined ? halves : [lastHeadLimit, ...halves];
@@ -264,7 +267,7 @@ class HeadWalk {
         if (part < limit) this.headLimit = part;
         return this.withOrderChecked(read);
       } catch (error) {
-        if (!mayBeCausedByMessage(error)) throw error;
+        if (!mayBeCausedBySingleMessage(error)) throw error;
         failure ??= error;
       }
     }
@@ -285,14 +288,16 @@ class HeadWalk {
   }
 
   private setHeadFromTop(first: PageRead): void {
-    this.head = first.ids.slice(0, PAGE_LIMIT);
+    this.head = first.ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     this.shown = first.ids;
     const { pageSize } = this.pages;
     // A page with fewer messages than the pages of other contacts is not full, unless upstream returns only
     // short pages for this contact.
     const isCapped = this.length > pageSize;
-    const longest = isCapped ? pageSize : Math.max(pageSize, Math.min(this.plan.longestPage, PAGE_LIMIT));
-    const maxCount = first.limit > PAGE_LIMIT ? first.limit : longest;
+    const longest = isCapped
+      ? pageSize
+      : Math.max(pageSize, Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE));
+    const maxCount = first.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? first.limit : longest;
     this.showsEnd = first.count === 0 || (first.count < maxCount && this.headLimit === undefined);
   }
 
@@ -346,22 +351,30 @@ class HeadWalk {
    * that limit, or if the page is not full.
    */
   private async enlarged(first: PageRead): Promise<PageRead> {
-    if (this.limit === PAGE_LIMIT || this.headLimit !== undefined || first.count < PAGE_LIMIT) return first;
+    if (
+      this.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE ||
+      this.headLimit !== undefined ||
+      first.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE
+    )
+      return first;
     try {
-      const larger = await this.take(1, LARGE_PAGE_LIMIT);
-      this.limit = larger.count > PAGE_LIMIT ? LARGE_PAGE_LIMIT : PAGE_LIMIT;
+      const larger = await this.take(1, UNDOCUMENTED_MESSAGES_PER_PAGE);
+      this.limit =
+        larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE
+          ? UNDOCUMENTED_MESSAGES_PER_PAGE
+          : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.setHeadFromTop(larger);
       return { ...larger, limit: this.limit };
     } catch (error) {
-      if (!mayBeCausedBySize(error)) throw error;
-      this.limit = PAGE_LIMIT;
+      if (!mayBeCausedByPageSize(error)) throw error;
+      this.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       return first;
     }
   }
 
   /**
-   * Reads the first pages again until they contain no new message, because messages may have moved from page
-   * to page between two requests. Returns true if new messages were found.
+   * Reads the first pages again, until a repetition finds no new message that was not read before, because
+   * messages may have moved from page to page between two requests. Returns true if a repetition found any.
    */
   private async repeatFirstPages(count: number, limit: number): Promise<boolean> {
     for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
@@ -442,7 +455,10 @@ class HeadWalk {
 }
 
 /** Returns true if the messages are visibly in another order than the assumed one. */
-export function contradictsOrder(assumed: PageOrder, messages: readonly UpstreamMessage[]): boolean {
+export function contradictsAssumedPageOrder(
+  assumed: PageOrder,
+  messages: readonly UpstreamMessage[],
+): boolean {
   const seen = messageOrderOf(messages);
   return assumed !== 'unknown' && assumed !== 'unsorted' && seen !== 'unknown' && seen !== assumed;
 }

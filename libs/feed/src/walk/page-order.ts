@@ -18,7 +18,7 @@ export function doesFirstPageShowAllNewMessages(order: PageOrder): boolean {
 
 /** Determines from their timestamps in which order the messages are. Ignores messages without a timestamp. */
 export function messageOrderOf(served: readonly UpstreamMessage[]): PageOrder {
-  const seen = new OrderDetector();
+  const seen = new MessageOrderDetector();
   seen.add(served);
   return seen.order;
 }
@@ -33,7 +33,7 @@ export function sortOldestFirst(served: readonly UpstreamMessage[], order: PageO
 }
 
 /** Determines the order of a list that is read page by page. Does not store the messages of the pages. */
-export class OrderDetector {
+export class MessageOrderDetector {
   private falls = false;
   private rises = false;
   private previous: number | undefined;

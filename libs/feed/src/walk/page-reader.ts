@@ -14,12 +14,12 @@ import {
 } from './read-in-parts.js';
 
 /** Max number of messages per page according to upstream's documentation. */
-export const PAGE_LIMIT = 20;
+export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
 /**
  * Page limit for reads of many messages. Upstream does not document it, so replies show whether upstream
- * honours more than {@link PAGE_LIMIT}.
+ * honours more than {@link DOCUMENTED_MAX_MESSAGES_PER_PAGE}.
  */
-export const LARGE_PAGE_LIMIT = 100;
+export const UNDOCUMENTED_MESSAGES_PER_PAGE = 100;
 /**
  * Minimum page size that is assumed. If it were 1, the only message of a contact would look like a full page,
  * and each read of the newest messages would cost a second request.
@@ -102,12 +102,13 @@ export class PageReader {
   servedTwice = false;
   /** Ids of the messages on the pages that were read since the last call of {@link beginPass}. */
   private served = new Set<string>();
-  /** Ids of the messages on the last page that contained a message. */
+  /** Ids of the messages on the most recently read page that was not empty. */
   private previousIds: readonly string[] = [];
-  /** Value that {@link previousIds} had before the last page was read. */
+  /** Value of {@link previousIds} before the most recent read of a page. Restored by {@link undoLastPage}. */
   private idsBefore: readonly string[] = [];
-  /** Ids that the last page added to {@link served}. */
+  /** Ids that the most recently read page added to {@link served}. */
   private lastServed: readonly string[] = [];
+  /** Number of unreadable elements on the most recently read page. */
   private lastSkipped = 0;
   /** Number of messages on the longest page that was requested with the large limit. */
   private largestPage = 0;
@@ -122,12 +123,12 @@ export class PageReader {
   ) {
     this.pageSize = Math.max(pageSize, MIN_PAGE_SIZE);
     const counted: ReadPage = (page, limit) => {
-      this.askedForLargePage = limit > PAGE_LIMIT;
+      this.askedForLargePage = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.requests += 1;
       return read(page, limit);
     };
     const sizeOf = (limit: number): number =>
-      limit > PAGE_LIMIT ? this.largestPage || limit : Math.min(limit, this.pageSize);
+      limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);
     this.readPlain = readPageInParts(counted, sizeOf);
     this.read = readPageInParts(counted, sizeOf, isMessageFault);
   }
@@ -154,8 +155,8 @@ export class PageReader {
   }
 
   /**
-   * Undoes what reading the last page recorded, so that the page can be read again without counting as a
-   * repetition.
+   * Undoes what the most recent read of a page recorded, so that the page can be read again without counting
+   * as a repetition.
    */
   undoLastPage(): void {
     for (const id of this.lastServed) this.served.delete(id);
@@ -170,7 +171,7 @@ export class PageReader {
     return this.served.size;
   }
 
-  async take(page: number, limit = PAGE_LIMIT): Promise<PageRead> {
+  async take(page: number, limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE): Promise<PageRead> {
     return this.record(await this.read(page, limit), limit);
   }
 
@@ -218,13 +219,17 @@ export class PageReader {
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
     // Unreadable elements do not count. Otherwise the page size could become too high, and every page would
-    // look like the last one.
+    // look like the end of the list.
     this.longestPage = Math.max(this.longestPage, items.length);
-    if (limit > PAGE_LIMIT) this.largestPage = Math.max(this.largestPage, items.length);
+    if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.largestPage = Math.max(this.largestPage, items.length);
     // A page with more messages than the documented size shows that pages of the documented size can be full.
-    const onSmall = limit > PAGE_LIMIT ? Math.min(items.length, PAGE_LIMIT) : items.length;
+    const onSmall =
+      limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE
+        ? Math.min(items.length, DOCUMENTED_MAX_MESSAGES_PER_PAGE)
+        : items.length;
     this.pageSize = Math.max(this.pageSize, onSmall);
-    const full = count >= (limit > PAGE_LIMIT ? this.largestPage : Math.min(this.pageSize, limit));
+    const full =
+      count >= (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage : Math.min(this.pageSize, limit));
     const ids = items.map(({ id }) => id);
     const repeats = ids.every((id) => this.served.has(id));
     const unseen = ids.filter((id) => !this.ids.has(id));
@@ -269,7 +274,7 @@ export class PageReader {
 }
 
 /** Returns true if the error may have occurred because the requested page was too large. */
-export function mayBeCausedBySize(error: unknown): boolean {
+export function mayBeCausedByPageSize(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
   return error instanceof UpstreamError && !(error instanceof UpstreamUnreachableError);
 }
@@ -278,8 +283,9 @@ export function mayBeCausedBySize(error: unknown): boolean {
  * Returns true if a single message on the page may have caused the error: upstream answered with an error
  * status or an invalid body.
  */
-export function mayBeCausedByMessage(error: unknown): boolean {
+export function mayBeCausedBySingleMessage(error: unknown): boolean {
   return (
-    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) && mayBeCausedBySize(error)
+    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) &&
+    mayBeCausedByPageSize(error)
   );
 }

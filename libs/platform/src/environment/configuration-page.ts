@@ -1,4 +1,4 @@
-import { type VariableDescription, variablesOf } from './variable-description.js';
+import { type VariableDescription, variableDescriptionsOf } from './variable-description.js';
 import { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment.js';
 
 const GROUPS = [
@@ -39,7 +39,7 @@ export function configurationPage(): string {
 
 function tableOf(shape: new () => object): string {
   const defaults = new Map<string, unknown>(Object.entries(new shape()));
-  const rows = [...variablesOf(shape)].map(([name, description]) =>
+  const rows = [...variableDescriptionsOf(shape)].map(([name, description]) =>
     rowOf(name, description, defaults.get(name)),
   );
   return [

@@ -2,7 +2,7 @@ import { type Network, parseNetworks } from './network.js';
 import type { RedisAddress } from './redis-address.js';
 import { WORKER_ROLES, type WorkerRole } from './worker-roles.js';
 import type { BlobLocation } from './blob-location.js';
-import { SAMPLERS, type SamplerName } from './samplers.js';
+import { TRACE_SAMPLERS, type SamplerName } from './samplers.js';
 import {
   Base64Bytes,
   Base64BytesList,
@@ -10,14 +10,14 @@ import {
   HttpAddress,
   KeyPrefix,
   Description,
-  Networks,
+  IpNetworks,
   NotBelowVariable,
   OneOf,
-  Origins,
+  WebOrigins,
   PositiveNumber,
-  Share,
+  Fraction,
   RedisLocation,
-  SomeOf,
+  CommaSeparatedWords,
   Text,
   Integer,
   IntegerList,
@@ -79,7 +79,7 @@ export class CommonEnvironment {
   @Description(
     'Private networks that webhooks may reach, also with `http://`: the networks of your webhook receivers. `npm start` sets `127.0.0.0/8,::1/128`.',
   )
-  @Networks('10.0.0.0/8,fd00::/8')
+  @IpNetworks('10.0.0.0/8,fd00::/8')
   WEBHOOK_ALLOW_NETWORKS: Network[] = [];
 
   @Description(
@@ -100,7 +100,7 @@ export class CommonEnvironment {
   @Description(
     'Networks that may read `/metrics`. A request that a proxy forwards does not count as from its network.',
   )
-  @Networks('10.0.0.0/8,fd00::/8')
+  @IpNetworks('10.0.0.0/8,fd00::/8')
   METRICS_ALLOW_NETWORKS: Network[] = parseNetworks('127.0.0.0/8,::1/128');
   @Description(
     'Token that may read `/metrics` from everywhere, as `Authorization: Bearer <token>`. An API key with the scope `admin` may do so too.',
@@ -115,12 +115,12 @@ export class CommonEnvironment {
   @Description(
     'Which traces are recorded, as OpenTelemetry defines it. The default records all, unless the caller’s `traceparent` says otherwise.',
   )
-  @OneOf(...SAMPLERS)
+  @OneOf(...TRACE_SAMPLERS)
   OTEL_TRACES_SAMPLER: SamplerName = 'parentbased_always_on';
   @Description(
     'Share of the traces that the samplers `traceidratio` and `parentbased_traceidratio` record, from 0 to 1.',
   )
-  @Share(0.01)
+  @Fraction(0.01)
   OTEL_TRACES_SAMPLER_ARG = 1;
   @Description('Lowest level that is logged.')
   @OneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
@@ -159,7 +159,7 @@ export class GatewayEnvironment extends CommonEnvironment {
   @Integer(1_000, 0, 300_000)
   READ_CACHE_MS = 1_000;
   @Description('Origins of web pages that may call the API from a browser.')
-  @Origins('https://console.example.com,https://app.example.com')
+  @WebOrigins('https://console.example.com,https://app.example.com')
   CORS_ORIGINS: string[] = [];
 }
 
@@ -172,7 +172,7 @@ export class WorkerEnvironment extends CommonEnvironment {
   @Integer(3001, 0, 65_535)
   WORKER_PORT = 3001;
   @Description('The roles of this worker.')
-  @SomeOf(...WORKER_ROLES)
+  @CommaSeparatedWords(...WORKER_ROLES)
   WORKER_ROLES: WorkerRole[] = [...WORKER_ROLES];
 
   @Description('Interval between two reads of the contact list.')

@@ -1,5 +1,5 @@
 /** The samplers that OpenTelemetry specifies for `OTEL_TRACES_SAMPLER`. */
-export const SAMPLERS = [
+export const TRACE_SAMPLERS = [
   'always_on',
   'always_off',
   'traceidratio',
@@ -8,4 +8,4 @@ export const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-export type SamplerName = (typeof SAMPLERS)[number];
+export type SamplerName = (typeof TRACE_SAMPLERS)[number];

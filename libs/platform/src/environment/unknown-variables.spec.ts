@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/logger.js';
-import { unknownVariables, warnAboutUnknownVariables } from './unknown-variables.js';
+import {
+  findUnknownEnvironmentVariables,
+  warnAboutUnknownEnvironmentVariables,
+} from './unknown-variables.js';
 
 describe('the check for unknown environment variables', () => {
   it.each([
@@ -14,7 +17,7 @@ describe('the check for unknown environment variables', () => {
     ['LOGLEVEL', 'LOG_LEVEL'],
     ['REDIS_HOST', 'REDIS_URL'],
   ])('reports the unknown name %s and suggests the most similar known name, %s', (name, nearest) => {
-    expect(unknownVariables({ [name]: 'x' })).toEqual([{ name, nearest }]);
+    expect(findUnknownEnvironmentVariables({ [name]: 'x' })).toEqual([{ name, nearest }]);
   });
 
   it.each([
@@ -27,18 +30,18 @@ describe('the check for unknown environment variables', () => {
     ['that Kubernetes sets for a service named worker', 'WORKER_SERVICE_HOST'],
     ['that Kubernetes sets for a port of a service named redis', 'REDIS_PORT_6379_TCP_ADDR'],
   ])('does not report a variable %s: %s', (_, name) => {
-    expect(unknownVariables({ [name]: 'x' })).toEqual([]);
+    expect(findUnknownEnvironmentVariables({ [name]: 'x' })).toEqual([]);
   });
 
   it('does not report an unknown variable without a value', () => {
-    expect(unknownVariables({ UPSTEAM_BASE_URL: '', SEND_MAX_AGE: undefined })).toEqual([]);
+    expect(findUnknownEnvironmentVariables({ UPSTEAM_BASE_URL: '', SEND_MAX_AGE: undefined })).toEqual([]);
   });
 
   it('logs at most 20 warnings, without the values of the variables', () => {
     const lines: string[] = [];
     const logger = createLogger('gateway', 'info', { write: (line) => lines.push(line) });
     const many = Array.from({ length: 1_000 }, (_, n) => [`SEND_${n}`, 'a secret'] as const);
-    warnAboutUnknownVariables(logger, Object.fromEntries(many));
+    warnAboutUnknownEnvironmentVariables(logger, Object.fromEntries(many));
     expect(lines).toHaveLength(20);
     expect(lines.join('')).toContain('SEND_7 is unknown and has no effect');
     expect(lines.join('')).not.toContain('a secret');

@@ -31,7 +31,7 @@ const FOREIGN = /^(?:AWS|OTEL)_/;
 const SERVICE_LINK = /_SERVICE_(HOST|PORT)(_|$)|_PORT(_\d+_(TCP|UDP|SCTP).*)?$/;
 
 /** Names of all variables of gateway and worker together, because these processes often share one environment. */
-export const KNOWN_VARIABLES: ReadonlySet<string> = new Set(
+export const KNOWN_ENVIRONMENT_VARIABLES: ReadonlySet<string> = new Set(
   [GatewayEnvironment, WorkerEnvironment].flatMap((shape) =>
     getMetadataStorage()
       .getTargetValidationMetadatas(shape, '', true, false)
@@ -43,13 +43,16 @@ export const KNOWN_VARIABLES: ReadonlySet<string> = new Set(
  * First words that several valid names share, such as `WEBHOOK`. An unknown name that begins with such a word
  * is probably misspelled.
  */
-const FAMILIES = familiesOf([...KNOWN_VARIABLES].filter((name) => !FOREIGN.test(name)));
+const FAMILIES = familiesOf([...KNOWN_ENVIRONMENT_VARIABLES].filter((name) => !FOREIGN.test(name)));
 
 /** Returns the variables whose names are unknown but resemble the name of a variable of Tidings. */
-export function unknownVariables(source: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
+export function findUnknownEnvironmentVariables(
+  source: Readonly<Record<string, string | undefined>>,
+): UnknownVariable[] {
   const found: UnknownVariable[] = [];
   for (const [name, text] of Object.entries(source)) {
-    if (text === undefined || text === '' || KNOWN_VARIABLES.has(name) || !resemblesOwnName(name)) continue;
+    if (text === undefined || text === '' || KNOWN_ENVIRONMENT_VARIABLES.has(name) || !resemblesOwnName(name))
+      continue;
     const { nearest, distance } = nearestTo(name);
     const isNear = distance <= Math.min(MAX_WRONG, name.length * MAX_WRONG_PART);
     if (isNear || FAMILIES.has(firstWordOf(name))) found.push({ name, nearest });
@@ -59,11 +62,11 @@ export function unknownVariables(source: Readonly<Record<string, string | undefi
 }
 
 /** Logs a warning for every variable that is probably misspelled. */
-export function warnAboutUnknownVariables(
+export function warnAboutUnknownEnvironmentVariables(
   logger: Logger,
   source: Readonly<Record<string, string | undefined>> = process.env,
 ): void {
-  for (const { name, nearest } of unknownVariables(source)) {
+  for (const { name, nearest } of findUnknownEnvironmentVariables(source)) {
     logger.warn(
       { variable: name, nearest },
       `the environment variable ${name} is unknown and has no effect; did you mean ${nearest}?`,
@@ -91,7 +94,7 @@ function familiesOf(names: readonly string[]): ReadonlySet<string> {
 
 function nearestTo(name: string): { nearest: string; distance: number } {
   let best = { nearest: '', distance: Infinity };
-  for (const nearest of KNOWN_VARIABLES) {
+  for (const nearest of KNOWN_ENVIRONMENT_VARIABLES) {
     const distance = editDistance(name, nearest);
     if (distance < best.distance) best = { nearest, distance };
   }

@@ -25,6 +25,6 @@ export function describeVariable(
 }
 
 /** Returns the descriptions of the variables that a class itself declares, without inherited ones. */
-export function variablesOf(shape: new () => object): ReadonlyMap<string, VariableDescription> {
+export function variableDescriptionsOf(shape: new () => object): ReadonlyMap<string, VariableDescription> {
   return described.get(shape.prototype as object) ?? new Map();
 }

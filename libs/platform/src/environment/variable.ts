@@ -97,7 +97,7 @@ export function PositiveNumber(example: number): PropertyDecorator {
 }
 
 /** Decorator of a variable that must be a number from 0 to 1. */
-export function Share(example: number): PropertyDecorator {
+export function Fraction(example: number): PropertyDecorator {
   return variable('a number from 0 to 1', String(example), (text) => {
     const value = Number(text);
     return text.trim() !== '' && value >= 0 && value <= 1 ? value : fail();
@@ -126,7 +126,7 @@ export function OneOf(...words: readonly [string, ...string[]]): PropertyDecorat
 }
 
 /** Decorator of a variable that must be web origins, separated by commas. Empty text gives an empty list. */
-export function Origins(example: string): PropertyDecorator {
+export function WebOrigins(example: string): PropertyDecorator {
   return variable('origins such as https://example.com, separated by commas', example, (text) => {
     const origins = text === '' ? [] : text.split(',').map((item) => item.trim());
     return origins.every((origin) => /^https?:/.test(origin) && new URL(origin).origin === origin)
@@ -136,7 +136,7 @@ export function Origins(example: string): PropertyDecorator {
 }
 
 /** Decorator of a variable that must be one or more of the given words, separated by commas. */
-export function SomeOf(...words: readonly [string, ...string[]]): PropertyDecorator {
+export function CommaSeparatedWords(...words: readonly [string, ...string[]]): PropertyDecorator {
   return variable(`one or more of ${words.join(', ')}, separated by commas`, words.join(','), (text) => {
     const chosen = text.split(',').map((item) => item.trim());
     return chosen.every((item) => words.includes(item)) ? [...new Set(chosen)] : fail();
@@ -195,7 +195,7 @@ function bytesOf(text: string, size: number): Buffer {
 }
 
 /** Decorator of a variable that must be CIDR blocks, separated by commas. Empty text gives an empty list. */
-export function Networks(example: string): PropertyDecorator {
+export function IpNetworks(example: string): PropertyDecorator {
   return variable('CIDR blocks separated by commas', example, parseNetworks);
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { missingRoles, memberWithRoles } from './worker-roles.js';
+import { findRolesWithoutWorker, formatWorkerHeartbeatMember } from './worker-roles.js';
 
 describe('the roles that no worker runs', () => {
   it.each([
     [[], ['relay', 'poll', 'dispatch']],
-    [[memberWithRoles('a', ['relay', 'poll', 'dispatch'])], []],
-    [[memberWithRoles('a', ['relay']), memberWithRoles('b', ['poll'])], ['dispatch']],
-    [[memberWithRoles('a', ['poll']), 'one of an earlier build'], []],
+    [[formatWorkerHeartbeatMember('a', ['relay', 'poll', 'dispatch'])], []],
+    [[formatWorkerHeartbeatMember('a', ['relay']), formatWorkerHeartbeatMember('b', ['poll'])], ['dispatch']],
+    [[formatWorkerHeartbeatMember('a', ['poll']), 'one of an earlier build'], []],
   ])('are, for the heartbeat entries %j of the running workers: %j', (workers, roles) => {
-    expect(missingRoles(workers)).toEqual(roles);
+    expect(findRolesWithoutWorker(workers)).toEqual(roles);
   });
 });

@@ -5,7 +5,7 @@ export type WorkerRole = (typeof WORKER_ROLES)[number];
 const ROLES_LABEL = ' roles=';
 
 /** Returns a worker's member of the heartbeat set in Redis: the worker's name, followed by its roles. */
-export function memberWithRoles(name: string, roles: readonly WorkerRole[]): string {
+export function formatWorkerHeartbeatMember(name: string, roles: readonly WorkerRole[]): string {
   return `${name}${ROLES_LABEL}${roles.join(',')}`;
 }
 
@@ -13,7 +13,7 @@ export function memberWithRoles(name: string, roles: readonly WorkerRole[]): str
  * Returns true if a worker's member of the heartbeat set lists this role. Workers of earlier builds list no
  * roles.
  */
-export function hasRole(member: string, role: WorkerRole): boolean {
+export function heartbeatMemberHasRole(member: string, role: WorkerRole): boolean {
   return member.split(ROLES_LABEL)[1]?.split(',').includes(role) === true;
 }
 
@@ -21,7 +21,7 @@ export function hasRole(member: string, role: WorkerRole): boolean {
  * Returns the roles that no running worker has. Returns an empty list if a worker of an earlier build runs,
  * because such a worker does not list its roles.
  */
-export function missingRoles(workers: readonly string[]): WorkerRole[] {
+export function findRolesWithoutWorker(workers: readonly string[]): WorkerRole[] {
   const roleLists = workers.map((name) => name.split(ROLES_LABEL)[1]?.split(','));
   if (roleLists.includes(undefined)) return [];
   return WORKER_ROLES.filter((role) => !roleLists.some((roles) => roles?.includes(role)));

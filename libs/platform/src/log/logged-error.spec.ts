@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from './logger.js';
-import { loggedError, logMessageOf } from './logged-error.js';
+import { toLoggedError, logMessageOf } from './logged-error.js';
 
 function lineOf(error: unknown): string {
   const lines: string[] = [];
@@ -64,7 +64,7 @@ describe('a logged error', () => {
   it.each([undefined, null, 'hush', 7, { key: 'hush' }])(
     'does not contain a value that is thrown instead of an error: %p',
     (thrown) => {
-      expect(JSON.stringify(loggedError(thrown))).not.toContain('hush');
+      expect(JSON.stringify(toLoggedError(thrown))).not.toContain('hush');
       expect(lineOf(thrown)).not.toContain('hush');
     },
   );

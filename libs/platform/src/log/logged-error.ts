@@ -37,7 +37,7 @@ export function logMessageOf(error: unknown): string {
  * The function looks at the fields of the error, not at its class, because `instanceof Error` is false for an
  * error from another JavaScript context.
  */
-export function loggedError(error: unknown, causes = MAX_CAUSES): LoggedError {
+export function toLoggedError(error: unknown, causes = MAX_CAUSES): LoggedError {
   if (!isObject(error)) return { type: typeof error, words: logMessageOf(error) };
   const { name, code, stack, cause } = error;
   const frames = typeof stack === 'string' ? framesOf(stack) : [];
@@ -46,7 +46,7 @@ export function loggedError(error: unknown, causes = MAX_CAUSES): LoggedError {
     words: logMessageOf(error),
     ...(typeof code === 'string' || typeof code === 'number' ? { code: shortened(String(code)) } : {}),
     ...(frames.length === 0 ? {} : { stack: frames }),
-    ...(cause === undefined || causes === 0 ? {} : { cause: loggedError(cause, causes - 1) }),
+    ...(cause === undefined || causes === 0 ? {} : { cause: toLoggedError(cause, causes - 1) }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
-import { loggedError } from './logged-error.js';
+import { toLoggedError } from './logged-error.js';
 
 /** Logger that writes one line of JSON for each entry. Callers must not pass it message texts or secrets. */
 export type Logger = PinoLogger;
@@ -25,7 +25,7 @@ export function createLogger(name: string, level: string, destination?: Destinat
       }),
       censor: '[redacted]',
     },
-    serializers: { err: (error: unknown) => loggedError(error) },
+    serializers: { err: (error: unknown) => toLoggedError(error) },
     timestamp: pino.stdTimeFunctions.isoTime,
   };
   return pino(options, destination ?? standardOutput);

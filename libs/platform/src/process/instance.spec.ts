@@ -1,20 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseInstance, formatInstance, mixedVersionsSince, newInstance } from './instance.js';
-import { missingRoles } from '../environment/worker-roles.js';
+import {
+  parseProcessInstance,
+  formatProcessInstance,
+  timeWhenVersionsBecameMixed,
+  createProcessInstance,
+} from './instance.js';
+import { findRolesWithoutWorker } from '../environment/worker-roles.js';
 
 describe('the heartbeat entry of a process in Redis', () => {
   it('is parsed to the written values, and lists worker roles in the format of earlier builds', () => {
-    const instance = newInstance('1.2.0+abc', 17);
+    const instance = createProcessInstance('1.2.0+abc', 17);
     expect(instance.name).toMatch(/^[\w.-]+$/);
-    expect(parseInstance(formatInstance(instance))).toEqual(instance);
-    const worker = formatInstance(instance, ['relay', 'poll']);
-    expect(parseInstance(worker)).toEqual(instance);
-    expect(missingRoles([worker])).toEqual(['dispatch']);
+    expect(parseProcessInstance(formatProcessInstance(instance))).toEqual(instance);
+    const worker = formatProcessInstance(instance, ['relay', 'poll']);
+    expect(parseProcessInstance(worker)).toEqual(instance);
+    expect(findRolesWithoutWorker([worker])).toEqual(['dispatch']);
     expect(worker.split(' roles=')[1]).toBe('relay,poll');
   });
 
   it('is parsed without a version if an earlier build wrote the entry', () => {
-    expect(parseInstance('machine-req_1 roles=relay')).toEqual({
+    expect(parseProcessInstance('machine-req_1 roles=relay')).toEqual({
       ...{ name: 'machine-req_1', version: undefined, since: 0 },
     });
   });
@@ -38,6 +43,6 @@ describe('the time since when processes of different versions run together is', 
       200,
     ],
   ])('%s', (_, instances, since) => {
-    expect(mixedVersionsSince(instances)).toBe(since);
+    expect(timeWhenVersionsBecameMixed(instances)).toBe(since);
   });
 });

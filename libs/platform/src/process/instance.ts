@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { newId } from '../ids.js';
-import { memberWithRoles, type WorkerRole } from '../environment/worker-roles.js';
+import { formatWorkerHeartbeatMember, type WorkerRole } from '../environment/worker-roles.js';
 
 /** A running gateway or worker, as other processes see it. */
 export interface Instance {
@@ -17,7 +17,7 @@ export interface Instance {
 
 const MAX_HOST = 64;
 
-export function newInstance(version: string, since: number): Instance {
+export function createProcessInstance(version: string, since: number): Instance {
   const host = hostname()
     .replace(/[^\w.-]/g, '_')
     .slice(0, MAX_HOST);
@@ -26,26 +26,26 @@ export function newInstance(version: string, since: number): Instance {
 
 /**
  * Returns the Redis key of the heartbeat set: the sorted set of running gateways or workers. Its members come
- * from {@link formatInstance}. Its scores are the times of the last heartbeats, in milliseconds since 1970 by
+ * from {@link formatProcessInstance}. Its scores are the times of the last heartbeats, in milliseconds since 1970 by
  * Redis' clock.
  */
-export function instancesKey(prefix: string, kind: 'gateways' | 'workers'): string {
+export function heartbeatSetRedisKey(prefix: string, kind: 'gateways' | 'workers'): string {
   return `${prefix}:${kind}`;
 }
 
 /**
- * Formats a running process as a member of the heartbeat set. {@link parseInstance} parses this text. The roles
+ * Formats a running process as a member of the heartbeat set. {@link parseProcessInstance} parses this text. The roles
  * come last, because earlier builds parse everything after `roles=` as roles.
  */
-export function formatInstance(
+export function formatProcessInstance(
   { name, version = '', since }: Instance,
   roles?: readonly WorkerRole[],
 ): string {
   const member = `${name} version=${version} since=${since}`;
-  return roles === undefined ? member : memberWithRoles(member, roles);
+  return roles === undefined ? member : formatWorkerHeartbeatMember(member, roles);
 }
 
-export function parseInstance(member: string): Instance {
+export function parseProcessInstance(member: string): Instance {
   const [name = ''] = member.split(' ', 1);
   const fact = (key: string): string | undefined => new RegExp(` ${key}=(\\S+)`).exec(member)?.[1];
   return { name, version: fact('version'), since: Number(fact('since') ?? 0) };
@@ -57,7 +57,7 @@ export function parseInstance(member: string): Instance {
  */
 export function namesOfVersionedInstances(members: readonly string[]): string[] {
   return members
-    .map(parseInstance)
+    .map(parseProcessInstance)
     .filter(({ version }) => version !== undefined)
     .map(({ name }) => name);
 }
@@ -66,7 +66,7 @@ export function namesOfVersionedInstances(members: readonly string[]): string[] 
  * Returns the time since when processes of different versions run together, in milliseconds since 1970.
  * Returns undefined if all running processes have the same version.
  */
-export function mixedVersionsSince(
+export function timeWhenVersionsBecameMixed(
   instances: readonly Pick<Instance, 'version' | 'since'>[],
 ): number | undefined {
   const firstOf = new Map<string | undefined, number>();

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../environment/configuration-error.js';
-import { loggedError } from '../log/logged-error.js';
+import { toLoggedError } from '../log/logged-error.js';
 import { ignoreBrokenOutput } from './process-output.js';
 
 /** A started process: its port, and the function that stops it. */
@@ -8,7 +8,7 @@ export interface RunningProcess {
   readonly port: number;
   /**
    * Starts no new work, finishes the work in progress and closes all resources. This method resolves within
-   * {@link STOP_TIMEOUT_MS}.
+   * {@link PROCESS_STOP_TIMEOUT_MS}.
    */
   stop(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export interface ProcessHandle {
  * Maximum duration of a stop, in milliseconds. The documentation promises that a process exits within 20 s of
  * SIGTERM.
  */
-export const STOP_TIMEOUT_MS = 19_000;
+export const PROCESS_STOP_TIMEOUT_MS = 19_000;
 
 const EXIT_FAILED = 1;
 
@@ -127,9 +127,9 @@ class ProcessRun {
 
   private async stop(running: RunningProcess): Promise<void> {
     const giveUp = setTimeout(() => {
-      this.log?.fatal({ afterMs: STOP_TIMEOUT_MS }, 'the process did not stop in time and exits now');
+      this.log?.fatal({ afterMs: PROCESS_STOP_TIMEOUT_MS }, 'the process did not stop in time and exits now');
       this.handle.exit(EXIT_FAILED);
-    }, STOP_TIMEOUT_MS);
+    }, PROCESS_STOP_TIMEOUT_MS);
     try {
       await running.stop();
     } catch (error) {
@@ -148,7 +148,7 @@ class ProcessRun {
       this.handle.exit(ConfigurationError.exitCode);
       return;
     }
-    const logged = loggedError(error);
+    const logged = toLoggedError(error);
     if (this.log === undefined) this.handle.stderr.write(`${JSON.stringify(logged)}\n`);
     else this.log.fatal({ error: logged }, 'the process exits because of an uncaught error');
     this.handle.exit(EXIT_FAILED);

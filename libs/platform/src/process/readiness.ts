@@ -25,7 +25,7 @@ const REMEDIES = {
 
 export type ReasonCode = keyof typeof REMEDIES;
 
-export const REASON_CODES = Object.keys(REMEDIES) as [ReasonCode, ...ReasonCode[]];
+export const READINESS_REASON_CODES = Object.keys(REMEDIES) as [ReasonCode, ...ReasonCode[]];
 
 /** A problem that affects the readiness of an installation. */
 export interface Reason {
@@ -53,7 +53,7 @@ export interface Readiness {
 }
 
 /** Returns the readiness with this status and these reasons, as the API shows it. */
-export function readinessOf(status: Readiness['status'], reasons: readonly Reason[]): Readiness {
+export function createReadiness(status: Readiness['status'], reasons: readonly Reason[]): Readiness {
   return {
     status,
     reasons: reasons.map(({ code, description }) => `${description}; ${REMEDIES[code]}`),
@@ -63,5 +63,5 @@ export function readinessOf(status: Readiness['status'], reasons: readonly Reaso
 
 /** Returns the readiness of a gateway that can store sends: `ok` without reasons, else `degraded`. */
 export function okOrDegradedReadiness(reasons: readonly Reason[]): Readiness {
-  return readinessOf(reasons.length === 0 ? 'ok' : 'degraded', reasons);
+  return createReadiness(reasons.length === 0 ? 'ok' : 'degraded', reasons);
 }

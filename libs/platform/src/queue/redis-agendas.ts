@@ -1,5 +1,5 @@
 import type { Agenda } from './agenda.js';
-import { AgendaHints } from './agenda-hints.js';
+import { BackgroundAgendaWriter } from './background-agenda-writer.js';
 import type { Logger } from '../log/logger.js';
 import { RedisAgenda } from './redis-agenda.js';
 import type { RedisClient } from '../redis/redis-connection.js';
@@ -10,7 +10,7 @@ export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';
 export interface OpenedAgenda {
   agenda: Agenda;
   /** Writes due times to the agenda in the background, for code that creates work. */
-  hints: AgendaHints;
+  hints: BackgroundAgendaWriter;
 }
 
 export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
@@ -19,7 +19,7 @@ export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
 export function createAgendas(redis: RedisClient, prefix: string, logger: Logger): Agendas {
   const open = (name: AgendaName): OpenedAgenda => {
     const agenda = new RedisAgenda(redis, prefix, name);
-    return { agenda, hints: new AgendaHints(agenda, logger) };
+    return { agenda, hints: new BackgroundAgendaWriter(agenda, logger) };
   };
   return { poll: open('poll'), relay: open('relay'), dispatch: open('dispatch'), schedule: open('schedule') };
 }

@@ -19,7 +19,7 @@ const beat = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
  * Returns the members of the heartbeat set `key` whose processes are running, that is, have a recent
  * heartbeat.
  */
-export async function liveMembers(redis: RedisClient, key: string): Promise<string[]> {
+export async function readLiveHeartbeatMembers(redis: RedisClient, key: string): Promise<string[]> {
   return redis.zrangebyscore(key, (await redisTime(redis, key)) - HEARTBEAT_TTL_MS, '+inf');
 }
 
@@ -30,7 +30,7 @@ export class RedisHeartbeat {
 
   /**
    * @param key Redis key of the sorted set
-   * @param member identity of this process; see `formatInstance`
+   * @param member identity of this process; see `formatProcessInstance`
    */
   constructor(
     protected readonly redis: RedisClient,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { redisFaults } from './redis-requirements.js';
+import { describeUnmetRedisRequirements } from './redis-requirements.js';
 
 const version = (text: string): string => `# Server\r\nredis_version:${text}\r\nredis_mode:standalone\r\n`;
 const policy = (text: string): string => `# Memory\r\nused_memory:1\r\nmaxmemory_policy:${text}\r\n`;
@@ -8,12 +8,12 @@ describe('a Redis', () => {
   it.each(['7.0.0', '7.0.15', '7.2.4', '8.0.1', '10.1.0'])(
     'of version %s that never evicts keys meets the requirements',
     (text) => {
-      expect(redisFaults(version(text), policy('noeviction'))).toEqual([]);
+      expect(describeUnmetRedisRequirements(version(text), policy('noeviction'))).toEqual([]);
     },
   );
 
   it.each(['6.2.14', '6.9.9', '2.8.0'])('of version %s is reported as too old, in one line', (text) => {
-    const faults = redisFaults(version(text), policy('noeviction'));
+    const faults = describeUnmetRedisRequirements(version(text), policy('noeviction'));
     expect(faults).toHaveLength(1);
     expect(faults[0]).toContain(text);
     expect(faults[0]).toMatch(/REDIS_URL.*7\.0 or newer.*for example/);
@@ -23,13 +23,13 @@ describe('a Redis', () => {
   it.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])(
     'that may evict keys (policy %s) does not meet the requirements',
     (text) => {
-      const faults = redisFaults(version('7.0.0'), policy(text));
+      const faults = describeUnmetRedisRequirements(version('7.0.0'), policy(text));
       expect(faults).toHaveLength(1);
       expect(faults[0]).toMatch(new RegExp(`REDIS_URL.*${text}.*CONFIG SET maxmemory-policy noeviction`));
     },
   );
 
   it('that reports neither its version nor its eviction policy fails both requirements', () => {
-    expect(redisFaults('', '')).toHaveLength(2);
+    expect(describeUnmetRedisRequirements('', '')).toHaveLength(2);
   });
 });

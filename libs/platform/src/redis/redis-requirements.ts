@@ -11,7 +11,9 @@ const MIN_VERSION = [7, 0] as const;
 export async function checkRedisRequirements(client: RedisClient): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
   const faults = await Promise.all(
-    nodes.map(async (node) => redisFaults(await node.info('server'), await node.info('memory'))),
+    nodes.map(async (node) =>
+      describeUnmetRedisRequirements(await node.info('server'), await node.info('memory')),
+    ),
   );
   const all = [...new Set(faults.flat())];
   if (all.length > 0) throw new ConfigurationError(all);
@@ -22,7 +24,7 @@ export async function checkRedisRequirements(client: RedisClient): Promise<void>
  * @param server reply of the server to `INFO server`
  * @param memory reply of the server to `INFO memory`
  */
-export function redisFaults(server: string, memory: string): string[] {
+export function describeUnmetRedisRequirements(server: string, memory: string): string[] {
   const faults: string[] = [];
   const version = /^redis_version:(\d+)\.(\d+)(\S*)/m.exec(server);
   const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];

@@ -1,4 +1,4 @@
-import type { AgendaHints } from '#platform';
+import type { BackgroundAgendaWriter } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
 /** Names of the relay's periodic tasks. A task runs for one account at a time. */
@@ -28,18 +28,18 @@ export const LOST_JOB_CHECK_DELAY_MS = 5_000;
  * Takes announcements of when an account has work. `schedule` is for the task `promote`, `relay` for all other tasks.
  */
 export interface RelayHints {
-  relay: Pick<AgendaHints, 'announce'>;
-  schedule: Pick<AgendaHints, 'announce'>;
+  relay: Pick<BackgroundAgendaWriter, 'announce'>;
+  schedule: Pick<BackgroundAgendaWriter, 'announce'>;
 }
 
 /**
  * Wakes workers for lanes, and schedules a reconcile task a little later. The task finds the work if the wake-up job is
  * lost or its worker dies.
  */
-export class LossCheckedRelayJobs implements RelayJobs {
+export class RelayJobsWithLossRecovery implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,
-    private readonly hints: Pick<AgendaHints, 'announce'>,
+    private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
   ) {}
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {

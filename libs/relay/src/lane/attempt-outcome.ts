@@ -15,7 +15,7 @@ export interface AttemptResult {
   error?: string;
   /** The error for the log. Contains no text from upstream's reply. */
   fault?: string;
-  /** Wait that upstream's reply requests before the next attempt, in milliseconds. */
+  /** How long to wait before the next attempt according to upstream's reply (`Retry-After`), in milliseconds. */
   retryAfterMs?: number;
 }
 

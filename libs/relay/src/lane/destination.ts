@@ -26,7 +26,7 @@ export function checkServiceOfSend(
   if (address === undefined) return 'same_service';
   const presentService = services.get(address);
   if (presentService === undefined) return 'unverified';
-  const accepted = intendedAddressHash(record, address);
+  const accepted = intendedUpstreamAddressHash(record, address);
   if (accepted === undefined || accepted === address) return 'same_service';
   const intendedService = services.get(accepted);
   if (intendedService !== undefined)
@@ -40,7 +40,7 @@ export function checkServiceOfSend(
  * Returns a hash of the upstream address that the account had when the send was accepted or last resent.
  * @param unknown value to return if the send stores no address, because an older version of the software stored it
  */
-export function intendedAddressHash(
+export function intendedUpstreamAddressHash(
   { order, state }: SendRecord,
   unknown: string | undefined,
 ): string | undefined {
@@ -52,7 +52,7 @@ export function intendedAddressHash(
  * service.
  * @param wasPosted true if the former service may have accepted a POST of the send
  */
-export function otherServiceReason(wasPosted: boolean): string {
+export function describeServiceChange(wasPosted: boolean): string {
   const cause = "The account's upstream address leads to another service than when this send was accepted";
   const effect = wasPosted ? 'the outcome at the former service is unknown' : 'the send was not posted';
   return `${cause}, so ${effect}. Resolve the send: resend posts it to the present service, failed ends it.`;

@@ -7,13 +7,13 @@ import {
   UpstreamUnreachableError,
 } from '#upstream';
 import type { BlobStore } from '#blobs';
-import { intendedAddressHash, otherServiceReason } from './destination.js';
+import { intendedUpstreamAddressHash, describeServiceChange } from './destination.js';
 import { type LaneStep, nextLaneStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore } from '../send/relay-store.js';
 import { SendPost } from './send-post.js';
-import { expiryChange } from '../send/send-expiry.js';
+import { stateChangeOfExpiredSend } from '../send/send-expiry.js';
 import { isAwaitingMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 import { SendLookUp } from './send-look-up.js';
 
@@ -135,7 +135,7 @@ export class LaneRunner {
     if (result === 'read') return 0;
     // A server that is unreachable cannot receive a POST. If only the contact list could not be read, the send may be
     // posted if it was accepted for this same address.
-    const isIntended = intendedAddressHash(head.record, address) === address;
+    const isIntended = intendedUpstreamAddressHash(head.record, address) === address;
     if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
     return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, undefined), address);
   }
@@ -154,7 +154,7 @@ export class LaneRunner {
         await this.store.removeFromLane(account, record);
         return 0;
       case 'expire':
-        await this.store.apply(account, record, expiryChange(record, step.reason));
+        await this.store.apply(account, record, stateChangeOfExpiredSend(record, step.reason));
         return 0;
       case 'post':
         return this.post.post(account, head, address);
@@ -165,7 +165,7 @@ export class LaneRunner {
           transition: 'marked_unknown',
           state: {
             ...fieldsKeptAcrossTransitions(record.state),
-            reason: otherServiceReason(isAwaitingMessage(record.state)),
+            reason: describeServiceChange(isAwaitingMessage(record.state)),
           },
         });
         return 0;

@@ -1,6 +1,6 @@
 import type { LaneHead } from '../send/relay-store.js';
 import { checkServiceOfSend } from './destination.js';
-import { expiryOf } from '../send/send-expiry.js';
+import { sendExpiryOf } from '../send/send-expiry.js';
 
 /** The next step for the first send in a lane (a recipient's queue of sends). */
 export type LaneStep =
@@ -39,7 +39,7 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
   switch (state.status) {
     case 'queued': {
       const wait = (state.notBefore ?? 0) - now;
-      const expiry = expiryOf(record, maxAgeMs);
+      const expiry = sendExpiryOf(record, maxAgeMs);
       if (now >= expiry.at) return { kind: 'expire', reason: expiry.reason };
       if (wait > 0) return { kind: 'wait', ms: Math.min(wait, expiry.at - now) };
       if (destination === 'other_service') return { kind: 'wrong_service' };

@@ -3,7 +3,7 @@ import type { Lookup, RelayJobs } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
 import { AcceptedSendConfirmer } from './accepted-send-confirmer.js';
-import { expiryChange, expiryOf } from '../send/send-expiry.js';
+import { stateChangeOfExpiredSend, sendExpiryOf } from '../send/send-expiry.js';
 import type { SendRecord } from '../send/send-record.js';
 
 /** Maximum number of lanes or sends that one run of a task handles. The next run handles the rest. */
@@ -61,9 +61,10 @@ export class RelayRounds {
   async expire(account: string): Promise<void> {
     const { maxAgeMs } = this.settings;
     for (const { record, now } of await this.store.expirableSends(account, maxAgeMs, MAX_PER_ROUND)) {
-      const expiry = expiryOf(record, maxAgeMs);
+      const expiry = sendExpiryOf(record, maxAgeMs);
       // If the send changed after it was read, `apply` writes nothing, and the next run reads the send again.
-      if (now >= expiry.at) await this.store.apply(account, record, expiryChange(record, expiry.reason));
+      if (now >= expiry.at)
+        await this.store.apply(account, record, stateChangeOfExpiredSend(record, expiry.reason));
     }
   }
 

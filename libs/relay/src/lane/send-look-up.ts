@@ -10,7 +10,7 @@ const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 /**
  * Maximum wait of a lane during an outage of upstream, in milliseconds. The end of the outage wakes the lane earlier.
  */
-export const MAX_OUTAGE_WAIT_MS = 15_000;
+export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
 
 /**
  * Maximum age of the contact list for the last step of a search, in milliseconds. The list shows every contact with the
@@ -141,7 +141,7 @@ export class SendLookUp {
     };
     if (outcome === 'failed' || outcome === 'held') delete next.lookedAt;
     const held = outcome === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
-    const laneDueInMs = outcome === 'held' ? MAX_OUTAGE_WAIT_MS : waitMs;
+    const laneDueInMs = outcome === 'held' ? MAX_LANE_WAIT_IN_OUTAGE_MS : waitMs;
     const waiting = await this.store.apply(account, record, {
       transition: 'search_continued',
       state: { ...next, ...held },

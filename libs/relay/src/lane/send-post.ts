@@ -1,4 +1,4 @@
-import { type Logger, logMessageOf, TimeLimit, traceFieldOf } from '#platform';
+import { type Logger, logMessageOf, TimeLimit, traceIdLogField } from '#platform';
 import {
   type TokenExpiryCheck,
   BudgetExhaustedError,
@@ -17,14 +17,14 @@ import {
   type SendProgress,
   type SendRecord,
   fieldsKeptAcrossTransitions,
-  withAttempt,
+  appendAttempt,
 } from '../send/send-record.js';
-import { MAX_OUTAGE_WAIT_MS, type SendLookUp } from './send-look-up.js';
+import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookUp } from './send-look-up.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
  * Maximum time from reading a send to marking it as `relaying`, and from the mark to its POST, in milliseconds. If more
- * time passes, the step starts again, because other workers may have searched for the send meanwhile.
+ * time passes, the step starts again, because other workers may have looked up the send meanwhile.
  */
 const MAX_FENCE_AGE_MS = 2_000;
 /** Time by which the lease of a POST is longer than the timeout of the POST, in milliseconds. */
@@ -68,13 +68,13 @@ export class SendPost {
       admission = await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
-      if (error instanceof UpstreamUnavailableError) return MAX_OUTAGE_WAIT_MS;
+      if (error instanceof UpstreamUnavailableError) return MAX_LANE_WAIT_IN_OUTAGE_MS;
       throw error;
     }
     if (untilFence.isOver()) return 0;
     const fencedAt = performance.now();
     const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
-    const record = await this.fence(account, head);
+    const record = await this.markAsRelaying(account, head);
     if (record === undefined) return 0;
     const request = await this.requestOf(record);
     if (request instanceof Error) {
@@ -85,10 +85,10 @@ export class SendPost {
     }
     if (untilPost.isOver()) {
       request.file?.content.destroy();
-      return this.undoFence(account, record, 0);
+      return this.requeueUnposted(account, record, 0);
     }
     const result = await this.attempt(account, request, untilPost, admission, address);
-    if ('notSent' in result) return this.undoFence(account, record, result.waitMs);
+    if ('notSent' in result) return this.requeueUnposted(account, record, result.waitMs);
     const isHeld = mayHoldAccount(result) && (await this.sender.isHeld(account));
     this.logAttempt(account, record, result, fencedAt, isHeld ? 'hold' : DECISIONS[result.outcome]);
     return isHeld ? this.hold(account, record, result) : this.finish(account, record, result);
@@ -106,7 +106,7 @@ export class SendPost {
       {
         account,
         ...(order.requestId === undefined ? {} : { requestId: order.requestId }),
-        ...traceFieldOf(order.trace),
+        ...traceIdLogField(order.trace),
         sendId: order.id,
         attempt: state.attempts.length + 1,
         outcome,
@@ -121,17 +121,17 @@ export class SendPost {
   }
 
   /**
-   * Sets a send that was marked as `relaying`, but certainly not posted, back to `queued`. If another worker already
-   * searches for the POST, this ends the search.
+   * Sets a send that was marked as `relaying`, but certainly not posted, back to `queued`. If another worker has
+   * already begun a look-up of the send, requeueing the send ends the look-up.
    */
-  private async undoFence(account: string, record: SendRecord, waitMs: number): Promise<number> {
+  private async requeueUnposted(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
     while (current !== undefined) {
       const state = fieldsKeptAcrossTransitions(current.state);
       if ((await this.store.apply(account, current, { transition: 'requeued', state })) !== undefined)
         return waitMs;
       const stored = await this.store.find(account, record.order.id);
-      current = stored !== undefined && isSearchedFor(stored, record) ? stored : undefined;
+      current = stored !== undefined && isLookedUp(stored, record) ? stored : undefined;
     }
     return 0;
   }
@@ -142,19 +142,19 @@ export class SendPost {
    */
   private async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
-    const attempts = withAttempt(record.state.attempts, attempt);
+    const attempts = appendAttempt(record.state.attempts, attempt);
     await this.recordOutcome(account, record, {
       transition: 'not_taken',
       state: { ...fieldsKeptAcrossTransitions(record.state), attempts },
     });
-    return MAX_OUTAGE_WAIT_MS;
+    return MAX_LANE_WAIT_IN_OUTAGE_MS;
   }
 
   /**
    * Marks the send as being posted, until the lease expires. Returns undefined if the send has changed since it was
    * read.
    */
-  private fence(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
+  private markAsRelaying(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
     const { begunAt, firstBegunAt } = record.state;
     const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
     const state: SendProgress = {
@@ -208,14 +208,15 @@ export class SendPost {
     } catch (error) {
       if (error instanceof UpstreamRequestTooLateError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: MAX_OUTAGE_WAIT_MS };
+      if (error instanceof UpstreamUnavailableError)
+        return { notSent: true, waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }
 
   private async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const { outcome, error, retryAfterMs } = result;
-    const attempts = withAttempt(record.state.attempts, attemptOf(record, result));
+    const attempts = appendAttempt(record.state.attempts, attemptOf(record, result));
     const state: SendProgress = { ...fieldsKeptAcrossTransitions(record.state), attempts };
     switch (outcome) {
       case 'accepted':
@@ -263,7 +264,8 @@ export class SendPost {
 
   /**
    * Stores the outcome of an attempt. If the send changed during the attempt, there are three cases:
-   * - Another worker only searches for this POST: the outcome is stored, because a reply is more certain than a search.
+   * - Another worker has only begun a look-up of the send: the outcome is stored, because a reply is more certain than
+   *   a look-up.
    * - Redis lost its last writes and no longer shows that this POST was made, and upstream accepted or may have
    *   accepted the POST: the lost state is stored again first, so that the POST is not repeated.
    * - The send has moved on, for example because its message was found: only the attempt is recorded.
@@ -278,7 +280,7 @@ export class SendPost {
         current = (await this.store.apply(account, moved, fence)) ?? record;
         continue;
       }
-      if (!isSearchedFor(moved, record) || change.transition === 'ambiguous') {
+      if (!isLookedUp(moved, record) || change.transition === 'ambiguous') {
         await this.store.apply(account, moved, {
           transition: 'attempt_recorded',
           state: { ...moved.state, attempts: change.state.attempts },
@@ -290,13 +292,13 @@ export class SendPost {
   }
 }
 
-/** True if the only change of the send is that another worker searches for this POST. */
-function isSearchedFor({ state }: SendRecord, posted: SendRecord): boolean {
+/** True if the only change of the send since its POST is that another worker has begun a look-up of it. */
+function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
 }
 
 /**
- * True if Redis lost the record of this POST. The stored send is then queued or searched for, as if this POST had not
+ * True if Redis lost the record of this POST. The stored send is then queued or looked up, as if this POST had not
  * been made.
  */
 function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {

@@ -1,4 +1,4 @@
-import { type Logger, traceFieldOf } from '#platform';
+import { type Logger, traceIdLogField } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages } from './message-match.js';
 import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
@@ -135,7 +135,7 @@ export class MessageBinder {
       const duplicate = record.state.messageId !== undefined;
       bound.set(message.id, boundSendOf(record.order, duplicate));
       this.logger.info(
-        { account, sendId: record.order.id, messageId: message.id, ...traceFieldOf(record.order.trace) },
+        { account, sendId: record.order.id, messageId: message.id, ...traceIdLogField(record.order.trace) },
         'recorded which message belongs to a send',
       );
     }

@@ -1,4 +1,4 @@
-import { eventArguments, type EventTypeOf, logKeys } from '#events';
+import { appendEventsLuaArguments, type EventTypeOf, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
 import { type Outage, OUTAGE_KINDS, type OutageKind, type ProbeTurn, type UpstreamHealth } from '#upstream';
 
@@ -37,7 +37,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
       1 ===
       (await begin.run(
         this.redis,
-        { upstream: keys('upstream'), ...logKeys(keys) },
+        { upstream: keys('upstream'), ...eventLogRedisKeys(keys) },
         {
           since,
           kind,
@@ -54,7 +54,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
       1 ===
       (await end.run(
         this.redis,
-        { upstream: keys('upstream'), ...logKeys(keys) },
+        { upstream: keys('upstream'), ...eventLogRedisKeys(keys) },
         { since: outage.since, events: outageEvent('upstream.recovered', account, outage) },
       ))
     );
@@ -105,5 +105,5 @@ function outageEvent(
   { since, reason }: Outage,
 ): (string | number)[] {
   const data = { since: new Date(since).toISOString(), reason };
-  return eventArguments(account, [{ type, subject: `upstream:${account}`, revision: since, data }]);
+  return appendEventsLuaArguments(account, [{ type, subject: `upstream:${account}`, revision: since, data }]);
 }

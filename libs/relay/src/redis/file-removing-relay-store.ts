@@ -1,6 +1,6 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
-import { needsFile } from '../send/file-rule.js';
+import { mayStatusNeedFile } from '../send/file-rule.js';
 import { RedisRelayStore } from './redis-relay-store.js';
 import type { StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
@@ -23,7 +23,11 @@ export class FileRemovingRelayStore extends RedisRelayStore {
     change: StateChange,
   ): Promise<SendRecord | undefined> {
     const next = await super.apply(account, record, change);
-    if (next !== undefined && needsFile(record.state.status) && !needsFile(next.state.status)) {
+    if (
+      next !== undefined &&
+      mayStatusNeedFile(record.state.status) &&
+      !mayStatusNeedFile(next.state.status)
+    ) {
       await this.removeFile(account, next);
     }
     return next;

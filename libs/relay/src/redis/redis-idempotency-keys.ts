@@ -29,7 +29,7 @@ export class RedisIdempotencyKeys implements IdempotencyKeys {
     { key, fingerprint, owner = '' }: Omit<IdempotencyKey, 'lifetimeMs'>,
   ): Promise<IdempotencyKeyUse | undefined> {
     const reply = String(await recallKey.run(this.redis, this.keys(account, key), { fingerprint, owner }));
-    return reply === '' ? undefined : parseKeyUse(reply);
+    return reply === '' ? undefined : parseIdempotencyKeyUse(reply);
   }
 
   private keys(account: string, key: string): { idempotency: string } {
@@ -46,6 +46,6 @@ export function idempotencyRedisKey(keys: AccountKeys, key: string): string {
 }
 
 /** Parses a script's reply that says why no new send can be stored under an idempotency key. */
-export function parseKeyUse(reply: string): IdempotencyKeyUse {
+export function parseIdempotencyKeyUse(reply: string): IdempotencyKeyUse {
   return reply === 'reused' || reply === 'busy' ? { kind: reply } : { kind: 'replay', id: reply };
 }

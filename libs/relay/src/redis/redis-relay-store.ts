@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { eventArguments, logKeys } from '#events';
+import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import {
   accountKeys,
   type AccountKeys,
   type Clock,
-  mapOfHashReply,
+  parseRedisHashReply,
   type RedisClient,
   redisTime,
 } from '#platform';
-import { idempotencyRedisKey, parseKeyUse } from './redis-idempotency-keys.js';
+import { idempotencyRedisKey, parseIdempotencyKeyUse } from './redis-idempotency-keys.js';
 import {
   readSendsAwaitingMessage,
   removeSendFromLane,
@@ -25,9 +25,9 @@ import {
   applySendTransition,
 } from './redis-relay-scripts.js';
 import { messageBindingField, messageBindingValue, readSendsOfMessages } from './redis-send-claims.js';
-import { laneKeys, permanentIndexKeys, sendIndexKeys } from './redis-send-index.js';
+import { laneRedisKeys, indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
-import { trimFinishedSends, excessUndecidedSends } from './redis-send-retention.js';
+import { trimFinishedSends, readExcessSendsOfUncertainOutcome } from './redis-send-retention.js';
 import {
   boundSendOf,
   type BoundSend,
@@ -39,10 +39,10 @@ import {
 } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import {
-  possiblyAcceptedPostsAfter,
+  countPossiblyAcceptedPosts,
   InvalidTransitionError,
   transitionResult,
-  storageLocationOf,
+  storageLocationOfSend,
 } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
@@ -51,7 +51,7 @@ import {
   type SendRecord,
   type SendState,
   fieldsKeptAcrossTransitions,
-  publicSendOf,
+  toPublicSend,
 } from '../send/send-record.js';
 
 const DROPPED_REASON =
@@ -88,8 +88,8 @@ export class RedisRelayStore implements RelayStore {
         idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
         lastNumber: sendIndexKeys.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
-        sets: [sendIndexKeys.status(keys, state.status), ...permanentIndexKeys(keys, order)],
-        ...laneKeys(keys),
+        sets: [sendIndexKeys.status(keys, state.status), ...indexKeysOfStoredSend(keys, order)],
+        ...laneRedisKeys(keys),
       },
       {
         id: order.id,
@@ -103,7 +103,7 @@ export class RedisRelayStore implements RelayStore {
         expiresAt: order.expiresAt ?? '',
       },
     );
-    return reply === 'new' ? { kind: 'new' } : parseKeyUse(String(reply));
+    return reply === 'new' ? { kind: 'new' } : parseIdempotencyKeyUse(String(reply));
   }
 
   async find(account: string, id: string): Promise<SendRecord | undefined> {
@@ -121,7 +121,7 @@ export class RedisRelayStore implements RelayStore {
     const name = randomBytes(8).toString('hex');
     const after: SendState = {
       ...state,
-      ...{ status: step.to, copies: possiblyAcceptedPostsAfter(transition, before.copies ?? 0) },
+      ...{ status: step.to, copies: countPossiblyAcceptedPosts(transition, before.copies ?? 0) },
       ...{ revision, updatedAt: this.clock.now(), step: name },
     };
     const next: SendRecord = { order, state: after };
@@ -140,16 +140,16 @@ export class RedisRelayStore implements RelayStore {
         statusAfter: sendIndexKeys.status(keys, after.status),
         expiring: keys('sends', 'expiring'),
         undecided: keys('sends', 'undecided'),
-        ...logKeys(keys),
-        ...laneKeys(keys),
+        ...eventLogRedisKeys(keys),
+        ...laneRedisKeys(keys),
       },
       {
         id: order.id,
         revision: before.revision,
         state: JSON.stringify(after),
         recipient: order.phoneNumber,
-        locationBefore: storageLocationOf(before.status),
-        locationAfter: storageLocationOf(after.status),
+        locationBefore: storageLocationOfSend(before.status),
+        locationAfter: storageLocationOfSend(after.status),
         laneDueIn: laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
         isAwaiting: isAwaitingMessage(after) ? 'yes' : 'no',
         confirmIn: confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
@@ -160,7 +160,7 @@ export class RedisRelayStore implements RelayStore {
         nonceBefore: before.step ?? '',
         expiresAt: order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
         isUndecided: hasUncertainOutcome(after) ? 'undecided' : '',
-        events: eventArguments(
+        events: appendEventsLuaArguments(
           account,
           step.event === undefined
             ? []
@@ -169,7 +169,7 @@ export class RedisRelayStore implements RelayStore {
                   type: step.event,
                   subject: `send:${order.id}`,
                   revision,
-                  data: { send: publicSendOf(next) },
+                  data: { send: toPublicSend(next) },
                   ...(order.trace === undefined ? {} : { trace: order.trace }),
                 },
               ],
@@ -183,7 +183,7 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     await removeSendFromLane.run(
       this.redis,
-      { lane: keys('lane', order.phoneNumber), ...laneKeys(keys) },
+      { lane: keys('lane', order.phoneNumber), ...laneRedisKeys(keys) },
       { id: order.id, recipient: order.phoneNumber },
     );
   }
@@ -196,7 +196,7 @@ export class RedisRelayStore implements RelayStore {
         lane: keys('lane', lane),
         knownRun: keys('relay', 'life'),
         upstreams: keys('upstreams'),
-        ...laneKeys(keys),
+        ...laneRedisKeys(keys),
       },
       { sendPrefix: keys('send', ''), recipient: lane },
     );
@@ -208,7 +208,7 @@ export class RedisRelayStore implements RelayStore {
     return {
       record: parseSendRecord(order, state, revision),
       now: Number(now),
-      services: mapOfHashReply(services),
+      services: parseRedisHashReply(services),
       ...(otherRunSince === '' ? {} : { redisRestartedAt: Number(otherRunSince) }),
       ...(newRunSince === '' ? {} : { noticedRestartAt: Number(newRunSince) }),
     };
@@ -295,7 +295,7 @@ export class RedisRelayStore implements RelayStore {
         scheduled: keys('scheduled'),
         statusBefore: sendIndexKeys.status(keys, 'scheduled'),
         statusAfter: sendIndexKeys.status(keys, 'queued'),
-        ...laneKeys(keys),
+        ...laneRedisKeys(keys),
       },
       {
         sendPrefix: keys('send', ''),
@@ -338,7 +338,7 @@ export class RedisRelayStore implements RelayStore {
     const oldest = (await this.now(account)) - maxAgeMs;
     const removed = await trimFinishedSends(this.redis, keys, oldest, maxCount);
     if (removed.length > 0) return removed;
-    for (const record of await excessUndecidedSends(this.redis, keys, maxCount))
+    for (const record of await readExcessSendsOfUncertainOutcome(this.redis, keys, maxCount))
       await this.apply(account, record, {
         transition: record.state.status === 'accepted' ? 'dropped_accepted' : 'dropped_unknown',
         state: { ...fieldsKeptAcrossTransitions(record.state), forgotten: true, reason: DROPPED_REASON },

@@ -20,7 +20,7 @@ export const sendIndexKeys = {
 };
 
 /** Returns the keys of the sorted sets that contain a send as long as it is stored. */
-export function permanentIndexKeys(keys: AccountKeys, { phoneNumber, reference }: SendOrder): string[] {
+export function indexKeysOfStoredSend(keys: AccountKeys, { phoneNumber, reference }: SendOrder): string[] {
   return [
     sendIndexKeys.all(keys),
     sendIndexKeys.recipient(keys, phoneNumber),
@@ -42,7 +42,7 @@ export interface LaneKeys {
 }
 
 /** Returns the keys of the sorted sets about an account's lanes. */
-export function laneKeys(keys: AccountKeys): LaneKeys {
+export function laneRedisKeys(keys: AccountKeys): LaneKeys {
   return {
     lanesDue: keys('lanes', 'due'),
     lanesSince: keys('lanes', 'since'),

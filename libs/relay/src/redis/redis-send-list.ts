@@ -1,8 +1,8 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { laneKeys, sendIndexKeys } from './redis-send-index.js';
+import { laneRedisKeys, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send-list.js';
-import { publicSendOf } from '../send/send-record.js';
+import { toPublicSend } from '../send/send-record.js';
 import { SEND_STATUSES, type SendStatus } from '../send/send.js';
 
 /**
@@ -39,7 +39,7 @@ export class RedisSendList implements SendList {
     const records = await readSendRecords(this.redis, keys, ids);
     return {
       // Leave out sends whose status changed after their ids were read.
-      sends: records.map(publicSendOf).filter((send) => status === undefined || send.status === status),
+      sends: records.map(toPublicSend).filter((send) => status === undefined || send.status === status),
       ...(next === '' ? {} : { next: Number(next) }),
     };
   }
@@ -48,7 +48,7 @@ export class RedisSendList implements SendList {
     const keys = accountKeys(this.prefix, account);
     const reply = await readOverview.run(this.redis, {
       statuses: SEND_STATUSES.map((status) => sendIndexKeys.status(keys, status)),
-      ...laneKeys(keys),
+      ...laneRedisKeys(keys),
     });
     const { now, since, deepest, count, due, sizes } = reply as {
       now: string;

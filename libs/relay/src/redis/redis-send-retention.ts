@@ -1,6 +1,6 @@
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import { messageBindingField } from './redis-send-claims.js';
-import { permanentIndexKeys, sendIndexKeys } from './redis-send-index.js';
+import { indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
   matchedMessages,
@@ -58,7 +58,7 @@ export async function trimFinishedSends(
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
           claims: matchedMessages(state).map(messageBindingField),
-          sets: [...permanentIndexKeys(keys, order), sendIndexKeys.status(keys, state.status)],
+          sets: [...indexKeysOfStoredSend(keys, order), sendIndexKeys.status(keys, state.status)],
         }),
       ),
     },
@@ -71,7 +71,7 @@ export async function trimFinishedSends(
  * Returns sends without a certain outcome (`accepted` or `unknown`) in excess of `maxCount`, the oldest first, up to a
  * maximum number per call. Returns none while finished sends are left, because finished sends are removed first.
  */
-export async function excessUndecidedSends(
+export async function readExcessSendsOfUncertainOutcome(
   redis: RedisClient,
   keys: AccountKeys,
   maxCount: number,

@@ -4,7 +4,7 @@
  *
  * A file's id contains the same random digits as the id of its send, so that each id can be derived from the other.
  */
-export function sendIdOfBlob(blobId: string): string | undefined {
+export function sendIdOfUploadedFile(blobId: string): string | undefined {
   const [, random] = /\/blb_([0-9a-f]{32})$/.exec(blobId) ?? [];
   return random === undefined ? undefined : `snd_${random}`;
 }

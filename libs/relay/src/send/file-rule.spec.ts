@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { needsFile } from './file-rule.js';
-import { TRANSITION_NAMES, transitionResult } from './send-transitions.js';
+import { mayStatusNeedFile } from './file-rule.js';
+import { SEND_TRANSITION_NAMES, transitionResult } from './send-transitions.js';
 import { SEND_STATUSES } from './send.js';
 
 describe('the file of a send', () => {
   it('is needed in exactly those statuses from which a POST can still follow', () => {
     for (const status of SEND_STATUSES)
-      expect([status, needsFile(status)]).toEqual([status, canBePosted(status)]);
+      expect([status, mayStatusNeedFile(status)]).toEqual([status, canBePosted(status)]);
   });
 });
 
@@ -14,7 +14,7 @@ describe('the file of a send', () => {
 function canBePosted(from: (typeof SEND_STATUSES)[number]): boolean {
   const reached = new Set([from]);
   for (const status of reached) {
-    for (const transition of TRANSITION_NAMES) {
+    for (const transition of SEND_TRANSITION_NAMES) {
       const to = transitionResult(status, transition)?.to;
       if (to !== undefined) reached.add(to);
     }

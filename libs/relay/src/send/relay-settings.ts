@@ -4,7 +4,7 @@ import type { SendOrder } from './send-record.js';
  * Time between two checks for scheduled sends that are due, in milliseconds. A send that is due before the next check
  * needs its own wake-up job.
  */
-export const SCHEDULE_CHECK_INTERVAL_MS = 250;
+export const SCHEDULED_SENDS_CHECK_INTERVAL_MS = 250;
 
 /** The settings of the relay. */
 export interface RelaySettings {

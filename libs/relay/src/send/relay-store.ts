@@ -23,10 +23,10 @@ export interface StateChange {
   /** The message that belongs to this send. The change is rejected if the message already belongs to another send. */
   claim?: BoundMessage & { duplicate?: boolean };
   /**
-   * Each send stores the Redis run in which it was stored or last searched for. A run ends when Redis restarts, fails
+   * Each send stores the Redis run in which it was stored or last looked up. A run ends when Redis restarts, fails
    * over or is restored from a backup, and writes may be lost then.
    * - `mustMatch`: the change is rejected if the send's run is not the current run;
-   * - `update`: the current run becomes the send's run, because a search starts now.
+   * - `update`: the current run becomes the send's run, because a look-up starts now.
    */
   redisRun?: 'mustMatch' | 'update';
 }
@@ -66,7 +66,7 @@ export interface LaneHead {
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
   /**
-   * When Redis restarted or failed over, if that was after this send was stored or last searched for, in milliseconds
+   * When Redis restarted or failed over, if that was after this send was stored or last looked up, in milliseconds
    * since 1970. Redis may have lost the writes of the seconds before. Absent if Redis has not restarted since.
    */
   redisRestartedAt?: number;

@@ -8,7 +8,7 @@ export interface Expiry {
 }
 
 /** Returns when a queued send expires: at its `expiresAt`, or at its maximum age if that is earlier. */
-export function expiryOf({ order, state }: SendRecord, maxAgeMs: number): Expiry {
+export function sendExpiryOf({ order, state }: SendRecord, maxAgeMs: number): Expiry {
   const { expiresAt = Infinity, sendAt, createdAt } = order;
   const agedAt = (state.resentAt ?? sendAt ?? createdAt) + maxAgeMs;
   return expiresAt <= agedAt
@@ -20,7 +20,7 @@ export function expiryOf({ order, state }: SendRecord, maxAgeMs: number): Expiry
  * Returns the change that ends an expired send. The send becomes `expired`, or `unknown` if upstream may have accepted
  * an earlier POST.
  */
-export function expiryChange(record: SendRecord, reason: string): StateChange {
+export function stateChangeOfExpiredSend(record: SendRecord, reason: string): StateChange {
   return {
     transition: isAwaitingMessage(record.state) ? 'marked_unknown' : 'expired',
     state: { ...fieldsKeptAcrossTransitions(record.state), reason },

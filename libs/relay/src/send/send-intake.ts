@@ -16,7 +16,7 @@ export interface IdempotencyKey {
 }
 
 /** Lifetime of the reservation of an idempotency key, unless it is renewed, in milliseconds. */
-export const KEY_RESERVATION_LIFETIME_MS = 10_000;
+export const IDEMPOTENCY_KEY_RESERVATION_MS = 10_000;
 
 /** Thrown if another request with the same idempotency key is still in progress. */
 export class IdempotencyInProgressError extends Error {
@@ -85,8 +85,8 @@ export interface SendIntake {
   ): Promise<Acceptance>;
 
   /**
-   * Reserves an idempotency key for {@link KEY_RESERVATION_LIFETIME_MS} while the request's body is read, or renews the reservation.
-   * A key that already belongs to a send is not reserved.
+   * Reserves an idempotency key for {@link IDEMPOTENCY_KEY_RESERVATION_MS} while the request's body is read,
+   * or renews the reservation. A key that already belongs to a send is not reserved.
    * @param owner id of the request
    * @throws {IdempotencyInProgressError} if another request has reserved the key
    */

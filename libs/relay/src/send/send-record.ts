@@ -21,7 +21,7 @@ export interface SendOrder extends NewSend {
  *
  * A send with the status `relaying` has a phase. `posting`: a process may be posting the send, until the lease of the
  * POST expires. `looking`: the POST had no clear outcome, or Redis may have lost the record of a POST, so the
- * recipient's messages are searched for the send.
+ * send is looked up among the recipient's messages.
  */
 export interface SendState {
   status: SendStatus;
@@ -54,10 +54,10 @@ export interface SendState {
   resentAt?: number;
   /** Hash of the account's upstream address when the last resend was requested. */
   resentTo?: string;
-  /** True if the send must be searched for before its next POST, because a resend was requested. */
+  /** True if the send must be looked up before its next POST, because a resend was requested. */
   lookFirst?: true;
   /**
-   * Remaining time of the search for the send, or of the wait for the message of an accepted send, in milliseconds.
+   * Remaining time of the look-up of the send, or of the wait for the message of an accepted send, in milliseconds.
    * Absent before the first look-up of an accepted send.
    */
   lookLeftMs?: number;
@@ -105,7 +105,7 @@ export interface SendRecord {
 const MAX_ATTEMPTS = 50;
 
 /** Adds an attempt to a list of attempts. Drops the oldest attempts in excess of the maximum number. */
-export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
+export function appendAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
   return [...attempts, attempt].slice(-MAX_ATTEMPTS);
 }
 
@@ -168,7 +168,7 @@ export function matchedMessages({ contactId, messageId, duplicates = [] }: SendS
 }
 
 /** Returns the send in the form that API replies and events contain. */
-export function publicSendOf({ order, state }: SendRecord): Send {
+export function toPublicSend({ order, state }: SendRecord): Send {
   const { file } = order;
   return {
     id: order.id,

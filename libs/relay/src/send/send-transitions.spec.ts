@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  possiblyAcceptedPostsAfter,
+  countPossiblyAcceptedPosts,
   type TransitionName,
-  TRANSITION_NAMES,
+  SEND_TRANSITION_NAMES,
   transitionResult,
-  storageLocationOf,
+  storageLocationOfSend,
 } from './send-transitions.js';
 import { SEND_STATUSES, type SendStatus } from './send.js';
 
@@ -60,14 +60,14 @@ const EVENTS: Partial<Record<TransitionName, [SendStatus[], string]>> = {
   dropped_accepted: [['accepted'], 'send.unconfirmed'],
 };
 
-const PAIRS = TRANSITION_NAMES.flatMap((transition) =>
+const PAIRS = SEND_TRANSITION_NAMES.flatMap((transition) =>
   SEND_STATUSES.map((status): [SendStatus, TransitionName] => [status, transition]),
 );
 
 describe('the state machine of a send', () => {
   it('is tested with every combination of status and transition', () => {
-    expect(Object.keys(TABLE).sort()).toEqual([...TRANSITION_NAMES].sort());
-    expect(PAIRS).toHaveLength(SEND_STATUSES.length * TRANSITION_NAMES.length);
+    expect(Object.keys(TABLE).sort()).toEqual([...SEND_TRANSITION_NAMES].sort());
+    expect(PAIRS).toHaveLength(SEND_STATUSES.length * SEND_TRANSITION_NAMES.length);
   });
 
   it.each(PAIRS)(
@@ -84,7 +84,7 @@ describe('the state machine of a send', () => {
   it('emits an event with every change to accepted, sent, unknown, failed, cancelled or expired', () => {
     for (const [status, transition] of PAIRS) {
       const step = transitionResult(status, transition);
-      if (step === undefined || step.to === status || storageLocationOf(step.to) !== 'archive') continue;
+      if (step === undefined || step.to === status || storageLocationOfSend(step.to) !== 'archive') continue;
       // The events of the message report its flags.
       if (step.to === 'delivered' || step.to === 'read') continue;
       expect([status, transition, step.event]).toEqual([status, transition, `send.${step.to}`]);
@@ -92,7 +92,7 @@ describe('the state machine of a send', () => {
   });
 
   it('allows a POST only from queued, and a return from relaying to queued only by four transitions', () => {
-    const back = TRANSITION_NAMES.filter(
+    const back = SEND_TRANSITION_NAMES.filter(
       (transition) => transitionResult('relaying', transition)?.to === 'queued',
     );
     expect(back).toEqual(['requeued', 'not_taken', 'recheck_passed', 'resent_automatically']);
@@ -102,9 +102,9 @@ describe('the state machine of a send', () => {
   });
 
   it('counts each POST as one possible copy at upstream, and subtracts one if upstream did not accept that POST', () => {
-    const changes = TRANSITION_NAMES.map((transition): [TransitionName, number] => [
+    const changes = SEND_TRANSITION_NAMES.map((transition): [TransitionName, number] => [
       transition,
-      possiblyAcceptedPostsAfter(transition, 5) - 5,
+      countPossiblyAcceptedPosts(transition, 5) - 5,
     ]);
     expect(changes.filter(([, change]) => change !== 0)).toEqual([
       ['fenced', 1],

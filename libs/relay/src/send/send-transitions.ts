@@ -91,7 +91,7 @@ const EDGES = {
 export type TransitionName = keyof typeof EDGES;
 
 /** The names of all transitions of a send. */
-export const TRANSITION_NAMES = Object.keys(EDGES) as TransitionName[];
+export const SEND_TRANSITION_NAMES = Object.keys(EDGES) as TransitionName[];
 
 /**
  * Returns the new status and the event of a transition from this status, or undefined if the transition is invalid.
@@ -126,7 +126,7 @@ const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
  * Returns the number of POSTs that upstream accepted or may have accepted, after a transition.
  * @param copies this number before the transition
  */
-export function possiblyAcceptedPostsAfter(transition: TransitionName, copies: number): number {
+export function countPossiblyAcceptedPosts(transition: TransitionName, copies: number): number {
   return copies + (COPIES_DELTA[transition] ?? 0);
 }
 
@@ -151,7 +151,7 @@ const LOCATIONS: Readonly<Record<SendStatus, Location>> = {
 };
 
 /** Returns where a send with this status is stored. */
-export function storageLocationOf(status: SendStatus): Location {
+export function storageLocationOfSend(status: SendStatus): Location {
   return LOCATIONS[status];
 }
 

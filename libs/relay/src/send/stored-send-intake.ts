@@ -1,15 +1,15 @@
 import { newId } from '#platform';
-import { sendIdOfBlob } from './file-owner.js';
+import { sendIdOfUploadedFile } from './file-owner.js';
 import type { IdempotencyKeys, IdempotencyKeyUse } from './idempotency-keys.js';
 import type { RelayJobs } from '../ports.js';
-import { SCHEDULE_CHECK_INTERVAL_MS } from './relay-settings.js';
+import { SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './relay-settings.js';
 import type { RelayStore, StateChange } from './relay-store.js';
 import {
   type Acceptance,
   IdempotencyInProgressError,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
-  KEY_RESERVATION_LIFETIME_MS,
+  IDEMPOTENCY_KEY_RESERVATION_MS,
   type ResolveOutcome,
   type SendIntake,
   type SendOrigin,
@@ -17,7 +17,7 @@ import {
   SendNotResolvableError,
 } from './send-intake.js';
 import { transitionResult } from './send-transitions.js';
-import { type SendOrder, type SendRecord, fieldsKeptAcrossTransitions, publicSendOf } from './send-record.js';
+import { type SendOrder, type SendRecord, fieldsKeptAcrossTransitions, toPublicSend } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
 /** Maximum number of times that other processes may change a send during one update. */
@@ -26,7 +26,7 @@ const MAX_CONFLICTS = 10;
  * A scheduled send that is due within this time wakes a worker when it is stored, in milliseconds. The time covers one
  * interval between two checks for scheduled sends, and clock differences between machines.
  */
-const ANNOUNCE_WITHIN_MS = SCHEDULE_CHECK_INTERVAL_MS + 1_000;
+const ANNOUNCE_WITHIN_MS = SCHEDULED_SENDS_CHECK_INTERVAL_MS + 1_000;
 
 /** Implements {@link SendIntake}. Answers a caller only after the send is stored. */
 export class StoredSendIntake implements SendIntake {
@@ -51,7 +51,7 @@ export class StoredSendIntake implements SendIntake {
     const order: SendOrder = {
       ...rest,
       ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
-      id: (rest.file === undefined ? undefined : sendIdOfBlob(rest.file.blobId)) ?? newId('snd'),
+      id: (rest.file === undefined ? undefined : sendIdOfUploadedFile(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
       ...(upstream === undefined ? {} : { upstream }),
       ...origin,
@@ -64,7 +64,7 @@ export class StoredSendIntake implements SendIntake {
   }
 
   async reserve(account: string, key: string, owner: string): Promise<void> {
-    const reserved = await this.idempotencyKeys.reserve(account, key, owner, KEY_RESERVATION_LIFETIME_MS);
+    const reserved = await this.idempotencyKeys.reserve(account, key, owner, IDEMPOTENCY_KEY_RESERVATION_MS);
     if (!reserved) throw new IdempotencyInProgressError();
   }
 
@@ -79,7 +79,7 @@ export class StoredSendIntake implements SendIntake {
 
   async find(account: string, id: string): Promise<Send | undefined> {
     const record = await this.store.find(account, id);
-    return record === undefined ? undefined : publicSendOf(record);
+    return record === undefined ? undefined : toPublicSend(record);
   }
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
@@ -88,7 +88,7 @@ export class StoredSendIntake implements SendIntake {
         throw new SendNotCancellableError(state.status);
       return { transition: 'cancelled', state: fieldsKeptAcrossTransitions(state) };
     });
-    return record === undefined ? undefined : publicSendOf(record);
+    return record === undefined ? undefined : toPublicSend(record);
   }
 
   async resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined> {
@@ -97,7 +97,7 @@ export class StoredSendIntake implements SendIntake {
     const record = await this.change(account, id, (current) => resolution(current, outcome, now, address));
     if (record === undefined) return undefined;
     if (outcome === 'resend') await this.jobs.wake(account, [record.order.phoneNumber]);
-    return publicSendOf(record);
+    return toPublicSend(record);
   }
 
   /**

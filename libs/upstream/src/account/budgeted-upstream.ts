@@ -5,7 +5,7 @@ import { CircuitBreaker, meansUpstreamIsDown } from './circuit-breaker.js';
 import {
   type AdaptiveBudget,
   BudgetExhaustedError,
-  MAX_TOKEN_RETRY_PAUSE_MS,
+  MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
 } from '../budget/request-budget.js';
 import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
@@ -127,7 +127,8 @@ export class BudgetedUpstream {
 
   /**
    * Posts one send to upstream. The caller must have called {@link admit} before.
-   * @param limit time limit after which the request is no longer written
+   * @param limit limits the time until the request is written to the connection: if the limit is over before,
+   * the request is not sent
    * @param admission the result of {@link admit}
    * @param expectedAddress hash of the only upstream address that may receive the POST; if absent, any
    * address may
@@ -287,7 +288,7 @@ export class BudgetedUpstream {
           );
           if (waitMs === 0) return requestedAt;
           waited = waitMs;
-          await pause(Math.min(waitMs, MAX_TOKEN_RETRY_PAUSE_MS), stop);
+          await pause(Math.min(waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), stop);
         }
       },
       stop,

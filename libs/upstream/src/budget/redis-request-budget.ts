@@ -3,7 +3,7 @@ import {
   type AdaptiveBudget,
   BudgetExhaustedError,
   type BudgetUsage,
-  MAX_TOKEN_RETRY_PAUSE_MS,
+  MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
   type RequestClass,
   type TokenAttempt,
 } from './request-budget.js';
@@ -56,7 +56,7 @@ export class RedisRequestBudget implements AdaptiveBudget {
       const { waitMs, requestedAt } = await this.tryAcquire(account, rate, kind, returned);
       if (waitMs === 0) return requestedAt;
       if (performance.now() + waitMs > end) throw new BudgetExhaustedError(waitMs);
-      await pause(Math.min(waitMs, MAX_TOKEN_RETRY_PAUSE_MS));
+      await pause(Math.min(waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS));
     }
   }
 

@@ -16,13 +16,13 @@ export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
  * How long a token is valid after it was requested, in milliseconds. A request that is written later needs
  * another token. The calculations in `token-bucket.lua` depend on this value.
  */
-export const TOKEN_TTL_MS = 100;
+export const BUDGET_TOKEN_TTL_MS = 100;
 
 /**
  * Maximum time between two attempts to take a token, in milliseconds. After a failed attempt, the budget
  * counts the request's class as waiting for longer than this time.
  */
-export const MAX_TOKEN_RETRY_PAUSE_MS = 250;
+export const MAX_BUDGET_TOKEN_RETRY_PAUSE_MS = 250;
 
 /** Thrown if the budget has no token for a request in time, or if the wait for the token was aborted. */
 export class BudgetExhaustedError extends Error {
@@ -49,7 +49,7 @@ export interface TokenAttempt {
   /** 0 if the token was taken. Otherwise the time to wait before the next attempt, in milliseconds. */
   waitMs: number;
   /**
-   * When the token was requested, by `performance.now()`. The token is valid for {@link TOKEN_TTL_MS} from
+   * When the token was requested, by `performance.now()`. The token is valid for {@link BUDGET_TOKEN_TTL_MS} from
    * then on.
    */
   requestedAt: number;

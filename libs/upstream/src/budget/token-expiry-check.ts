@@ -1,4 +1,4 @@
-import { TOKEN_TTL_MS } from './request-budget.js';
+import { BUDGET_TOKEN_TTL_MS } from './request-budget.js';
 
 /**
  * Check that a request awaits right before it is written, and again when a new connection is ready. If the
@@ -22,7 +22,7 @@ const MAX_RENEWALS = 10;
 export function createTokenExpiryCheck(requestedAt: number, renew: () => Promise<number>): TokenExpiryCheck {
   let latest = requestedAt;
   return async () => {
-    for (let i = 0; i < MAX_RENEWALS && performance.now() - latest > TOKEN_TTL_MS; i += 1)
+    for (let i = 0; i < MAX_RENEWALS && performance.now() - latest > BUDGET_TOKEN_TTL_MS; i += 1)
       latest = await renew();
   };
 }

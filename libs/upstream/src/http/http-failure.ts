@@ -33,7 +33,7 @@ export interface FailedExchange {
 }
 
 /** Returns the error for an exchange with upstream that ended before the whole reply was received. */
-export function failureOf(error: unknown, exchange: FailedExchange): UpstreamError {
+export function toUpstreamError(error: unknown, exchange: FailedExchange): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { timeoutMs, timedOut, connected, maxBytes, received = 0 } = exchange;
   const code = codeOf(error);
@@ -54,7 +54,10 @@ export function failureOf(error: unknown, exchange: FailedExchange): UpstreamErr
  * Creates the error for a reply whose status is not 2xx.
  * @param body text of the reply's body, or the beginning of that text
  */
-export function statusErrorOf({ status, headers }: AxiosResponse, body: unknown): UpstreamStatusError {
+export function createUpstreamStatusError(
+  { status, headers }: AxiosResponse,
+  body: unknown,
+): UpstreamStatusError {
   const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), clockOfThisMachine.now());
   return new UpstreamStatusError(status, messageOf(body), retryAfter);
 }
@@ -66,16 +69,16 @@ const LOOP_DETECTED = 508;
  * Checks that a reply does not come from a Tidings gateway.
  * @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway
  */
-export function assertNotGateway({ status, headers }: AxiosResponse): void {
+export function assertReplyIsNotFromGateway({ status, headers }: AxiosResponse): void {
   if (headerOf(headers, GATEWAY_HEADER.name) === undefined) return;
   throw new UpstreamIsGatewayError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
 }
 
-export function isSuccess({ status }: AxiosResponse): boolean {
+export function isSuccessfulReply({ status }: AxiosResponse): boolean {
   return status >= 200 && status < 300;
 }
 
-export function replyDateOf(headers: AxiosResponse['headers']): { date?: number } {
+export function parseReplyDate(headers: AxiosResponse['headers']): { date?: number } {
   const date = Date.parse(headerOf(headers, 'date') ?? '');
   return Number.isNaN(date) ? {} : { date };
 }

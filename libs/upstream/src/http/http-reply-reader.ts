@@ -3,7 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios';
 import { ExchangeDeadline } from './exchange-deadline.js';
 import { runWithTokenExpiryCheck } from './http-admitting-agent.js';
-import { assertNotGateway, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
+import {
+  assertReplyIsNotFromGateway,
+  toUpstreamError,
+  isSuccessfulReply,
+  createUpstreamStatusError,
+} from './http-failure.js';
 import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
 import type { UpstreamAddress } from '../upstream.js';
@@ -65,7 +70,8 @@ export class HttpReplyReader {
       const streamed = { ...request, responseType: 'stream', maxContentLength: -1, signal } as const;
       const response = await runWithTokenExpiryCheck(admission, () => this.http.request<Readable>(streamed));
       assertIsUpstream(response);
-      if (!isSuccess(response)) throw statusErrorOf(response, await beginningOf(response.data));
+      if (!isSuccessfulReply(response))
+        throw createUpstreamStatusError(response, await beginningOf(response.data));
       let turnBegan = performance.now();
       for await (const chunk of response.data as AsyncIterable<Buffer>) {
         exchange.received += chunk.length;
@@ -84,7 +90,7 @@ export class HttpReplyReader {
       }
       return response.headers;
     } catch (error) {
-      throw failureOf(error, {
+      throw toUpstreamError(error, {
         timeoutMs: this.timeoutMs,
         timedOut: exchange.deadline.isOver,
         maxBytes: limits.maxBytes,
@@ -120,7 +126,7 @@ class Exchange {
  */
 function assertIsUpstream(response: AxiosResponse<Readable>): void {
   try {
-    assertNotGateway(response);
+    assertReplyIsNotFromGateway(response);
   } catch (error) {
     response.data.destroy();
     throw error;

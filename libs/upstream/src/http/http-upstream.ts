@@ -12,8 +12,14 @@ import {
   MAX_LIST_BYTES,
 } from '../reply/contact-list.js';
 import { GATEWAY_HEADER } from './gateway-mark.js';
-import { assertNotGateway, replyDateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
-import { FreshConnection } from './http-fresh-connection.js';
+import {
+  assertReplyIsNotFromGateway,
+  parseReplyDate,
+  toUpstreamError,
+  isSuccessfulReply,
+  createUpstreamStatusError,
+} from './http-failure.js';
+import { FreshConnectionAgent } from './http-fresh-connection-agent.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord, parseMessage } from '../reply/message.js';
 import { ReplyListReader } from '../reply/reply-list.js';
@@ -59,7 +65,11 @@ export class HttpUpstream implements Upstream {
 
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
     const form = toForm(send);
-    const connection = new FreshConnection(address.baseUrl.startsWith('https:'), limit, address.admission);
+    const connection = new FreshConnectionAgent(
+      address.baseUrl.startsWith('https:'),
+      limit,
+      address.admission,
+    );
     try {
       const response = await this.exchange(
         {
@@ -91,7 +101,11 @@ export class HttpUpstream implements Upstream {
       const request = getRequest(address, '/contacts');
       const limits = { maxBytes: MAX_LIST_BYTES, isBuffered: false };
       const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
-      return { ...reader.end(), ...replyDateOf(headers), upstream: hashOfUpstreamAddress(address.baseUrl) };
+      return {
+        ...reader.end(),
+        ...parseReplyDate(headers),
+        upstream: hashOfUpstreamAddress(address.baseUrl),
+      };
     } catch (error) {
       await reader.close();
       throw error;
@@ -112,7 +126,7 @@ export class HttpUpstream implements Upstream {
     const request = getRequest(address, messagesPath(contactId), query);
     const limits = { maxBytes: MAX_REPLY_BYTES, isBuffered: true };
     const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
-    return { ...reader.end(), ...replyDateOf(headers) };
+    return { ...reader.end(), ...parseReplyDate(headers) };
   }
 
   async readContactsText(address: UpstreamAddress, query: UpstreamQuery): Promise<string> {
@@ -150,16 +164,16 @@ export class HttpUpstream implements Upstream {
         this.http.request<string>({ ...request, signal: deadline }),
       );
     } catch (error) {
-      throw failureOf(error, {
+      throw toUpstreamError(error, {
         timeoutMs: this.timeoutMs,
         timedOut: deadline.aborted,
         connected: wasConnected?.(),
         maxBytes: MAX_REPLY_BYTES,
       });
     }
-    assertNotGateway(response);
-    if (isSuccess(response)) return response;
-    throw statusErrorOf(response, response.data);
+    assertReplyIsNotFromGateway(response);
+    if (isSuccessfulReply(response)) return response;
+    throw createUpstreamStatusError(response, response.data);
   }
 }
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseContact, type UpstreamContact } from './contact.js';
-import { TextSpool } from './text-spool.js';
-import { ListScanner, type ScannedElement } from './list-scanner.js';
-import { parseElement } from './reply-list.js';
+import { TemporaryTextStore } from './temporary-text-store.js';
+import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
+import { parseListElement } from './reply-list.js';
 
 /** Maximum size of a contact list, in bytes; see also {@link MAX_LIST_ELEMENTS}. */
 export const MAX_LIST_BYTES = 256 * 1024 * 1024;
@@ -53,8 +53,8 @@ export class ContactListReader<R extends ContactReader> {
    * at the end of the reply.
    */
   private readonly lists = new Map<number, { reader: R; skipped: number; position: number }>();
-  private readonly spool = new TextSpool();
-  private readonly scanner = new ListScanner(MAX_LIST_ELEMENTS, (element) => {
+  private readonly spool = new TemporaryTextStore();
+  private readonly scanner = new JsonListScanner(MAX_LIST_ELEMENTS, (element) => {
     this.take(element);
   });
 
@@ -92,7 +92,7 @@ export class ContactListReader<R extends ContactReader> {
 
   private take({ list, bytes, readable }: ScannedElement): void {
     const into = this.listOf(list);
-    const contact = readable ? parseContact(parseElement(bytes)) : undefined;
+    const contact = readable ? parseContact(parseListElement(bytes)) : undefined;
     if (contact === undefined) {
       into.skipped += 1;
       return;
@@ -105,7 +105,7 @@ export class ContactListReader<R extends ContactReader> {
   private async *wanted(number: number): AsyncGenerator<RequestedContact[]> {
     for await (const batch of this.spool.read()) {
       const contacts = batch.flatMap(({ list, position, text }): RequestedContact[] => {
-        const contact = list === number ? parseContact(parseElement(text)) : undefined;
+        const contact = list === number ? parseContact(parseListElement(text)) : undefined;
         return contact === undefined ? [] : [{ contact, position }];
       });
       if (contacts.length > 0) yield contacts;

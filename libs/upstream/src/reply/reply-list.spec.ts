@@ -13,7 +13,7 @@ import {
   string,
 } from 'fast-check';
 import { parseContact } from './contact.js';
-import { findList, parseReply, parseReplyList, ReplyListReader } from './reply-list.js';
+import { findListInReply, parseJsonReply, parseReplyList, ReplyListReader } from './reply-list.js';
 import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 const read = (text: string): { items: { id: string }[]; skipped: number } =>
@@ -143,7 +143,7 @@ describe('a reply that arrives in chunks', () => {
   /** Reads a reply as a whole, for comparison. */
   function readWhole(text: string): unknown {
     try {
-      const { list } = findList(parseReply(text), 'contacts');
+      const { list } = findListInReply(parseJsonReply(text), 'contacts');
       return list.map((value) => parseContact(value)?.raw ?? 'unreadable');
     } catch (error) {
       if (error instanceof UpstreamReplyError) return error.message;

@@ -1,4 +1,4 @@
-import { ListScanner, type ScannedElement } from './list-scanner.js';
+import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
 import { isRecord } from './message.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 
@@ -29,14 +29,14 @@ const BEGINNING_BYTES = 256;
 export class ReplyListReader<T> {
   /** Elements of each list in the reply, by the number of the list. Empty lists are left out. */
   private readonly lists = new Map<number, { items: T[]; unreadable: string[] }>();
-  private readonly scanner: ListScanner;
+  private readonly scanner: JsonListScanner;
 
   constructor(
     private readonly name: string,
     private readonly parse: ParseElement<T>,
     maxElements: number,
   ) {
-    this.scanner = new ListScanner(maxElements, (element) => {
+    this.scanner = new JsonListScanner(maxElements, (element) => {
       this.take(element);
     });
   }
@@ -70,7 +70,7 @@ export class ReplyListReader<T> {
       into.unreadable.push(`${bytes.length} bytes: ${bytes.toString('utf8', 0, BEGINNING_BYTES)}`);
       return;
     }
-    const value = parseElement(bytes);
+    const value = parseListElement(bytes);
     const item = this.parse(value);
     if (item === undefined) into.unreadable.push(JSON.stringify(value));
     else into.items.push(item);
@@ -93,8 +93,8 @@ export function parseReplyList<T>(
 }
 
 /** Parses the JSON of one element of a list. @throws {UpstreamReplyError} if `json` is not JSON */
-export function parseElement(json: Buffer): unknown {
-  return parseReply(json.toString());
+export function parseListElement(json: Buffer): unknown {
+  return parseJsonReply(json.toString());
 }
 
 /**
@@ -107,7 +107,7 @@ const LONG_NUMERIC_ID = /"id"(\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
 /**
  * Returns the text of a reply with long numeric ids turned into strings, so that no digit is lost in parsing.
  */
-export function withExactIds(text: string): string {
+export function quoteLongNumericIds(text: string): string {
   return text.replace(LONG_NUMERIC_ID, '"id"$1"$2"');
 }
 
@@ -115,9 +115,9 @@ export function withExactIds(text: string): string {
  * Parses a reply or a part of a reply. Long numeric ids become strings, so that no digit is lost.
  * @throws {UpstreamReplyError} if `text` is not JSON
  */
-export function parseReply(text: string): unknown {
+export function parseJsonReply(text: string): unknown {
   try {
-    return JSON.parse(withExactIds(text));
+    return JSON.parse(quoteLongNumericIds(text));
   } catch {
     throw new UpstreamReplyError('the reply is not JSON');
   }
@@ -133,7 +133,7 @@ interface FoundList {
  * Finds the list in a parsed reply: the reply itself, or the list in the field `name` or another usual field.
  * @throws {UpstreamReplyError} if there is no list
  */
-export function findList(body: unknown, name: string): FoundList {
+export function findListInReply(body: unknown, name: string): FoundList {
   if (isList(body)) return { list: body, otherFields: {} };
   if (isRecord(body)) {
     for (const envelope of [name, ...ENVELOPES]) {

@@ -1,5 +1,5 @@
 import { isRecord, parseId } from './message.js';
-import { findList, parseReply, withExactIds } from './reply-list.js';
+import { findListInReply, parseJsonReply, quoteLongNumericIds } from './reply-list.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 
 /**
@@ -8,9 +8,9 @@ import { UpstreamReplyError } from '../upstream-error.js';
  * @throws {UpstreamReplyError} if the reply is not JSON or has no such list
  */
 export function normalizeListReply(text: string, name: string): string {
-  const exact = withExactIds(text);
-  const body = parseReply(exact);
-  const { list, otherFields } = findList(body, name);
+  const exact = quoteLongNumericIds(text);
+  const body = parseJsonReply(exact);
+  const { list, otherFields } = findListInReply(body, name);
   if (list.some(hasOtherId)) return toJson({ ...otherFields, [name]: list.map(withTextId) });
   if (list === body) return `{${JSON.stringify(name)}:${exact}}`;
   if (isRecord(body) && body[name] === list) return exact;
@@ -21,8 +21,8 @@ export function normalizeListReply(text: string, name: string): string {
  * Checks that a reply is JSON, and returns its text unchanged.
  * @throws {UpstreamReplyError} if the text is not JSON
  */
-export function requireJson(text: string): string {
-  parseReply(text);
+export function requireValidJson(text: string): string {
+  parseJsonReply(text);
   return text;
 }
 
@@ -30,8 +30,8 @@ export function requireJson(text: string): string {
  * Returns the contacts of a reply as a map from the contact's id to the contact. Numeric ids become text.
  * @throws {UpstreamReplyError} if the reply has no contact list
  */
-export function contactsById(text: string): ReadonlyMap<string, unknown> {
-  const { list } = findList(parseReply(text), 'contacts');
+export function parseContactsById(text: string): ReadonlyMap<string, unknown> {
+  const { list } = findListInReply(parseJsonReply(text), 'contacts');
   const shown = new Map<string, unknown>();
   for (const contact of list.map(withTextId)) {
     if (isRecord(contact) && typeof contact.id === 'string' && !shown.has(contact.id))

@@ -1,4 +1,4 @@
-import type { SecretBox } from '#accounts';
+import type { SecretCipher } from '#accounts';
 import type { Clock } from '#platform';
 import type { DeliveryClient, DeliveryReply } from './delivery-client.js';
 import type { ClaimedDelivery } from '../delivery/delivery-store.js';
@@ -8,10 +8,10 @@ import {
   decideNextStep,
   type RetryPolicy,
   type Throttling,
-  throttlingOf,
+  throttlingAfterAttempt,
 } from '../delivery/retry-policy.js';
 import { signDelivery } from '../endpoint/signature.js';
-import { decryptHeaders, validSecretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
+import { decryptHeaders, signingSecretsValidAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
 
 /** A finished delivery attempt and its consequences. */
 export interface AttemptResult {
@@ -28,7 +28,7 @@ export class DeliveryAttempter {
 
   constructor(
     private readonly client: DeliveryClient,
-    private readonly box: SecretBox,
+    private readonly cipher: SecretCipher,
     private readonly policy: RetryPolicy,
     private readonly clock: Clock,
     /** Version of the product, sent in the `user-agent` header. */
@@ -57,7 +57,7 @@ export class DeliveryAttempter {
     return {
       attempt,
       decision: decideNextStep(this.policy, delivery.attempts + 1, outcome, now),
-      throttling: throttlingOf(outcome, now),
+      throttling: throttlingAfterAttempt(outcome, now),
     };
   }
 
@@ -71,10 +71,12 @@ export class DeliveryAttempter {
     let signature: string;
     let own: Record<string, string>;
     try {
-      const secrets = validSecretsAt(endpoint, at).map((sealed) => this.box.open(sealed, endpoint.id));
+      const secrets = signingSecretsValidAt(endpoint, at).map((sealed) =>
+        this.cipher.decrypt(sealed, endpoint.id),
+      );
       if (secrets.length === 0) throw new Error('the endpoint has no valid secret');
       signature = signDelivery(secrets, delivery.eventId, timestamp, delivery.body);
-      own = decryptHeaders(endpoint, this.box);
+      own = decryptHeaders(endpoint, this.cipher);
     } catch (error) {
       // The secrets or headers could not be decrypted. Nothing is sent without them. A retry can succeed once the
       // encryption key is restored.

@@ -1,11 +1,11 @@
-import { DeadlineError, type Logger, pause, traceFieldOf, withDeadline } from '#platform';
+import { DeadlineError, type Logger, pause, traceIdLogField, withDeadline } from '#platform';
 import { AttemptSlots } from './attempt-slots.js';
 import type { BacklogRefill } from '../dispatch/backlog-refill.js';
 import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { describeDecision, deliveryStateAfter } from './settlement.js';
+import { describeDeliveryDecision, deliveryStateAfter } from './settlement.js';
 import { type DeliveryTarget, parseDeliveryTarget } from '../endpoint/stored-endpoint.js';
 
 /** Limits and times of the attempts that a worker makes. */
@@ -319,12 +319,12 @@ export class DeliveryRunner {
         endpointId,
         eventId,
         deliveryId: id,
-        ...traceFieldOf(trace),
+        ...traceIdLogField(trace),
         attempt: attempts + 1,
         status: attempt.statusCode,
         error: attempt.error,
         durationMs: attempt.durationMs,
-        decision: isRecorded ? describeDecision(decision) : 'lease lost',
+        decision: isRecorded ? describeDeliveryDecision(decision) : 'lease lost',
       },
       'delivery.attempted',
     );

@@ -15,7 +15,7 @@ export function deliveryStateAfter(decision: DeliveryDecision): Settlement {
 }
 
 /** Describes a decision about a delivery in words, for the log. */
-export function describeDecision(decision: DeliveryDecision): string {
+export function describeDeliveryDecision(decision: DeliveryDecision): string {
   switch (decision.kind) {
     case 'retry':
       return `retry in ${decision.waitMs} ms`;

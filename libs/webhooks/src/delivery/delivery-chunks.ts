@@ -4,7 +4,9 @@ import type { NewDelivery } from './delivery.js';
 const MAX_CHUNK_SIZE = 200;
 
 /** Splits deliveries into chunks that are small enough for one Redis script. */
-export function* chunksOf(deliveries: readonly NewDelivery[]): Generator<NewDelivery[], void, void> {
+export function* splitDeliveriesIntoChunks(
+  deliveries: readonly NewDelivery[],
+): Generator<NewDelivery[], void, void> {
   for (let first = 0; first < deliveries.length; first += MAX_CHUNK_SIZE) {
     yield deliveries.slice(first, first + MAX_CHUNK_SIZE);
   }

@@ -1,4 +1,4 @@
-import type { AgendaHints } from '#platform';
+import type { BackgroundAgendaWriter } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
 /** Names of the periodic tasks for deliveries. A task runs for one account at a time. */
@@ -16,10 +16,10 @@ export const LOST_DELIVERY_JOB_CHECK_DELAY_MS = 2_000;
  * Wakes workers for endpoints, and schedules a check a little later, in case the wake-up job is lost or its worker
  * dies.
  */
-export class LossCheckedDeliveryJobs implements DeliveryJobs {
+export class DeliveryJobsWithLossRecovery implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,
-    private readonly hints: Pick<AgendaHints, 'announce'>,
+    private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
   ) {}
 
   async wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {

@@ -144,7 +144,7 @@ export interface DeliveryStore {
    * endpoints. If an endpoint is disabled or has too many pending deliveries, its delivery is not stored. Instead, the
    * event is recorded in the newest of the endpoint's {@link Gap}s. See {@link DeliveryStore.pendingStretch}.
    * @param reader lease under which the events were read from the log, if any
-   * @throws {ReaderLeaseLostError} if the lease belongs to another process
+   * @throws {EventLogReaderLeaseLostError} if the lease belongs to another process
    */
   create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void>;
   /** Returns a delivery, or undefined if the delivery is not stored. */

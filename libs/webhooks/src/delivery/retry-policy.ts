@@ -80,7 +80,7 @@ export function decideNextStep(
  * wrong reply cannot stop them for a day.
  * @param now current time in milliseconds since 1970
  */
-export function throttlingOf(outcome: AttemptOutcome, now: number): Throttling {
+export function throttlingAfterAttempt(outcome: AttemptOutcome, now: number): Throttling {
   const { statusCode } = outcome;
   const asked = statusCode === TOO_MANY_REQUESTS ? retryAfterMs(outcome, now) : 0;
   return { slowsDown: OVERLOADED.has(statusCode), pauseMs: Math.min(asked, MAX_PAUSE_MS) };

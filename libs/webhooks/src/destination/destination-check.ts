@@ -1,6 +1,11 @@
 import { isIP } from 'node:net';
 import { withDeadline } from '#platform';
-import { type DestinationGuard, hostOf, isLocalhost, refusalError } from './destination-guard.js';
+import {
+  type DestinationGuard,
+  normalizedHostOf,
+  isLocalhost,
+  createDestinationRefusedError,
+} from './destination-guard.js';
 import type { Resolver } from './resolver.js';
 
 /** Timeout of resolving a host name, in milliseconds. */
@@ -21,10 +26,10 @@ export class DestinationCheck {
    */
   async check(text: string): Promise<string> {
     const url = this.guard.parse(text);
-    const host = hostOf(url);
+    const host = normalizedHostOf(url);
     const addresses = isIP(host) === 0 ? await this.addressesOf(host) : [host];
     if (addresses.length === 0 && url.protocol !== 'https:') {
-      throw refusalError(
+      throw createDestinationRefusedError(
         `http:// is allowed only for networks in WEBHOOK_ALLOW_NETWORKS, and ${host} does not resolve`,
       );
     }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
-import { DestinationGuard, hostOf } from './destination-guard.js';
+import { DestinationGuard, normalizedHostOf } from './destination-guard.js';
 import { DestinationRefusedError } from '../endpoint/endpoint.js';
 
 const strict = new DestinationGuard([]);
 const check = (guard: DestinationGuard, text: string) => (): void => {
   const url = guard.parse(text);
-  guard.check(url, [hostOf(url)]);
+  guard.check(url, [normalizedHostOf(url)]);
 };
 
 const HOSTILE_HOSTS = [

@@ -37,23 +37,28 @@ export class DestinationGuard {
    */
   parse(text: string): URL {
     if (text.length > MAX_URL_LENGTH)
-      throw refusalError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
+      throw createDestinationRefusedError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
     let url: URL;
     try {
       url = new URL(text);
     } catch {
-      throw refusalError('the text is not an absolute URL, such as https://example.com/hook');
+      throw createDestinationRefusedError(
+        'the text is not an absolute URL, such as https://example.com/hook',
+      );
     }
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw refusalError('the URL must start with https://, or with http:// for an allowed network');
+      throw createDestinationRefusedError(
+        'the URL must start with https://, or with http:// for an allowed network',
+      );
     }
     if (url.username !== '' || url.password !== '')
-      throw refusalError('the URL contains credentials; remove them');
-    if (url.hash !== '' || text.includes('#')) throw refusalError('the URL has a fragment; remove it');
-    if (url.port === '0') throw refusalError('port 0 cannot be reached');
-    const name = hostOf(url);
+      throw createDestinationRefusedError('the URL contains credentials; remove them');
+    if (url.hash !== '' || text.includes('#'))
+      throw createDestinationRefusedError('the URL has a fragment; remove it');
+    if (url.port === '0') throw createDestinationRefusedError('port 0 cannot be reached');
+    const name = normalizedHostOf(url);
     if (name === '' || name.endsWith('.') || name.length > MAX_HOST_LENGTH) {
-      throw refusalError('the host of the URL is neither a valid name nor an IP address');
+      throw createDestinationRefusedError('the host of the URL is neither a valid name nor an IP address');
     }
     return url;
   }
@@ -79,7 +84,7 @@ export class DestinationGuard {
   check(url: Pick<URL, 'protocol' | 'hostname'>, addresses: readonly string[]): void {
     for (const address of addresses) {
       const refusal = this.refusal(url.protocol, address);
-      if (refusal !== undefined) throw refusalError(refusal);
+      if (refusal !== undefined) throw createDestinationRefusedError(refusal);
     }
   }
 
@@ -89,7 +94,7 @@ export class DestinationGuard {
 }
 
 /** Returns the URL's host without brackets and without a trailing dot. */
-export function hostOf(url: Pick<URL, 'hostname'>): string {
+export function normalizedHostOf(url: Pick<URL, 'hostname'>): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
@@ -99,7 +104,7 @@ export function isLocalhost(name: string): boolean {
 }
 
 /** Returns the error for a URL or address that webhooks must not use. */
-export function refusalError(reason: string): DestinationRefusedError {
+export function createDestinationRefusedError(reason: string): DestinationRefusedError {
   return new DestinationRefusedError(`The webhook's URL is refused: ${reason}.`);
 }
 

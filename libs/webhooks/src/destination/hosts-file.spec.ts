@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { HostsFile, parseHosts } from './hosts-file.js';
+import { HostsFile, parseHostsFile } from './hosts-file.js';
 
 describe('a hosts file', () => {
   let directory: string;
@@ -16,7 +16,7 @@ describe('a hosts file', () => {
   it('may contain several names per line, comments, invalid lines, and names in upper case', () => {
     const text =
       '# local\n127.0.0.1\tlocalhost Box # me\n::1 localhost\r\n\nnonsense here\n10.0.0.7 hooks.internal';
-    expect(Object.fromEntries(parseHosts(text))).toEqual({
+    expect(Object.fromEntries(parseHostsFile(text))).toEqual({
       localhost: ['127.0.0.1', '::1'],
       box: ['127.0.0.1'],
       'hooks.internal': ['10.0.0.7'],

@@ -30,7 +30,7 @@ export class HostsFile {
       const { mtimeMs, size } = await stat(this.path);
       const version = `${mtimeMs} ${size}`;
       if (version === this.version) return;
-      this.names = size > MAX_BYTES ? new Map() : parseHosts(await readFile(this.path, 'utf8'));
+      this.names = size > MAX_BYTES ? new Map() : parseHostsFile(await readFile(this.path, 'utf8'));
       this.version = version;
     } catch {
       // The file is missing or unreadable. With no names from it, the caller asks DNS.
@@ -41,7 +41,7 @@ export class HostsFile {
 }
 
 /** Parses the text of a hosts file. Each line consists of an IP address and its names. `#` starts a comment. */
-export function parseHosts(text: string): Map<string, string[]> {
+export function parseHostsFile(text: string): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const line of text.split('\n')) {
     const [address = '', ...hostnames] = (line.split('#', 1)[0] ?? '').trim().split(/\s+/);

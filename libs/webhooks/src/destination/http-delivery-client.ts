@@ -2,10 +2,14 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import type { DeliveryClient, DeliveryReply, DeliveryRequest } from '../attempt/delivery-client.js';
-import { type DestinationGuard, hostOf, refusalError } from './destination-guard.js';
-import { describeFailure } from './http-failure.js';
-import { readExcerpt } from './http-excerpt.js';
-import { OriginCache } from './http-origin-cache.js';
+import {
+  type DestinationGuard,
+  normalizedHostOf,
+  createDestinationRefusedError,
+} from './destination-guard.js';
+import { describeRequestFailure } from './http-failure.js';
+import { readBodyExcerpt } from './http-excerpt.js';
+import { ConnectionPoolCache } from './http-connection-pool-cache.js';
 import type { Resolver } from './resolver.js';
 
 /** Max number of origins (scheme, host and port) with an open connection pool. */
@@ -23,7 +27,7 @@ const MAX_HEADER_BYTES = 16_384;
  * forbidden. The address of the connected peer is checked again before anything is sent.
  */
 export class HttpDeliveryClient implements DeliveryClient {
-  private readonly pools = new OriginCache<Pool>(MAX_ORIGINS, (origin) => this.open(origin));
+  private readonly pools = new ConnectionPoolCache<Pool>(MAX_ORIGINS, (origin) => this.open(origin));
 
   constructor(
     private readonly guard: DestinationGuard,
@@ -54,12 +58,12 @@ export class HttpDeliveryClient implements DeliveryClient {
       reply.statusCode = response.statusCode;
       const retryAfter = response.headers['retry-after'];
       if (typeof retryAfter === 'string') reply.retryAfter = retryAfter;
-      await readExcerpt(response.body, (text) => {
+      await readBodyExcerpt(response.body, (text) => {
         reply.excerpt = text;
       });
     } catch (error) {
       if (signal.aborted) throw error;
-      reply.error = exchange.signal.aborted ? this.describeTimeout(reply) : describeFailure(error);
+      reply.error = exchange.signal.aborted ? this.describeTimeout(reply) : describeRequestFailure(error);
     } finally {
       clearTimeout(deadline);
       signal.removeEventListener('abort', stop);
@@ -96,11 +100,11 @@ export class HttpDeliveryClient implements DeliveryClient {
       lookup: this.lookup(protocol),
     });
     return (options, callback) => {
-      const literal = hostOf(options);
+      const literal = normalizedHostOf(options);
       const refusal = isIP(literal) === 0 ? undefined : this.guard.refusal(protocol, literal);
       if (refusal !== undefined) {
         queueMicrotask(() => {
-          callback(refusalError(refusal), null);
+          callback(createDestinationRefusedError(refusal), null);
         });
         return;
       }
@@ -114,7 +118,7 @@ export class HttpDeliveryClient implements DeliveryClient {
           callback(null, socket);
         } else {
           socket.destroy();
-          callback(refusalError(peerRefusal), null);
+          callback(createDestinationRefusedError(peerRefusal), null);
         }
       });
     };

@@ -6,7 +6,7 @@ const MAX_BYTES = 1_024;
  * Reads at most 1,024 bytes of a reply's body. After each chunk, passes the text so far to `onText`, so that this text
  * is not lost if the connection fails. If the body is longer, closes the connection, because the body may be endless.
  */
-export async function readExcerpt(body: Readable, onText: (text: string) => void): Promise<void> {
+export async function readBodyExcerpt(body: Readable, onText: (text: string) => void): Promise<void> {
   const decoder = new TextDecoder();
   let text = '';
   let left = MAX_BYTES;

@@ -1,7 +1,7 @@
 const MAX_LENGTH = 300;
 
 /** Describes in one line why a request failed, for the record of the delivery. */
-export function describeFailure(error: unknown): string {
+export function describeRequestFailure(error: unknown): string {
   const cause = innermost(error);
   if (!(cause instanceof Error)) return String(cause).slice(0, MAX_LENGTH);
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';

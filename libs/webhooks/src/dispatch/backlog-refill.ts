@@ -1,4 +1,4 @@
-import { type EventLog, isBefore } from '#events';
+import { type EventLog, isLogPositionBefore } from '#events';
 import {
   type PendingStretch,
   type DeliveryStore,
@@ -6,7 +6,7 @@ import {
 } from '../delivery/delivery-store.js';
 import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { positionAfter, positionBefore, readFromCursorOrOldest } from './log-window.js';
+import { logPositionAfter, logPositionBefore, readFromCursorOrOldest } from './log-window.js';
 
 /** Max pages of the event log that one call reads. The next call continues. */
 const MAX_PAGES = 10;
@@ -52,13 +52,14 @@ export class BacklogRefill {
     const { events } = await readFromCursorOrOldest(
       this.log,
       account,
-      { epoch, position: positionBefore(from) },
+      { epoch, position: logPositionBefore(from) },
       limit,
     );
-    const here = events.filter(({ position }) => !isBefore(to, position));
+    const here = events.filter(({ position }) => !isLogPositionBefore(to, position));
     const last = here.at(-1);
     // If the page is short, the event log contains no more events of this range.
-    const next = last === undefined || here.length < limit ? positionAfter(to) : positionAfter(last.position);
+    const next =
+      last === undefined || here.length < limit ? logPositionAfter(to) : logPositionAfter(last.position);
     const deliveries = here
       .filter((event) => isEventForEndpoint(endpoint, event))
       .map((event) => ({ endpointId, event }));

@@ -3,7 +3,7 @@ import {
   CursorExpiredError,
   type EventLog,
   type EventPage,
-  isBefore,
+  isLogPositionBefore,
   type LoggedEvent,
 } from '#events';
 
@@ -20,7 +20,7 @@ export interface TimeWindow {
  * Yields the events of a time window page by page, oldest first. Events that are recorded after the call are not
  * included.
  */
-export async function* readEventsOfWindow(
+export async function* readEventsInTimeWindow(
   log: Pick<EventLog, 'read' | 'end'>,
   account: string,
   { since, until }: TimeWindow,
@@ -30,11 +30,11 @@ export async function* readEventsOfWindow(
     since < 1 ? undefined : { epoch: end.epoch, position: lastPositionBefore(since) };
   for (;;) {
     const page = await readFromCursorOrOldest(log, account, after, PAGE_SIZE);
-    const here = page.events.filter(({ position }) => !isBefore(end.position, position));
+    const here = page.events.filter(({ position }) => !isLogPositionBefore(end.position, position));
     yield here.filter(({ timestamp }) => Date.parse(timestamp) >= since && Date.parse(timestamp) < until);
     const last = page.events.at(-1);
     if (!page.hasMore || here.length < page.events.length) return;
-    if (last !== undefined && !isBefore(last.position, lastPositionBefore(until))) return;
+    if (last !== undefined && !isLogPositionBefore(last.position, lastPositionBefore(until))) return;
     after = page.next;
   }
 }
@@ -69,13 +69,13 @@ function lastPositionBefore(time: number): string {
 }
 
 /** Returns the greatest possible position in the event log before the given position. */
-export function positionBefore(position: string): string {
+export function logPositionBefore(position: string): string {
   const { ms, n } = partsOf(position);
   return n > 0n ? `${ms}-${n - 1n}` : `${ms - 1n}-${MAX_COUNTER}`;
 }
 
 /** Returns the smallest possible position in the event log after the given position. */
-export function positionAfter(position: string): string {
+export function logPositionAfter(position: string): string {
   const { ms, n } = partsOf(position);
   return `${ms}-${n + 1n}`;
 }

@@ -3,12 +3,12 @@ import type { StoredEndpoint } from './stored-endpoint.js';
 /** Max endpoints of one account. They are listed without pages, and each event is compared with all their filters. */
 export const MAX_ENDPOINTS_PER_ACCOUNT = 1_000;
 /** Max total size of one account's contact filters (`contactIds`), in bytes. Every worker keeps them in memory. */
-export const MAX_FILTER_BYTES_PER_ACCOUNT = 1024 * 1024;
+export const MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT = 1024 * 1024;
 /** Max size of one endpoint's contact filter (`contactIds`), in bytes. */
-export const MAX_FILTER_BYTES = 64 * 1024;
+export const MAX_CONTACT_FILTER_BYTES = 64 * 1024;
 
 /** Returns the size of an endpoint's contact filter (`contactIds`), in bytes. */
-export function filterBytes(contactIds: readonly string[] | null): number {
+export function contactFilterSizeInBytes(contactIds: readonly string[] | null): number {
   return (contactIds ?? []).reduce((sum, id) => sum + Buffer.byteLength(id), 0);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { describeHeadersFault, MAX_CUSTOM_HEADERS } from './header-rules.js';
+import { describeInvalidHeaders, MAX_CUSTOM_HEADERS } from './header-rules.js';
 
 const many = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, 'v']));
@@ -12,7 +12,7 @@ describe('the custom headers of a webhook', () => {
     { v: 'x'.repeat(1_024) },
     many(MAX_CUSTOM_HEADERS),
   ])('are accepted if valid: %j', (headers) => {
-    expect(describeHeadersFault(headers)).toBeUndefined();
+    expect(describeInvalidHeaders(headers)).toBeUndefined();
   });
 
   it.each([
@@ -21,13 +21,13 @@ describe('the custom headers of a webhook', () => {
     ...['connection', 'Keep-Alive', 'TE', 'trailer', 'transfer-encoding', 'Upgrade'],
     ...['proxy-authorization', 'Proxy-Connection', 'proxy-authenticate'],
   ])('are refused if they contain the reserved header %s', (name) => {
-    expect(describeHeadersFault({ [name]: 'v' })).toContain(`must not set ${name}`);
+    expect(describeInvalidHeaders({ [name]: 'v' })).toContain(`must not set ${name}`);
   });
 
   it.each(['', 'a b', 'a:', 'a\r\nhost', 'a\n', 'é', '"a"', 'a,b', 'x'.repeat(101)])(
     'are refused for the invalid name %j',
     (name) => {
-      expect(describeHeadersFault({ [name]: 'v' })).toMatch(/must have valid names/);
+      expect(describeInvalidHeaders({ [name]: 'v' })).toMatch(/must have valid names/);
     },
   );
 
@@ -47,18 +47,18 @@ describe('the custom headers of a webhook', () => {
     ['v'],
     {},
   ])('are refused for the invalid value %j', (value) => {
-    expect(describeHeadersFault({ 'x-a': value })).toMatch(/must set x-a to 1 to/);
+    expect(describeInvalidHeaders({ 'x-a': value })).toMatch(/must set x-a to 1 to/);
   });
 
   it.each([null, [], 'a: b', 7, true, [['a', 'b']]])(
     'are refused if they are not an object: %j',
     (headers) => {
-      expect(describeHeadersFault(headers)).toMatch(/must be an object/);
+      expect(describeInvalidHeaders(headers)).toMatch(/must be an object/);
     },
   );
 
   it('are limited in number and must not contain a name twice', () => {
-    expect(describeHeadersFault(many(MAX_CUSTOM_HEADERS + 1))).toMatch(/at most 20/);
-    expect(describeHeadersFault({ 'X-A': '1', 'x-a': '2' })).toMatch(/contain x-a twice/);
+    expect(describeInvalidHeaders(many(MAX_CUSTOM_HEADERS + 1))).toMatch(/at most 20/);
+    expect(describeInvalidHeaders({ 'X-A': '1', 'x-a': '2' })).toMatch(/contain x-a twice/);
   });
 });

@@ -14,7 +14,7 @@ const RESERVED =
  * Returns what is wrong with the headers configured for a webhook, or undefined if they are valid. The text continues a
  * sentence that starts with the field's name, `headers`.
  */
-export function describeHeadersFault(headers: unknown): string | undefined {
+export function describeInvalidHeaders(headers: unknown): string | undefined {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
     return 'must be an object of header names and values, for example {"Authorization": "Bearer abc"}';
   }

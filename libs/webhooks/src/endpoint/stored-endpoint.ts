@@ -1,9 +1,9 @@
-import type { SecretBox } from '#accounts';
+import type { SecretCipher } from '#accounts';
 import type { Endpoint } from './endpoint.js';
 
 /** A webhook's signing secret in its stored, encrypted form. */
 export interface StoredSecret {
-  /** The secret, encrypted by a `SecretBox` with the endpoint's id as context. */
+  /** The secret, encrypted by a `SecretCipher` with the endpoint's id as context. */
   sealed: string;
   /** Time at which the secret stops signing, in milliseconds since 1970, or null if the secret does not expire. */
   expiresAt: number | null;
@@ -28,7 +28,7 @@ export type DeliveryTarget = Omit<StoredEndpoint, 'eventTypes' | 'contactIds' | 
  * Returns the endpoint in the form that events contain. Leaves out its configured headers, because other webhooks
  * receive these events.
  */
-export function publicEndpoint(stored: StoredEndpoint): Omit<Endpoint, 'headers'> {
+export function toPublicEndpoint(stored: StoredEndpoint): Omit<Endpoint, 'headers'> {
   const { id, url, eventTypes, contactIds, description, maxConcurrency, rateLimitPerSecond, ordered } =
     stored;
   const { enabled, disabledReason, createdAt, updatedAt } = stored;
@@ -42,10 +42,10 @@ export function publicEndpoint(stored: StoredEndpoint): Omit<Endpoint, 'headers'
 export function encryptHeaders(
   headers: Readonly<Record<string, string>>,
   endpointId: string,
-  box: SecretBox,
+  cipher: SecretCipher,
 ): string | null {
   if (Object.keys(headers).length === 0) return null;
-  return box.seal(JSON.stringify(headers), headersContext(endpointId));
+  return cipher.encrypt(JSON.stringify(headers), headersEncryptionContext(endpointId));
 }
 
 /**
@@ -54,14 +54,14 @@ export function encryptHeaders(
  */
 export function decryptHeaders(
   { id, sealedHeaders }: Pick<StoredEndpoint, 'id' | 'sealedHeaders'>,
-  box: SecretBox,
+  cipher: SecretCipher,
 ): Record<string, string> {
   if (sealedHeaders === null) return {};
-  return JSON.parse(box.open(sealedHeaders, headersContext(id))) as Record<string, string>;
+  return JSON.parse(cipher.decrypt(sealedHeaders, headersEncryptionContext(id))) as Record<string, string>;
 }
 
 /** Returns the secrets that are valid at the time `now` (milliseconds since 1970), in encrypted form. */
-export function validSecretsAt({ secrets }: Pick<StoredEndpoint, 'secrets'>, now: number): string[] {
+export function signingSecretsValidAt({ secrets }: Pick<StoredEndpoint, 'secrets'>, now: number): string[] {
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ sealed }) => sealed);
 }
 
@@ -92,6 +92,6 @@ const DEFAULTS = {
  * Returns the encryption context of an endpoint's headers. An encrypted text can be decrypted only with the context
  * with which it was encrypted.
  */
-export function headersContext(endpointId: string): string {
+export function headersEncryptionContext(endpointId: string): string {
   return `${endpointId}/headers`;
 }

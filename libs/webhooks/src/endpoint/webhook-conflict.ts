@@ -12,7 +12,7 @@ export class WebhookConflictError extends Error {
  * Returns the error for a request that fails because the webhook is disabled.
  * @param consequence clause that says what the request would not achieve, such as "A test would not be delivered"
  */
-export function disabledConflict(consequence: string): WebhookConflictError {
+export function createWebhookDisabledError(consequence: string): WebhookConflictError {
   return new WebhookConflictError(
     `The webhook is disabled. ${consequence}; enable the webhook first: PATCH it with {"enabled": true}.`,
   );

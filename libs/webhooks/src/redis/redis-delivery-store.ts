@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import {
   eventToJson,
-  readStreamEntry,
+  parseEventStreamEntry,
   type ReaderLease,
-  ReaderLeaseLostError,
-  readerLeaseKey,
+  EventLogReaderLeaseLostError,
+  eventLogReaderLeaseKey,
   type StreamEntry,
 } from '#events';
 import { accountKeys, type LuaArguments, type LuaScript, type RedisClient } from '#platform';
@@ -24,7 +24,7 @@ import type {
   SettlementResult,
   Settlement,
 } from '../delivery/delivery-store.js';
-import { chunksOf } from '../delivery/delivery-chunks.js';
+import { splitDeliveriesIntoChunks } from '../delivery/delivery-chunks.js';
 import {
   READ_UNDELIVERED_RANGE,
   CREATE_DELIVERIES,
@@ -70,13 +70,13 @@ export class RedisDeliveryStore implements DeliveryStore {
       reader === undefined
         ? { lease: '', token: '', leaseMs: 0 }
         : {
-            lease: readerLeaseKey(accountKeys(this.prefix, account)),
+            lease: eventLogReaderLeaseKey(accountKeys(this.prefix, account)),
             token: reader.token,
             leaseMs: reader.leaseMs,
           };
-    for (const chunk of chunksOf(deliveries)) {
+    for (const chunk of splitDeliveriesIntoChunks(deliveries)) {
       const held = await this.run(CREATE_DELIVERIES, account, { ...lease, ...creationArguments(chunk) });
-      if (held === 0) throw new ReaderLeaseLostError();
+      if (held === 0) throw new EventLogReaderLeaseLostError();
     }
   }
 
@@ -129,7 +129,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
     let count = 0;
-    for (const chunk of chunksOf(deliveries)) {
+    for (const chunk of splitDeliveriesIntoChunks(deliveries)) {
       count += Number(await this.run(REPLAY_EVENTS, account, { scope, ...creationArguments(chunk) }));
     }
     return count;
@@ -265,7 +265,8 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
     const keys = accountKeys(this.prefix, account);
-    // Redis Cluster finds the right node by this key. `base` is the prefix of all keys that the script uses.
+    // Redis Cluster finds the node for the script by the key `webhooks`. `base` is the prefix of all keys that the
+    // script uses.
     return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
   }
 }
@@ -296,7 +297,7 @@ function contentOf(
   entry: StreamEntry,
 ): Pick<ClaimedDelivery, 'body' | 'trace'> {
   if (body !== '') return { body };
-  const event = readStreamEntry(account, entry);
+  const event = parseEventStreamEntry(account, entry);
   if (event === undefined) throw new Error('The log has an entry without fields.');
   return { body: eventToJson(event), ...(event.trace === undefined ? {} : { trace: event.trace }) };
 }

@@ -1,13 +1,13 @@
-import { eventArguments, logKeys, type NewEvent } from '#events';
+import { appendEventsLuaArguments, eventLogRedisKeys, type NewEvent } from '#events';
 import { accountKeys, type AccountKeys, type Clock, LuaScript, type RedisClient } from '#platform';
 import {
   type EndpointStore,
-  filterBytes,
+  contactFilterSizeInBytes,
   MAX_ENDPOINTS_PER_ACCOUNT,
-  MAX_FILTER_BYTES_PER_ACCOUNT,
+  MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT,
 } from '../endpoint/endpoint-store.js';
 import {
-  publicEndpoint,
+  toPublicEndpoint,
   parseEndpoint,
   type StoredEndpoint,
   serializeEndpoint,
@@ -32,7 +32,7 @@ export class RedisEndpointStore implements EndpointStore {
 
   async add(account: string, endpoint: StoredEndpoint): Promise<void> {
     const keys = this.keys(account);
-    const { logCounters } = logKeys(keys);
+    const { logCounters } = eventLogRedisKeys(keys);
     const added = await add.run(
       this.redis,
       {
@@ -44,9 +44,9 @@ export class RedisEndpointStore implements EndpointStore {
       {
         id: endpoint.id,
         endpoint: serializeEndpoint(endpoint),
-        bytes: filterBytes(endpoint.contactIds),
+        bytes: contactFilterSizeInBytes(endpoint.contactIds),
         maxEndpoints: MAX_ENDPOINTS_PER_ACCOUNT,
-        maxBytes: MAX_FILTER_BYTES_PER_ACCOUNT,
+        maxBytes: MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT,
       },
     );
     if (added === 'filters') throw filtersConflict();
@@ -119,7 +119,7 @@ export class RedisEndpointStore implements EndpointStore {
           type: 'webhook.disabled',
           subject: `webhook:${id}`,
           revision: disabled.revision,
-          data: { webhook: publicEndpoint(disabled), reason },
+          data: { webhook: toPublicEndpoint(disabled), reason },
         },
       ],
     );
@@ -148,7 +148,7 @@ export class RedisEndpointStore implements EndpointStore {
       const done = await replace.run(
         this.redis,
         {
-          ...logKeys(keys),
+          ...eventLogRedisKeys(keys),
           ...{ webhooks: keys('webhooks'), agenda: keys('webhooks', 'agenda') },
           ...{ speed: keys('endpoint', id, 'speed'), olderPace: keys('endpoint', id, 'pace') },
           ...filterKeys(keys),
@@ -159,8 +159,8 @@ export class RedisEndpointStore implements EndpointStore {
           replacement: serializeEndpoint(after),
           ...bytesOf(before, after),
           toggles: before.enabled === after.enabled ? 0 : 1,
-          maxBytes: MAX_FILTER_BYTES_PER_ACCOUNT,
-          events: eventArguments(account, eventsOf(after)),
+          maxBytes: MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT,
+          events: appendEventsLuaArguments(account, eventsOf(after)),
         },
       );
       if (done === 'filters') throw filtersConflict();
@@ -182,13 +182,13 @@ function filterKeys(keys: AccountKeys): { filters: string; revision: string } {
  * limit, so that filters that are already too large do not prevent other changes.
  */
 function bytesOf(before: StoredEndpoint, after: StoredEndpoint): { bytes: number; grows: 0 | 1 } {
-  const bytes = filterBytes(after.contactIds);
-  return { bytes, grows: bytes > filterBytes(before.contactIds) ? 1 : 0 };
+  const bytes = contactFilterSizeInBytes(after.contactIds);
+  return { bytes, grows: bytes > contactFilterSizeInBytes(before.contactIds) ? 1 : 0 };
 }
 
 function filtersConflict(): WebhookConflictError {
   return new WebhookConflictError(
-    `contactIds: the webhooks of an account may have at most ${MAX_FILTER_BYTES_PER_ACCOUNT} bytes of contact ids in total. ` +
+    `contactIds: the webhooks of an account may have at most ${MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT} bytes of contact ids in total. ` +
       'Shorten the contactIds of this or another webhook, or omit contactIds and filter the events at the receiver.',
   );
 }

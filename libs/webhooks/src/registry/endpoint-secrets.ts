@@ -1,4 +1,4 @@
-import type { SecretBox } from '#accounts';
+import type { SecretCipher } from '#accounts';
 import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { newSigningSecret } from '../endpoint/signature.js';
@@ -20,7 +20,7 @@ export interface Rotation {
 export class EndpointSecrets {
   constructor(
     private readonly store: Pick<EndpointStore, 'find' | 'change'>,
-    private readonly box: SecretBox,
+    private readonly cipher: SecretCipher,
     private readonly clock: Clock,
   ) {}
 
@@ -28,7 +28,7 @@ export class EndpointSecrets {
   async find(account: string, id: string): Promise<string | undefined> {
     const endpoint = await this.store.find(account, id);
     const newest = endpoint?.secrets[0];
-    return newest === undefined ? undefined : this.box.open(newest.sealed, id);
+    return newest === undefined ? undefined : this.cipher.decrypt(newest.sealed, id);
   }
 
   /**
@@ -38,7 +38,7 @@ export class EndpointSecrets {
    */
   async rotate(account: string, id: string, overlapSeconds: number): Promise<Rotation | undefined> {
     const secret = newSigningSecret();
-    const sealed = this.box.seal(secret, id);
+    const sealed = this.cipher.encrypt(secret, id);
     const end = this.clock.now() + overlapSeconds * 1000;
     const changed = await this.store.change(account, id, (endpoint) => ({
       ...endpoint,

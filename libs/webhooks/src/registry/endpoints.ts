@@ -1,4 +1,4 @@
-import type { SecretBox } from '#accounts';
+import type { SecretCipher } from '#accounts';
 import { type Clock, newId } from '#platform';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import type { DestinationCheck } from '../destination/destination-check.js';
@@ -7,7 +7,7 @@ import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '.
 import { newSigningSecret } from '../endpoint/signature.js';
 import {
   decryptHeaders,
-  publicEndpoint,
+  toPublicEndpoint,
   encryptHeaders,
   type StoredEndpoint,
 } from '../endpoint/stored-endpoint.js';
@@ -18,7 +18,7 @@ export class Endpoints implements EndpointRegistry {
     private readonly store: EndpointStore,
     private readonly deliveries: Pick<DeliveryStore, 'endPending'>,
     private readonly destinations: DestinationCheck,
-    private readonly box: SecretBox,
+    private readonly cipher: SecretCipher,
     private readonly clock: Clock,
   ) {}
 
@@ -33,7 +33,7 @@ export class Endpoints implements EndpointRegistry {
       eventTypes: emptyIsNull(request.eventTypes),
       contactIds: emptyIsNull(request.contactIds),
       description: request.description ?? null,
-      sealedHeaders: encryptHeaders(request.headers ?? {}, id, this.box),
+      sealedHeaders: encryptHeaders(request.headers ?? {}, id, this.cipher),
       maxConcurrency: request.maxConcurrency ?? null,
       rateLimitPerSecond: request.rateLimitPerSecond ?? null,
       ordered: request.ordered ?? false,
@@ -41,7 +41,7 @@ export class Endpoints implements EndpointRegistry {
       disabledReason: null,
       createdAt: now,
       updatedAt: now,
-      secrets: [{ sealed: this.box.seal(secret, id), expiresAt: null }],
+      secrets: [{ sealed: this.cipher.encrypt(secret, id), expiresAt: null }],
       revision: 1,
     };
     await this.store.add(account, stored);
@@ -64,7 +64,7 @@ export class Endpoints implements EndpointRegistry {
     const { url, headers, ...plain } = changes;
     const checked = url === undefined ? {} : { url: await this.destinations.check(url) };
     const sealed =
-      headers === undefined ? {} : { sealedHeaders: encryptHeaders(headers ?? {}, id, this.box) };
+      headers === undefined ? {} : { sealedHeaders: encryptHeaders(headers ?? {}, id, this.cipher) };
     const changed = await this.store.change(account, id, (before) => ({
       ...before,
       ...plain,
@@ -85,8 +85,8 @@ export class Endpoints implements EndpointRegistry {
   }
 
   private view(stored: StoredEndpoint): Endpoint {
-    const { id, url, eventTypes, contactIds, description, ...rest } = publicEndpoint(stored);
-    const headers = decryptHeaders(stored, this.box);
+    const { id, url, eventTypes, contactIds, description, ...rest } = toPublicEndpoint(stored);
+    const headers = decryptHeaders(stored, this.cipher);
     return { id, url, eventTypes, contactIds, description, headers, ...rest };
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventLog } from '#events';
 import { deliveryId } from '../delivery/delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { disabledConflict } from '../endpoint/webhook-conflict.js';
+import { createWebhookDisabledError } from '../endpoint/webhook-conflict.js';
 
 /** The ids of a test event and of its delivery. */
 export interface StartedTest {
@@ -28,7 +28,7 @@ export class TestEventSender {
   async start(account: string, id: string): Promise<StartedTest | undefined> {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) return undefined;
-    if (!endpoint.enabled) throw disabledConflict('A test would not be delivered');
+    if (!endpoint.enabled) throw createWebhookDisabledError('A test would not be delivered');
     // With a random revision, each test is a separate event.
     const revision = randomUUID();
     const subject = `webhook:${id}`;

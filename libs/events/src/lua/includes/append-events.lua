@@ -1,5 +1,5 @@
 --- Appends events to the account's log, in the same atomic step as the change that they report.
--- The last arguments of a script that includes this file are the events (`eventArguments`). The script calls
+-- The last arguments of a script that includes this file are the events (`appendEventsLuaArguments`). The script calls
 -- `append_events(events_from)`.
 --
 -- The log is a stream. The index finds single events by id; an id that is already recorded is skipped. The counters

@@ -25,7 +25,7 @@
 -- @arg unreadable     History of unreadable elements.
 -- @args changes       For each contact: id; contact as listed; raw text or ''; time after which messages are
 --                     emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
---                     numbers. Then the events to append (`eventArguments`).
+--                     numbers. Then the events to append (`appendEventsLuaArguments`).
 -- @reply              1, or 0 if the list changed since it was read.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/due-at.lua"

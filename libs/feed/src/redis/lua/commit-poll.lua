@@ -34,7 +34,7 @@
 -- @arg deep_in            In how many ms the read of older messages is due.
 -- @arg longest_page       Length of a page that is longer than the account's longest, or ''.
 -- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; phone
---                         numbers; the report (`pollReportArguments`); events to append (`eventArguments`).
+--                         numbers; the report (`pollReportArguments`); events to append (`appendEventsLuaArguments`).
 -- @reply                  Detection delays of the new messages as texts in ms, or 0 if the contact changed since it was
 --                         read.
 --- @include "@events/lua/includes/append-events.lua"

@@ -6,7 +6,7 @@
 -- @arg since                Start of the outage in ms.
 -- @arg kind                 Kind of the outage.
 -- @arg reason               What failed.
--- @args events              Events to append (`eventArguments`).
+-- @args events              Events to append (`appendEventsLuaArguments`).
 -- @constant FIRST_PROBE_MS  Time until the first probe, in ms.
 -- @reply                    1, or 0 if an outage is already recorded.
 --- @include "@events/lua/includes/append-events.lua"

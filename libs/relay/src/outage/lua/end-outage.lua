@@ -4,7 +4,7 @@
 -- @key log_counters  Hash of the log's counters.
 -- @key upstream      Hash of the outage, if there is one.
 -- @arg since         Start of the outage in ms, which identifies the outage.
--- @args events       Events to append (`eventArguments`).
+-- @args events       Events to append (`appendEventsLuaArguments`).
 -- @reply             1, or 0 if that outage has already ended.
 --- @include "@events/lua/includes/append-events.lua"
 

@@ -35,7 +35,7 @@
 -- @arg nonce_before     Nonce with which the send was read.
 -- @arg expires_at       New expiry time of the send in ms, 'never', or '' to leave it unchanged.
 -- @arg is_undecided     'undecided' or ''.
--- @args events          Events to append (`eventArguments`).
+-- @args events          Events to append (`appendEventsLuaArguments`).
 -- @reply                1, or 0 if nothing happened.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"

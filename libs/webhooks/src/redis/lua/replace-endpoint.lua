@@ -16,7 +16,7 @@
 -- @arg grows         '1' if its filter grows.
 -- @arg toggles       '1' if the endpoint is enabled or disabled by the change.
 -- @arg max_bytes     Maximum total size of all filters in bytes.
--- @args events       Events to append (`eventArguments`).
+-- @args events       Events to append (`appendEventsLuaArguments`).
 -- @reply             'replaced', 'other' if the endpoint changed, or 'filters' if the filters would exceed their
 --                    limit.
 --- @include "@events/lua/includes/append-events.lua"

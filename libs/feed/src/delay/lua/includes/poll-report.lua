@@ -10,10 +10,10 @@
 -- these bounds; `min` and `max`, bounds of the polling interval; `skipped`, number of skipped elements. Fields of a
 -- slot: the number of a bucket -> number of delays; `estimated` -> number of these delays that are estimated from the
 -- schedule; `late` -> number of messages older than a day, which are in no bucket.
--- @constant FIRST_BUCKET_MS  Upper bound of the first bucket, in ms.
--- @constant BUCKET_WIDTH_RATIO      Ratio of the bounds of two buckets.
--- @constant LAST_BUCKET      Number of the last bucket.
--- @constant DELAY_PERIOD_TTL_MS      Time for which a slot of the window is kept, in ms.
+-- @constant FIRST_DELAY_BUCKET_MAX_MS    Upper bound of the first bucket, in ms.
+-- @constant DELAY_BUCKET_WIDTH_RATIO      Ratio of the bounds of two buckets.
+-- @constant LAST_DELAY_BUCKET_INDEX       Number of the last bucket.
+-- @constant DELAY_STATISTICS_SLOT_TTL_MS  Time for which a slot of the window is kept, in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 -- Maximum delay that is measured, in ms. Upstream shows older messages late, for example after an import.
@@ -46,8 +46,8 @@ local function clock_difference(facts, known, date, from, now)
 end
 
 local function delay_bucket(delay)
-  if delay <= FIRST_BUCKET_MS then return 0 end
-  return math.min(math.ceil(math.log(delay / FIRST_BUCKET_MS) / math.log(BUCKET_WIDTH_RATIO)), LAST_BUCKET)
+  if delay <= FIRST_DELAY_BUCKET_MAX_MS then return 0 end
+  return math.min(math.ceil(math.log(delay / FIRST_DELAY_BUCKET_MAX_MS) / math.log(DELAY_BUCKET_WIDTH_RATIO)), LAST_DELAY_BUCKET_INDEX)
 end
 
 -- Returns the delay in ms, or nothing if it is unknown or longer than a day.
@@ -62,7 +62,7 @@ local function record_delay(slot, now, difference, stamp, shown)
     redis.call('HINCRBY', slot, string.format('%d', delay_bucket(delay)), 1)
     if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
   end
-  redis.call('PEXPIRE', slot, DELAY_PERIOD_TTL_MS)
+  redis.call('PEXPIRE', slot, DELAY_STATISTICS_SLOT_TTL_MS)
   if delay <= LATE_MS then return math.max(delay, 0) end
 end
 

@@ -1,0 +1,59 @@
+import type { Account, AccountDirectory, AccountRevision } from './account.js';
+import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
+import type { SecretCipher } from '../secret/secret-cipher.js';
+
+/**
+ * All accounts: the one that the environment variables define, and those stored in Redis. Nothing is cached
+ * between calls, so that every process sees each change at once. The account of the environment variables is
+ * found even while Redis is unavailable.
+ */
+export class CombinedAccountDirectory implements AccountDirectory, AccountRevision {
+  constructor(
+    private readonly fixed: AccountDirectory,
+    private readonly store: Pick<AccountStore, 'list' | 'find' | 'revision'>,
+    private readonly cipher: SecretCipher,
+    /**
+     * Called for each stored account whose upstream API key cannot be decrypted. `list` leaves this account
+     * out.
+     */
+    private readonly unreadable: (id: string, error: unknown) => void,
+  ) {}
+
+  async list(): Promise<Account[]> {
+    const stored = await this.store.list();
+    return [...(await this.fixed.list()), ...stored.flatMap((account) => this.openOrReport(account))];
+  }
+
+  /**
+   * Returns a text that changes whenever a stored account changes. The account of the environment variables
+   * never changes.
+   */
+  revision(): Promise<string> {
+    return this.store.revision();
+  }
+
+  /**
+   * Resolves to the account with this id, or to undefined if the account is not found.
+   * @throws {SecretDecryptionError} if the account's upstream API key cannot be decrypted
+   */
+  async find(id: string): Promise<Account | undefined> {
+    const fixed = await this.fixed.find(id);
+    if (fixed !== undefined) return fixed;
+    const stored = await this.store.find(id);
+    return stored === undefined ? undefined : this.open(stored);
+  }
+
+  private openOrReport(stored: StoredAccount): Account[] {
+    try {
+      return [this.open(stored)];
+    } catch (error) {
+      this.unreadable(stored.id, error);
+      return [];
+    }
+  }
+
+  private open({ id, baseUrl, sealedApiKey, requestsPerSecond, polling, createdAt }: StoredAccount): Account {
+    const apiKey = this.cipher.decrypt(sealedApiKey, accountEncryptionContext(id));
+    return { id, baseUrl, apiKey, requestsPerSecond, polling, addedAt: Date.parse(createdAt) };
+  }
+}

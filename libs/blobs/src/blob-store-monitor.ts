@@ -1,0 +1,68 @@
+import type { Logger } from '#platform';
+import type { BlobStoreSharingCheck } from './blob-store-sharing-check.js';
+import type { BlobStore } from './blob-store.js';
+
+const CHECK_INTERVAL_MS = 60_000;
+
+/**
+ * Checks at the start, and then every minute, whether the blob store is usable and whether gateways and
+ * workers share it.
+ */
+export class BlobStoreMonitor {
+  private timer: NodeJS.Timeout | undefined;
+  private reason: string | undefined;
+
+  /**
+   * @param everyMs interval between two checks, in milliseconds
+   * @param sharing checks whether processes share the blob store; absent in a process that neither stores nor
+   * relays files
+   */
+  constructor(
+    private readonly blobs: Pick<BlobStore, 'check'>,
+    private readonly logger: Logger,
+    private readonly everyMs = CHECK_INTERVAL_MS,
+    private readonly sharing?: Pick<BlobStoreSharingCheck, 'check' | 'removeMark' | 'unseenPeers'>,
+  ) {}
+
+  /** Reason why the last check of the blob store failed; undefined if the check succeeded. */
+  get fault(): string | undefined {
+    return this.reason;
+  }
+
+  /** Number of gateways or workers that use a different blob store than this process. */
+  get unseenPeers(): number {
+    return this.sharing?.unseenPeers ?? 0;
+  }
+
+  /** Starts the checks of the blob store. Resolves after the first check, even if that check fails. */
+  async start(): Promise<void> {
+    await this.check();
+    this.timer = setInterval(() => void this.check(), this.everyMs).unref();
+  }
+
+  /**
+   * Stops the checks, and removes the marker of this process from the blob store. Call this method only after
+   * other processes know that this process stops.
+   */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.sharing?.removeMark();
+  }
+
+  private async check(): Promise<void> {
+    try {
+      await this.blobs.check();
+      await this.sharing?.check();
+      if (this.reason !== undefined) this.logger.info('the blob store is usable again');
+      this.reason = undefined;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (reason !== this.reason)
+        this.logger.error(
+          { err: error },
+          'the blob store is unusable: sends with a file cannot be accepted or relayed',
+        );
+      this.reason = reason;
+    }
+  }
+}

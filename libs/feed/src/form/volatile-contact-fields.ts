@@ -1,0 +1,300 @@
+import { isRecord, type UpstreamContact } from '#upstream';
+import {
+  contactFingerprint,
+  contactFingerprintWithUrlSignatures,
+  hashOfJsonValue,
+} from './contact-fingerprint.js';
+import { updateFieldChangeStreak, type MutingThresholds, type Sample, type Streak } from './streak.js';
+
+/**
+ * Which fields of an account's contacts are volatile: top-level fields that differ at nearly every read of
+ * the contact list, for nearly all contacts that have the field. A field that changes for only a few contacts
+ * at a time, such as the date of the last message, is never muted, because its change makes the contact due
+ * for a poll at once.
+ */
+export interface VolatileContactFields {
+  /**
+   * The fields that are or may become volatile, by name, each with a count of the reads at which the field
+   * differed. At most {@link MAX_FIELDS} fields.
+   */
+  fields: ReadonlyMap<string, Streak>;
+  /**
+   * Names of the fields that were unmuted at the last read of the contact list. The next values of these
+   * fields are stored without an event.
+   */
+  settled: readonly string[];
+}
+
+export const NO_VOLATILE_CONTACT_FIELDS: VolatileContactFields = { fields: new Map(), settled: [] };
+
+/** Maximum number of contact fields per account whose consecutive changes are counted. */
+const MAX_FIELDS = 20;
+/**
+ * Maximum length of the name of a contact field, in characters. Changes of fields with longer names are not
+ * counted, so these fields are never muted.
+ */
+const MAX_NAME = 64;
+
+/**
+ * Decides when a field of at least ten contacts is muted: only two consecutive changes emit events. If the
+ * field differs for nearly all contacts at once, no person caused the change.
+ */
+const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
+/**
+ * Decides when a field of fewer than ten contacts is muted: nine consecutive changes emit events first,
+ * because people may really change so few contacts before each of several reads.
+ */
+const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
+
+/** What a poll of the contact list does with a contact that is already known. */
+export type ContactVerdict =
+  /** The contact is unchanged. Nothing is stored, and no event is emitted. */
+  | 'same'
+  /**
+   * The contact's new fingerprint is stored without an event, for example because only muted fields changed.
+   */
+  | 'quiet'
+  /**
+   * Nothing is stored and no event is emitted yet, because the changed fields are probably volatile. If the
+   * fields stop changing, a later read emits the change.
+   */
+  | 'withheld'
+  | 'changed';
+
+/**
+ * Result of comparing a contact with its stored fingerprint. `differs` means that the caller must find the
+ * changed fields and pass them to {@link VolatileContactFieldTracker.verdict}. Callers use `changed` for a new
+ * contact.
+ */
+export type QuickVerdict = 'same' | 'quiet' | 'differs' | 'changed';
+
+interface Counts {
+  carrying: number;
+  differing: number;
+  carriers: Sample[];
+}
+
+/**
+ * During one read of the contact list, decides which changes of volatile fields are emitted, and counts for
+ * each field how many reads in a row it differed.
+ */
+export class VolatileContactFieldTracker {
+  private readonly muted: ReadonlySet<string>;
+  private readonly formerlyMuted: ReadonlySet<string> | undefined;
+  private readonly withheld: ReadonlySet<string>;
+  private readonly counts = new Map<string, Counts>();
+  /**
+   * Hashes of the values that this read shows for the sampled contacts: by field name, then by the hash of
+   * the contact's id. A value that was not read yet is NaN.
+   */
+  private readonly sampled = new Map<string, Map<number, number>>();
+
+  constructor(private readonly before: VolatileContactFields) {
+    const names = (of: (streak: Streak) => boolean): string[] =>
+      [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
+    this.muted = new Set(names(({ muted }) => muted));
+    // Whether a field differs for nearly all contacts is known only at the end of the contact list. Until
+    // then, no events are emitted for a field that differed at enough earlier reads.
+    this.withheld = new Set(
+      names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
+    );
+    if (before.settled.length > 0) this.formerlyMuted = new Set([...this.muted, ...before.settled]);
+    for (const [name, { samples }] of before.fields) {
+      this.sampled.set(name, new Map(samples.map(({ elementHash }) => [elementHash, NaN])));
+    }
+  }
+
+  /** Returns the fingerprint that is stored for a contact: a hash of all fields that are not muted. */
+  fingerprintOf(contact: UpstreamContact): string {
+    return contactFingerprint(contact, this.muted);
+  }
+
+  /**
+   * Compares a contact with its stored fingerprint. Call this method once for each known contact on the list.
+   * @param stored the contact's stored fingerprint, which an older build of Tidings may have written
+   */
+  quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
+    const isSame =
+      stored === this.fingerprintOf(contact) ||
+      (this.muted.size === 0 && stored === contactFingerprintWithUrlSignatures(contact));
+    const isSettled =
+      !isSame &&
+      this.formerlyMuted !== undefined &&
+      stored === contactFingerprint(contact, this.formerlyMuted);
+    if (!isSame && !isSettled) return 'differs';
+    this.count(contact, []);
+    return isSame ? 'same' : 'quiet';
+  }
+
+  /**
+   * Returns what to do with a contact for which {@link quickVerdict} returned `differs`.
+   * @param changed names of the changed fields, without fields in which only the signature of a URL differs
+   */
+  verdict(contact: UpstreamContact, changed: readonly string[]): ContactVerdict {
+    this.count(contact, changed);
+    const unmuted = changed.filter((field) => !this.muted.has(field));
+    if (unmuted.length === 0) return 'quiet';
+    return unmuted.every((field) => this.withheld.has(field)) ? 'withheld' : 'changed';
+  }
+
+  /**
+   * Returns the changes that an event of a contact lists: all changes except those of muted fields.
+   * @param changes all changes of the contact, by field name
+   */
+  withoutMuted<T>(changes: Record<string, T>): Record<string, T> {
+    return Object.fromEntries(Object.entries(changes).filter(([field]) => !this.muted.has(field)));
+  }
+
+  /**
+   * Returns which contact fields are volatile after this read of the contact list. `newlyMuted` and
+   * `newlyUnmuted` name the fields to log. Call this method once, after the last contact of the list.
+   */
+  conclude(): {
+    volatility: VolatileContactFields;
+    /** True if the new state must be stored; false if neither the old nor the new state contains a field. */
+    isToBeStored: boolean;
+    newlyMuted: string[];
+    newlyUnmuted: string[];
+  } {
+    const fields = new Map<string, Streak>();
+    const names = new Set([...this.before.fields.keys(), ...this.counts.keys()]);
+    for (const name of names) {
+      const streak = this.before.fields.get(name);
+      if (streak === undefined && (fields.size >= MAX_FIELDS || name.length > MAX_NAME)) continue;
+      const counts = this.counts.get(name) ?? { carrying: 0, differing: 0, carriers: [] };
+      const values = this.sampled.get(name);
+      const thresholds = streak === undefined ? thresholdsFor(counts.carriers) : thresholdsOf(streak);
+      const next = updateFieldChangeStreak(
+        streak,
+        {
+          carrying: counts.carrying,
+          differing: counts.differing,
+          carriers: () => counts.carriers,
+          valueOf: (elementHash) => {
+            const value = values?.get(elementHash);
+            return value === undefined || Number.isNaN(value) ? undefined : value;
+          },
+        },
+        thresholds,
+      ).streak;
+      if (next !== undefined) fields.set(name, next);
+    }
+    const isMuted = (name: string): boolean => fields.get(name)?.muted === true;
+    const newlyUnmuted = [...this.muted].filter((name) => !isMuted(name));
+    const newlyMuted = [...fields.keys()].filter((name) => isMuted(name) && !this.muted.has(name));
+    const isToBeStored =
+      fields.size + newlyUnmuted.length + this.before.fields.size + this.before.settled.length > 0;
+    return { volatility: { fields, settled: newlyUnmuted }, isToBeStored, newlyMuted, newlyUnmuted };
+  }
+
+  private count({ id, raw }: UpstreamContact, changed: readonly string[]): void {
+    let elementHash: number | undefined;
+    for (const name in raw) {
+      const value = raw[name];
+      const counts = this.countsOf(name);
+      if (value === null || counts === undefined) continue;
+      counts.carrying += 1;
+      const values = this.sampled.get(name);
+      if (counts.carriers.length >= MANY_CONTACTS.samples && values === undefined) continue;
+      elementHash ??= hashOfJsonValue(id);
+      if (values?.has(elementHash) === true) values.set(elementHash, hashOfJsonValue(value));
+      if (counts.carriers.length < MANY_CONTACTS.samples)
+        counts.carriers.push({ elementHash, value: hashOfJsonValue(value) });
+    }
+    for (const name of changed) {
+      const counts = this.countsOf(name);
+      if (counts !== undefined) counts.differing += 1;
+    }
+  }
+
+  /**
+   * Returns the counts of a contact field in this read of the contact list; undefined if
+   * {@link MAX_COUNTED_FIELDS} other fields are already counted.
+   */
+  private countsOf(name: string): Counts | undefined {
+    const known = this.counts.get(name);
+    if (known !== undefined || this.counts.size >= MAX_COUNTED_FIELDS) return known;
+    const counts = { carrying: 0, differing: 0, carriers: [] };
+    this.counts.set(name, counts);
+    return counts;
+  }
+}
+
+/**
+ * Maximum number of contact fields that are counted in one read of the contact list. It limits the memory
+ * that is used if every contact has different fields.
+ */
+const MAX_COUNTED_FIELDS = 200;
+
+function thresholdsFor(carriers: readonly Sample[]): MutingThresholds {
+  return carriers.length < MANY_CONTACTS.samples ? FEW_CONTACTS : MANY_CONTACTS;
+}
+
+/**
+ * Returns after how many consecutive changes a contact field is muted. This depends on how many contacts were
+ * sampled for the field.
+ */
+function thresholdsOf({ samples }: Streak): MutingThresholds {
+  return thresholdsFor(samples);
+}
+
+const FORMAT = 1;
+
+/**
+ * Returns the JSON in which the state of the volatile contact fields is stored: `{"v":1,"fields":{name:
+ * [length, unchangedReads, muted, isCommon, missedReads, elementHash, value, …]},"settled":[name…]}`. Each
+ * array contains the properties of a {@link Streak} as integers.
+ */
+export function serializeVolatileContactFields({ fields, settled }: VolatileContactFields): string {
+  const streaks = [...fields].map(
+    ([name, { length, unchangedReads, muted, isCommon, missedReads, samples }]) => [
+      name,
+      [
+        length,
+        unchangedReads,
+        muted ? 1 : 0,
+        isCommon ? 1 : 0,
+        missedReads,
+        ...samples.flatMap(({ elementHash, value }) => [elementHash, value]),
+      ],
+    ],
+  );
+  return JSON.stringify({ v: FORMAT, fields: Object.fromEntries(streaks) as unknown, settled });
+}
+
+/**
+ * Parses the JSON that {@link serializeVolatileContactFields} returned. Invalid JSON and JSON of another version
+ * count as an empty state.
+ */
+export function parseVolatileContactFields(text: string | null | undefined): VolatileContactFields {
+  const parsed = parsedJson(text ?? '');
+  if (!isRecord(parsed) || parsed.v !== FORMAT || !isRecord(parsed.fields)) return NO_VOLATILE_CONTACT_FIELDS;
+  const fields = new Map<string, Streak>();
+  for (const [name, packed] of Object.entries(parsed.fields)) {
+    const streak = streakOf(packed);
+    if (streak === undefined) return NO_VOLATILE_CONTACT_FIELDS;
+    fields.set(name, streak);
+  }
+  const settled = Array.isArray(parsed.settled)
+    ? parsed.settled.filter((name) => typeof name === 'string')
+    : [];
+  return { fields, settled };
+}
+
+function streakOf(packed: unknown): Streak | undefined {
+  if (!Array.isArray(packed) || !packed.every((number) => Number.isSafeInteger(number))) return undefined;
+  const [length = 0, unchangedReads = 0, muted, isCommon, missedReads = 0, ...rest] = packed as number[];
+  if (length < 1 || rest.length % 2 !== 0 || rest.length > 2 * MANY_CONTACTS.samples) return undefined;
+  const samples: Sample[] = [];
+  for (let i = 0; i < rest.length; i += 2)
+    samples.push({ elementHash: rest[i] ?? 0, value: rest[i + 1] ?? 0 });
+  return { length, unchangedReads, muted: muted === 1, isCommon: isCommon === 1, missedReads, samples };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

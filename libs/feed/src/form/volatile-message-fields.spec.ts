@@ -1,0 +1,296 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { parseMessage, type UpstreamMessage } from '#upstream';
+import { diffMessages, type DiffResult } from '../diff/diff.js';
+import { messageFingerprintOf, fingerprintWithUrlSignatures } from './fingerprint.js';
+import type { KnownMessage } from '../snapshot/known-message.js';
+import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
+import { packVolatileFields, unpackVolatileFields, type VolatileFields } from './volatile-message-fields.js';
+
+type Fields = Record<string, unknown>;
+
+function shown(id: string, fields: Fields): UpstreamMessage {
+  const message = parseMessage({
+    id,
+    direction: 'inbound',
+    message: 'Hi',
+    attachments: [],
+    status: {},
+    ...fields,
+  });
+  if (message === undefined) throw new Error('unreadable');
+  return message;
+}
+const picture = (path: string | number): Fields => ({
+  attachments: [{ url: `https://a.example/${path}/f.jpg` }],
+});
+
+/** Reads one contact repeatedly and stores the state between reads, packed as in Redis. */
+class Contact {
+  readonly known = new Map<string, KnownMessage>();
+  private volatility: VolatileFields = new Map();
+  /** Fields that became muted or unmuted, in order. */
+  readonly changedMutes: string[] = [];
+  writes = 0;
+
+  /** Reads messages. Returns the events, each as `id:field,field`. */
+  read(messages: readonly UpstreamMessage[]): string[] {
+    const { events, known, volatile } = diffMessages({
+      contactId: 'c',
+      observed: messages,
+      known: this.known,
+      sends: new Map(),
+      volatility: this.volatility,
+      ...(this.known.size === 0 ? { firstRead: 'silent' as const } : {}),
+    });
+    for (const [id, message] of known) this.known.set(id, unpackKnownMessage(packKnownMessage(message)));
+    this.writes += known.size;
+    this.volatility = unpackVolatileFields(packVolatileFields(volatile.volatility));
+    expect(this.volatility).toEqual(volatile.volatility);
+    for (const field of volatile.newlyMuted) this.changedMutes.push(`muted ${field}`);
+    for (const field of volatile.newlyUnmuted) this.changedMutes.push(`unmuted ${field}`);
+    return events.map(nameOf);
+  }
+
+  /** Performs several reads. Returns the events of each read. */
+  reads(count: number, messages: (n: number) => readonly UpstreamMessage[]): string[][] {
+    return Array.from({ length: count }, (_, n) => this.read(messages(n)));
+  }
+}
+
+function nameOf({ data }: DiffResult['events'][number]): string {
+  const message = data['message'] as { id: string };
+  return `${message.id}:${Object.keys(data['changes'] ?? {}).join()}`;
+}
+const ids = (count: number): string[] => Array.from({ length: count }, (_, i) => `m${i}`);
+const countOf = (events: readonly string[][], id: string): number =>
+  events.flat().filter((event) => event.startsWith(`${id}:`)).length;
+
+describe('a message field that differs at every read', () => {
+  const volatile = fc.constantFrom<(id: string, n: number) => Fields>(
+    (id, n) => picture(`${id}-${n}`),
+    (_, n) => ({ views: n }),
+    (id, n) => ({ service: `${id}-${n}`, ...picture('still') }),
+    (id, n) => ({ ...picture(`${id}-${n}`), views: n }),
+  );
+
+  it('causes at most two events and four writes per message, and is reported as muted only once', () => {
+    fc.assert(
+      fc.property(
+        volatile,
+        // With fewer messages, an undocumented field is never muted.
+        fc.integer({ min: 4, max: 8 }),
+        fc.integer({ min: 5, max: 10 }),
+        (fields, count, reads) => {
+          const contact = new Contact();
+          const events = contact.reads(reads, (n) => ids(count).map((id) => shown(id, fields(id, n))));
+          for (const id of ids(count)) expect(countOf(events, id)).toBeLessThanOrEqual(2);
+          expect(new Set(contact.changedMutes).size).toBe(contact.changedMutes.length);
+          // One write of the new message, two emitted changes, one write without the muted field.
+          expect(contact.writes).toBeLessThanOrEqual(4 * count);
+          const settled = contact.reads(reads, () => ids(count).map((id) => shown(id, fields(id, reads))));
+          for (const id of ids(count)) expect(countOf(settled, id)).toBe(0);
+        },
+      ),
+    );
+  });
+
+  it('causes at most two events per message even while older messages are read and new messages arrive', () => {
+    const reads = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 10, maxLength: 25 });
+    fc.assert(
+      fc.property(reads, (deepPages) => {
+        const contact = new Contact();
+        const counts = new Map<string, number>();
+        const read = (first: number, n: number): void => {
+          const events = contact.read(ids(10).map((_, i) => shown(`m${first + i}`, picture(n))));
+          for (const event of events) {
+            if (first >= 100) counts.set(event, (counts.get(event) ?? 0) + 1);
+          }
+        };
+        deepPages.forEach((deep, n) => {
+          read(100 + Math.floor(n / 3), n);
+          for (let page = 0; page < deep; page += 1) read(10 * page, n);
+        });
+        expect(Math.max(0, ...counts.values())).toBeLessThanOrEqual(2);
+        expect(contact.changedMutes).toEqual(['muted attachments']);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('hides neither changes of other fields nor new messages', () => {
+    const contact = new Contact();
+    const message = (id: string, n: number, fields: Fields = {}): UpstreamMessage =>
+      shown(id, { ...picture(n), ...fields });
+    contact.reads(8, (n) => ids(10).map((id) => message(id, n)));
+    expect(contact.changedMutes).toEqual(['muted attachments']);
+    const edited = contact.read(
+      ids(11).map((id) => message(id, 9, id === 'm3' ? { message: 'edited' } : {})),
+    );
+    expect(edited).toEqual(['m10:', 'm3:message']);
+    expect(
+      contact.read(ids(11).map((id) => message(id, 10, id === 'm3' ? { message: 'edited' } : {}))),
+    ).toEqual([]);
+  });
+
+  it('is unmuted without an event once it stops changing; later changes are emitted at once', () => {
+    const contact = new Contact();
+    contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
+    expect(contact.reads(6, () => ids(10).map((id) => shown(id, picture('still')))).flat()).toEqual([]);
+    expect(contact.changedMutes).toEqual(['muted attachments', 'unmuted attachments']);
+    // Includes a message that was not read since the field settled.
+    const other = ids(10).map((id) => shown(id, picture(id === 'm4' ? 'other' : 'still')));
+    expect(contact.read(other)).toEqual(['m4:attachments']);
+    expect(contact.read(other)).toEqual([]);
+  });
+
+  it('except a few causes at most 12 events per message in 50 reads', () => {
+    const stills = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 50, maxLength: 50 });
+    fc.assert(
+      fc.property(stills, (draws) => {
+        const contact = new Contact();
+        let n = 0;
+        const events = draws.map((draw) => {
+          if (draw > 0) n += 1;
+          return contact.read(ids(6).map((id) => shown(id, picture(n))));
+        });
+        return countOf(events, 'm0') <= 12;
+      }),
+    );
+  });
+});
+
+describe('changes made by people', () => {
+  /** Messages that are edited before each read; none at more than two consecutive reads. */
+  const edits = fc
+    .array(fc.uniqueArray(fc.integer({ min: 0, max: 4 }), { maxLength: 2 }), { minLength: 5, maxLength: 30 })
+    .map((reads) => {
+      const rows = new Map<number, number>();
+      return reads.map((edited) =>
+        ids(5).flatMap((_, i) => {
+          const row = edited.includes(i) ? (rows.get(i) ?? 0) + 1 : 0;
+          rows.set(i, row > 2 ? 0 : row);
+          return row === 1 || row === 2 ? [i] : [];
+        }),
+      );
+    });
+
+  it('are emitted at the read that shows them if nobody edits a message before three consecutive reads', () => {
+    fc.assert(
+      fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
+        const contact = new Contact();
+        const texts = ids(count).map(() => 0);
+        const page = (): UpstreamMessage[] =>
+          ids(count).map((id, i) => shown(id, { message: `${texts[i] ?? 0}` }));
+        contact.read(page());
+        for (const edited of reads) {
+          const here = edited.filter((i) => i < count);
+          for (const i of here) texts[i] = (texts[i] ?? 0) + 1;
+          expect(contact.read(page()).sort()).toEqual(here.map((i) => `m${i}:message`));
+        }
+        expect(contact.changedMutes).toEqual([]);
+      }),
+    );
+  });
+
+  it('to the text of a message at many consecutive reads still cause an event with the last text once the edits stop', () => {
+    const edited = fc.array(fc.boolean(), { maxLength: 30 });
+    fc.assert(
+      fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
+        const contact = new Contact();
+        let [text, emittedText] = [0, 0];
+        const read = (): void => {
+          const events = contact.read(ids(count).map((id) => shown(id, { message: `${text}` })));
+          if (events.length > 0) emittedText = text;
+        };
+        read();
+        for (const isEdited of reads) {
+          if (isEdited) text += 1;
+          read();
+        }
+        for (let n = 0; n < 5; n += 1) read();
+        expect(emittedText).toBe(text);
+      }),
+    );
+  });
+
+  it('to all messages before each of two consecutive reads cause two events per message', () => {
+    const contact = new Contact();
+    const events = contact.reads(9, (n) =>
+      ids(20).map((id) => shown(id, picture(n < 3 ? 0 : n < 4 ? 1 : 2))),
+    );
+    expect(events.map(({ length }) => length)).toEqual([0, 0, 0, 20, 20, 0, 0, 0, 0]);
+  });
+});
+
+describe('message fingerprints that an older build stored', () => {
+  const signed = (n: number, more: Fields = {}): UpstreamMessage =>
+    shown('m', { attachments: [{ url: `https://a.example/f.jpg?Expires=${n}&Signature=${n}` }], ...more });
+
+  /** Returns a contact whose message was stored by a build that did not leave out signatures. */
+  function storedBefore(message: UpstreamMessage): Contact {
+    const contact = new Contact();
+    contact.read([message]);
+    const known = contact.known.get('m');
+    if (known === undefined) throw new Error('unknown');
+    contact.known.set('m', { ...known, fingerprint: fingerprintWithUrlSignatures(message) });
+    return contact;
+  }
+
+  it('are still recognized; only the first change of a URL signature causes an event', () => {
+    const contact = storedBefore(signed(1));
+    expect(contact.read([signed(1)])).toEqual([]);
+    expect(contact.read([signed(2)])).toEqual(['m:attachments']);
+    expect(contact.read([signed(3)])).toEqual([]);
+    expect(storedBefore(signed(1)).read([signed(1, { message: 'edited' })])).toEqual(['m:message']);
+  });
+
+  it('equal the fingerprints of this build bit for bit if no URL is signed', () => {
+    const raw = {
+      id: 'm',
+      from: '+15550000000',
+      to: '+15551234567',
+      direction: 'inbound',
+      message: 'See https://a.example/?sig=1',
+      timestamp: '2026-01-01T00:00:00.000Z',
+      attachments: [{ id: 'f', url: 'https://files.example/f.jpg?w=200', size: 7 }],
+      service: 'SMS',
+      status: { read: false, delivered: true },
+      views: 3,
+    };
+    const others = [17641, 33780, 30322, 37948, 22746];
+    const unsigned = { high: -1474385928, low: -714927025, fields: [...others, 8404, 42639, 24634, 50188] };
+    expect(messageFingerprintOf({ raw })).toEqual(unsigned);
+    const url = 'https://files.example/f.jpg?w=200&X-Amz-Date=20260101T000000Z&X-Amz-Signature=ab12';
+    const signedRaw = { ...raw, attachments: [{ id: 'f', url, size: 7 }] };
+    expect(fingerprintWithUrlSignatures({ raw: signedRaw })).toEqual({
+      high: -1478927685,
+      low: 1343406900,
+      fields: [...others, 10494, 42639, 24634, 50188],
+    });
+    expect(messageFingerprintOf({ raw: signedRaw })).toEqual({ ...unsigned, signed: true });
+  });
+});
+
+describe('the stored list of message fields that change at every read', () => {
+  it('takes no bytes if there are no such fields, else about 20 bytes per field', () => {
+    expect(packVolatileFields(new Map()).length).toBe(0);
+    const contact = new Contact();
+    contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
+    const samples = Array.from({ length: 4 }, () => ({ elementHash: 0xff_ff, value: 0xff_ff }));
+    const streak = { length: 4, unchangedReads: 4, muted: true, isCommon: true, missedReads: 3, samples };
+    expect(packVolatileFields(new Map([[8, streak]])).length).toBe(20);
+  });
+
+  it('counts as empty if its bytes are damaged or have another version', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        const read = unpackVolatileFields(Buffer.from(bytes));
+        if (read.size > 0) expect([...packVolatileFields(read)].length).toBeLessThanOrEqual(bytes.length);
+      }),
+    );
+    expect(unpackVolatileFields(Buffer.from([2, 1, 1, 0]))).toEqual(new Map());
+    expect(unpackVolatileFields(Buffer.from([1, 1, 0x10]))).toEqual(new Map());
+    expect(unpackVolatileFields(undefined)).toEqual(new Map());
+  });
+});

@@ -1,0 +1,270 @@
+import type { UpstreamMessage } from '#upstream';
+import {
+  type FieldSet,
+  type Fingerprint,
+  FINGERPRINT_FIELDS,
+  type FingerprintField,
+  isFieldNonEmpty,
+  fieldNamesOf,
+} from './fingerprint.js';
+import { JsonHash } from './json-hash.js';
+import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
+import {
+  updateFieldChangeStreak,
+  type FieldView,
+  isFieldWithheldOrMuted,
+  type MutingThresholds,
+  type Sample,
+  type Streak,
+} from './streak.js';
+
+/**
+ * Which fields of one contact's messages are volatile. Maps the index of each such field in
+ * {@link FINGERPRINT_FIELDS} to a count of the reads at which the field differed. Empty for almost every
+ * contact.
+ *
+ * Known limits:
+ * - If fewer than four messages have undocumented fields, every change of these fields emits an event.
+ * - All undocumented fields count as one field. For example, a counter of views mutes the other undocumented
+ *   fields as well.
+ * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL with
+ *   a signature outside its query that changes every minute.
+ */
+export type VolatileFields = ReadonlyMap<number, Streak>;
+
+export const NO_VOLATILE_FIELDS: VolatileFields = new Map();
+
+/**
+ * The message fields that can be volatile: all fields except the text. A person may edit a text before
+ * several consecutive reads, and each edit must emit an event.
+ */
+const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
+  (set, field, i) => (field === 'message' ? set : set | (1 << i)),
+  0,
+);
+
+/**
+ * Decides when a message field is muted. If fewer than four messages have the field, a person may have edited
+ * one of these messages repeatedly. The last change of a muted field is then emitted once the field stops
+ * changing. If more messages have the field, this change is not emitted, because it would cause an event for
+ * each message.
+ */
+const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
+
+/** A message that was known before a read, with the content and fingerprint that the read found. */
+export interface ReadMessage {
+  message: Pick<UpstreamMessage, 'id' | 'raw'>;
+  fingerprint: Fingerprint;
+  /** Fields of the message that differ from its snapshot. */
+  differing: FieldSet;
+}
+
+/** Sets of volatile fields of a contact's messages, by how a read treats changes of these fields. */
+export interface QuietFields {
+  /** Withheld and muted fields. A message of which only such fields changed emits no event. */
+  quiet: FieldSet;
+  /**
+   * Muted fields. If a message emits an event because other fields changed, the event's `changes` do not list
+   * the muted fields.
+   */
+  muted: FieldSet;
+  /**
+   * Muted fields that are also left out of the stored fingerprints. When such a field is no longer muted, no
+   * events are emitted for the messages that have it.
+   */
+  ignored: FieldSet;
+}
+
+export const NO_WITHHELD_OR_MUTED_FIELDS: QuietFields = { quiet: 0, muted: 0, ignored: 0 };
+
+/**
+ * How a read treats changes of volatile fields of a contact's messages, and which fields are volatile after
+ * the read.
+ */
+export interface VolatileFieldsUpdate extends QuietFields {
+  volatility: VolatileFields;
+  /**
+   * `newlyMuted` and `newlyUnmuted` are the fields that became muted or unmuted at this read. Each is logged
+   * once.
+   */
+  newlyMuted: readonly FingerprintField[];
+  newlyUnmuted: readonly FingerprintField[];
+}
+
+/** The result of {@link updateVolatileFields} for a contact whose messages have no volatile fields. */
+export const UPDATE_WITHOUT_VOLATILE_FIELDS: VolatileFieldsUpdate = {
+  ...NO_WITHHELD_OR_MUTED_FIELDS,
+  volatility: NO_VOLATILE_FIELDS,
+  newlyMuted: [],
+  newlyUnmuted: [],
+};
+
+/**
+ * Determines after a read which fields of a contact's messages are volatile, and how the read treats their
+ * changes.
+ * @param before the volatile fields after the previous read
+ * @param messages the messages of the read that were known before, newest last
+ */
+export function updateVolatileFields(
+  before: VolatileFields,
+  messages: readonly ReadMessage[],
+): VolatileFieldsUpdate {
+  let [all, quiet, muted, ignored] = [0, 0, 0, 0];
+  for (const { differing } of messages) all |= differing;
+  for (const field of before.keys()) all |= 1 << field;
+  all &= VOLATILE_FIELDS;
+  const volatility = new Map<number, Streak>();
+  const marks = before.size === 0 ? undefined : markedMessages(messages);
+  for (let field = 0; all >> field > 0; field += 1) {
+    const bit = 1 << field;
+    if ((all & bit) === 0) continue;
+    const view = viewOf(field, messages, marks);
+    if (isTooFew(field, before.get(field), view)) continue;
+    const { streak, shown } = updateFieldChangeStreak(before.get(field), view, THRESHOLDS);
+    if (streak === undefined) continue;
+    volatility.set(field, streak);
+    // If the read contains no sampled message, a withheld change is emitted now, because the next read that
+    // contains one may be much later.
+    if (isFieldWithheldOrMuted(streak, THRESHOLDS) && (streak.muted || shown)) quiet |= bit;
+    if (streak.muted) muted |= bit;
+    if (streak.isCommon) ignored |= bit;
+  }
+  const wasMuted = mutedFields(before);
+  return {
+    volatility,
+    quiet,
+    muted,
+    ignored,
+    newlyMuted: fieldNamesOf(muted & ~wasMuted),
+    newlyUnmuted: fieldNamesOf(wasMuted & ~muted),
+  };
+}
+
+/**
+ * Returns true if too few messages have an undocumented field to judge whether the field is volatile. In a
+ * few messages such a field may really change before many consecutive reads, for example a counter of edits.
+ * URLs of attachments do not change in this way, so they are judged even in few messages.
+ */
+function isTooFew(field: number, streak: Streak | undefined, { carrying }: FieldView): boolean {
+  const carriers = streak?.samples.length ?? carrying;
+  return carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
+}
+
+export function mutedFields(volatility: VolatileFields): FieldSet {
+  let muted = 0;
+  for (const [field, streak] of volatility) if (streak.muted) muted |= 1 << field;
+  return muted;
+}
+
+function viewOf(
+  field: number,
+  messages: readonly ReadMessage[],
+  marks: ReadonlyMap<number, ReadMessage> | undefined,
+): Parameters<typeof updateFieldChangeStreak>[1] {
+  const bit = 1 << field;
+  let [carrying, differing] = [0, 0];
+  for (const message of messages) {
+    if ((message.differing & bit) !== 0) differing += 1;
+    else if (isFieldNonEmpty(message.message, field)) carrying += 1;
+  }
+  return {
+    carrying: carrying + differing,
+    differing,
+    carriers: () => newestCarriers(field, messages),
+    valueOf: (elementHash) => marks?.get(elementHash)?.fingerprint.fields[field],
+  };
+}
+
+function newestCarriers(field: number, messages: readonly ReadMessage[]): Sample[] {
+  const samples: Sample[] = [];
+  for (let i = messages.length - 1; i >= 0 && samples.length < THRESHOLDS.samples; i -= 1) {
+    const read = messages[i];
+    if (read === undefined || !isFieldNonEmpty(read.message, field)) continue;
+    samples.push({ elementHash: markOf(read.message.id), value: read.fingerprint.fields[field] ?? 0 });
+  }
+  return samples;
+}
+
+function markedMessages(messages: readonly ReadMessage[]): ReadonlyMap<number, ReadMessage> {
+  return new Map(messages.map((read) => [markOf(read.message.id), read]));
+}
+
+const hash = new JsonHash();
+
+function markOf(id: string): number {
+  hash.restart();
+  hash.addText(id);
+  hash.finish();
+  return hash.low & 0xff_ff;
+}
+
+/**
+ * Version of the bytes that {@link packVolatileFields} returns. Bytes with any other version count as damaged.
+ */
+const FORMAT = 1;
+const MUTED = 16;
+const COMMON = 32;
+/** Position of the two bits that hold the number of missed reads, within the first byte of a field. */
+const MISSED_SHIFT = 6;
+
+/**
+ * Returns the state of a contact's volatile message fields as bytes. The first byte is the format version.
+ * Then each field takes 3 bytes and 4 bytes per sample: its index and flags (1 byte), its length and its
+ * number of unchanged reads (1 byte), and its number of samples (1 byte). Without volatile fields the result
+ * is empty.
+ */
+export function packVolatileFields(volatility: VolatileFields): Buffer {
+  const packed = new PackedBytesWriter();
+  if (volatility.size === 0) return packed.done();
+  packed.byte(FORMAT);
+  for (const [field, { length, unchangedReads, muted, isCommon, missedReads, samples }] of volatility) {
+    packed
+      .byte(field | (muted ? MUTED : 0) | (isCommon ? COMMON : 0) | (missedReads << MISSED_SHIFT))
+      .byte((length << 4) | unchangedReads)
+      .byte(samples.length);
+    for (const { elementHash, value } of samples) packed.bits16(elementHash).bits16(value);
+  }
+  return packed.done();
+}
+
+/**
+ * Returns the state that {@link packVolatileFields} packed. Damaged bytes count as an empty state: each volatile
+ * field then emits two more events per message before it is muted again.
+ */
+export function unpackVolatileFields(bytes: Buffer | undefined): VolatileFields {
+  if (bytes === undefined || bytes.length === 0) return NO_VOLATILE_FIELDS;
+  try {
+    return unpack(bytes);
+  } catch (error) {
+    if (error instanceof DamagedSnapshotError) return NO_VOLATILE_FIELDS;
+    throw error;
+  }
+}
+
+function unpack(bytes: Buffer): VolatileFields {
+  const packed = new PackedBytesReader(bytes);
+  const volatility = new Map<number, Streak>();
+  if (packed.byte() !== FORMAT) throw new DamagedSnapshotError();
+  for (let left = bytes.length - 1; left > 0;) {
+    const [head, counts, count] = [packed.byte(), packed.byte(), packed.byte()];
+    const field = head & (MUTED - 1);
+    const streak = {
+      length: counts >> 4,
+      unchangedReads: counts & 15,
+      muted: (head & MUTED) !== 0,
+      isCommon: (head & COMMON) !== 0,
+      missedReads: head >> MISSED_SHIFT,
+    };
+    if (field >= FINGERPRINT_FIELDS.length || count > THRESHOLDS.samples) {
+      throw new DamagedSnapshotError();
+    }
+    if (streak.length === 0 || streak.length > THRESHOLDS.emittedReads + 2) throw new DamagedSnapshotError();
+    const samples = Array.from({ length: count }, () => ({
+      elementHash: packed.bits16(),
+      value: packed.bits16(),
+    }));
+    volatility.set(field, { ...streak, samples });
+    left -= 3 + 4 * count;
+  }
+  return volatility;
+}

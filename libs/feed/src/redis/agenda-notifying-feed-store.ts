@@ -1,0 +1,58 @@
+import { type BackgroundAgendaWriter, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
+import type { CommittedPoll, ContactUpdate, ListCommit, PollCommit } from '../feed-store.js';
+import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
+import { RedisFeedStore } from './redis-feed-store.js';
+
+/** {@link RedisFeedStore} that informs the agenda when a contact or the contact list becomes due sooner. */
+export class AgendaNotifyingFeedStore extends RedisFeedStore {
+  constructor(
+    redis: RedisClient,
+    prefix: string,
+    private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
+  ) {
+    super(redis, prefix);
+  }
+
+  override async commitContacts(account: string, commit: ListCommit): Promise<boolean> {
+    let count = 0;
+    async function* counted(): AsyncGenerator<ContactUpdate> {
+      for await (const update of commit.updates) {
+        count += 1;
+        yield update;
+      }
+    }
+    try {
+      return await super.commitContacts(account, { ...commit, updates: counted() });
+    } finally {
+      // Even if a later part of the commit failed, an earlier part may have made contacts due.
+      if (count > 0) this.hints.announce(account, POLL_TASK_NAMES.due, 0);
+    }
+  }
+
+  override async commitPoll(
+    account: string,
+    contactId: string,
+    commit: PollCommit,
+  ): Promise<CommittedPoll | undefined> {
+    const committed = await super.commitPoll(account, contactId, commit);
+    if (committed === undefined) return undefined;
+    const { dueInMs, deep } = commit;
+    if (dueInMs !== undefined) this.announceDue(account, dueInMs);
+    if (typeof deep === 'object') this.announceDue(account, deep.inMs);
+    return committed;
+  }
+
+  override async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {
+    await super.expeditePoll(account, contactId, ms);
+    this.announceDue(account, ms);
+  }
+
+  private announceDue(account: string, inMs: number): void {
+    if (inMs < DUE_TIMES_CHECK_INTERVAL_MS) this.hints.announce(account, POLL_TASK_NAMES.due, inMs);
+  }
+
+  override async requestListPoll(account: string): Promise<void> {
+    await super.requestListPoll(account);
+    this.hints.announce(account, POLL_TASK_NAMES.contacts, 0);
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * Returns the form in which the JSON text of a contact is stored: without the id at its start, because the
+ * contact is stored under its id.
+ */
+export function packContactJson(contactId: string, text: string): string {
+  const start = startOf(contactId);
+  return text.startsWith(start) ? text.slice(start.length) : text;
+}
+
+/**
+ * Restores the exact JSON text of a contact. If the stored text starts with `{`, nothing was removed from it.
+ */
+export function unpackContactJson(contactId: string, packed: string): string {
+  return packed.startsWith('{') ? packed : startOf(contactId) + packed;
+}
+
+function startOf(contactId: string): string {
+  return `{"id":${JSON.stringify(contactId)}`;
+}

@@ -1,0 +1,25 @@
+/** Label value that replaces all values above the maximum number. */
+const REST = 'other';
+
+/**
+ * Bounds the number of values of a metric's label, because the process and Prometheus keep a time series for
+ * each value. The first values get a time series each. All later values share the time series of the value
+ * `other`.
+ */
+export class BoundedMetricLabel {
+  private readonly values = new Set<string>();
+
+  /** @param max maximum number of values beside `other` */
+  constructor(private readonly max: number) {}
+
+  /**
+   * Returns the value itself, or `other` if the value is new and the label already has the maximum number of
+   * values.
+   */
+  valueOf(value: string): string {
+    if (this.values.has(value)) return value;
+    if (this.values.size >= this.max) return REST;
+    this.values.add(value);
+    return value;
+  }
+}

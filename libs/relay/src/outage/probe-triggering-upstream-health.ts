@@ -1,0 +1,31 @@
+import type { BackgroundAgendaWriter, RedisClient } from '#platform';
+import type { Outage, OutageKind } from '#upstream';
+import { RedisUpstreamHealth } from './redis-upstream-health.js';
+import { RELAY_TASK_NAMES } from '../jobs/relay-hints.js';
+
+/** Records the start and end of upstream's outages. Each record also makes the task that tests upstream run at once. */
+export class ProbeTriggeringUpstreamHealth extends RedisUpstreamHealth {
+  constructor(
+    redis: RedisClient,
+    prefix: string,
+    private readonly hints: readonly Pick<BackgroundAgendaWriter, 'announce'>[],
+  ) {
+    super(redis, prefix);
+  }
+
+  override async recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean> {
+    const hasBegun = await super.recordOutage(account, kind, reason);
+    this.announce(account);
+    return hasBegun;
+  }
+
+  override async recordRecovery(account: string, outage: Outage): Promise<boolean> {
+    const hasEnded = await super.recordRecovery(account, outage);
+    this.announce(account);
+    return hasEnded;
+  }
+
+  private announce(account: string): void {
+    for (const hints of this.hints) hints.announce(account, RELAY_TASK_NAMES.probe, 0);
+  }
+}

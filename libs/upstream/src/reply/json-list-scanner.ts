@@ -1,0 +1,269 @@
+import { findListInReply } from './reply-list.js';
+import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
+
+/**
+ * Maximum nesting depth of a list's element. A deeper element counts as unreadable, because recursive code
+ * would run out of stack.
+ */
+export const MAX_JSON_DEPTH = 64;
+/**
+ * Maximum size of a list's element, in bytes; a larger element counts as unreadable. It is also the maximum
+ * size of all the text outside the lists; if that text is larger, the reply is rejected.
+ */
+const MAX_PART_BYTES = 16 * 1024 * 1024;
+/**
+ * Maximum depth at which a list is found. 1: the reply itself. 2: a field of the reply. 3: a field of such a
+ * field.
+ */
+const MAX_LIST_DEPTH = 3;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_RECORD = 0x7b;
+const CLOSE_RECORD = 0x7d;
+/**
+ * Length of a JSON string, in bytes, above which a native search finds the end of the string faster than a
+ * loop.
+ */
+const MAX_SHORT_TEXT = 64;
+/** Bytes that JSON counts as whitespace. */
+const BLANKS: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09]);
+
+/** An element of one of the lists in a reply. */
+export interface ScannedElement {
+  /**
+   * Number of the list that contains the element. Lists are numbered from 0, in the order in which they
+   * begin.
+   */
+  list: number;
+  /**
+   * JSON text of the element, not validated. If the element is unreadable, this may be only its beginning.
+   * The bytes are valid only until the callback returns.
+   */
+  bytes: Buffer;
+  /** False if the element is too large or nested too deeply. */
+  readable: boolean;
+}
+
+/**
+ * Finds the elements of all lists in a reply that arrives in chunks, and keeps only one element in memory. It
+ * looks only at brackets, commas and quotes, so the callback must validate each element. It keeps the text
+ * outside the lists, with the number of each list in place of its elements, and parses that text at the end.
+ * So an incomplete reply never looks like a shorter list.
+ */
+export class JsonListScanner {
+  /** The text outside the lists, with the number of each list in place of its elements. */
+  private readonly around: Buffer[] = [];
+  private aroundBytes = 0;
+  private lists = 0;
+  private elements = 0;
+  private depth = 0;
+  private inText = false;
+  private isEscaped = false;
+  /** The part of the reply to which the next byte belongs. `around`: the text outside the lists. */
+  private where: 'around' | 'list' | 'element' = 'around';
+  /** What was read last in the current list. It decides what may come next. `start`: the opening bracket. */
+  private after: 'start' | 'element' | 'comma' = 'start';
+  private depthInElement = 0;
+  private isTooDeep = false;
+  /** Beginning of the current element, if the element started in an earlier chunk. */
+  private begun: Buffer[] = [];
+  private begunBytes = 0;
+
+  /**
+   * @param maxElements maximum number of elements in all lists of the reply together
+   * @param onElement receives each element as soon as it is complete
+   */
+  constructor(
+    private readonly maxElements: number,
+    private readonly onElement: (element: ScannedElement) => void,
+  ) {}
+
+  /**
+   * Scans the next chunk of the reply.
+   * @throws {UpstreamReplyError} if the chunk makes the reply invalid or too large
+   */
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.where === 'around') at = this.scanAround(chunk, at);
+      else if (this.where === 'list') at = this.scanList(chunk, at);
+      else at = this.scanElement(chunk, at);
+    }
+  }
+
+  /**
+   * Ends the scan. Returns the number of the list that is the reply itself, or is in the field `name` or
+   * another usual field such as `data`.
+   * @throws {UpstreamReplyError} if the reply has no such list or is incomplete
+   */
+  end(name: string): number {
+    if (this.where !== 'around' || this.depth > 0) throw notJson();
+    const text = Buffer.concat(this.around).toString();
+    let body: unknown;
+    try {
+      body = JSON.parse(text.replace(/^\uFEFF/, ''));
+    } catch {
+      throw notJson();
+    }
+    const [list] = findListInReply(body, name).list;
+    return Number(list);
+  }
+
+  /**
+   * Scans text outside the lists. Returns the offset after the bracket that opens a list, or the length of
+   * the chunk if no list begins.
+   */
+  private scanAround(chunk: Buffer, from: number): number {
+    let at = this.inText ? this.scanText(chunk, from) : from;
+    while (at < chunk.length) {
+      const byte = chunk[at] ?? 0;
+      at += 1;
+      if (byte < OPEN_LIST) {
+        if (byte === QUOTE) at = this.scanText(chunk, at);
+      } else if (byte === OPEN_LIST || byte === OPEN_RECORD) {
+        this.depth += 1;
+        if (this.depth > MAX_JSON_DEPTH) throw new UpstreamReplyError('the reply is nested too deeply');
+        if (byte === OPEN_LIST && this.depth <= MAX_LIST_DEPTH) {
+          this.keepAround(chunk.subarray(from, at));
+          this.keepAround(Buffer.from(String(this.lists)));
+          this.where = 'list';
+          this.after = 'start';
+          return at;
+        }
+      } else if (byte === CLOSE_LIST || byte === CLOSE_RECORD) {
+        this.depth -= 1;
+        if (this.depth < 0) throw notJson();
+      }
+    }
+    this.keepAround(chunk.subarray(from, at));
+    return at;
+  }
+
+  /**
+   * Scans text between two elements of a list. Returns the offset of the next element, the offset after the
+   * end of the list, or the length of the chunk if neither is found.
+   */
+  private scanList(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at += 1) {
+      const byte = chunk[at] ?? 0;
+      if (byte === CLOSE_LIST) {
+        if (this.after === 'comma') throw notJson();
+        this.keepAround(chunk.subarray(at, at + 1));
+        this.depth -= 1;
+        this.lists += 1;
+        this.where = 'around';
+        return at + 1;
+      }
+      if (byte === COMMA) {
+        if (this.after !== 'element') throw notJson();
+        this.after = 'comma';
+      } else if (!BLANKS.has(byte)) {
+        if (this.after === 'element') throw notJson();
+        this.where = 'element';
+        this.depthInElement = 0;
+        this.isTooDeep = false;
+        return at;
+      }
+    }
+    return chunk.length;
+  }
+
+  /**
+   * Scans an element of a list. Returns the offset of the comma or bracket after the element, or the length
+   * of the chunk if the element does not end in this chunk.
+   */
+  private scanElement(chunk: Buffer, from: number): number {
+    let at = this.inText ? this.scanText(chunk, from) : from;
+    while (at < chunk.length) {
+      const byte = chunk[at];
+      if (byte === QUOTE) {
+        at = this.scanText(chunk, at + 1);
+        continue;
+      }
+      if (byte === OPEN_RECORD || byte === OPEN_LIST) {
+        this.depthInElement += 1;
+        if (this.depthInElement > MAX_JSON_DEPTH) this.isTooDeep = true;
+      } else if (byte === CLOSE_RECORD || byte === CLOSE_LIST) {
+        if (this.depthInElement === 0) return this.endElement(chunk, from, at);
+        this.depthInElement -= 1;
+      } else if (byte === COMMA && this.depthInElement === 0) return this.endElement(chunk, from, at);
+      at += 1;
+    }
+    this.begunBytes += at - from;
+    if (this.isReadable() || this.begun.length === 0) {
+      // Copies the bytes, because the caller may reuse the memory of the chunk.
+      this.begun.push(Buffer.from(chunk.subarray(from, at)));
+    }
+    return at;
+  }
+
+  private endElement(chunk: Buffer, from: number, to: number): number {
+    this.elements += 1;
+    if (this.elements > this.maxElements) throw new UpstreamReplyTooLargeError(this.maxElements, 'elements');
+    const rest = chunk.subarray(from, to);
+    this.begunBytes += rest.length;
+    const readable = this.isReadable();
+    const bytes = this.begun.length === 0 ? rest : Buffer.concat([...this.begun, rest]);
+    this.begun = [];
+    this.begunBytes = 0;
+    this.where = 'list';
+    this.after = 'element';
+    this.onElement({ list: this.lists, bytes, readable });
+    return to;
+  }
+
+  private isReadable(): boolean {
+    return !this.isTooDeep && this.begunBytes <= MAX_PART_BYTES;
+  }
+
+  /**
+   * Scans a JSON string whose opening quote was already read. Returns the offset after its closing quote, or
+   * the length of the chunk if the string does not end in this chunk.
+   */
+  private scanText(chunk: Buffer, from: number): number {
+    let at = from;
+    this.inText = true;
+    if (this.isEscaped) {
+      this.isEscaped = false;
+      at += 1;
+    }
+    let searchFrom = at + MAX_SHORT_TEXT;
+    for (; at < chunk.length; at += 1) {
+      if (at >= searchFrom) {
+        const start = at;
+        at = chunk.indexOf(QUOTE, at);
+        if (at === -1) at = chunk.length;
+        // A quote is escaped if an odd number of backslashes precedes it.
+        let backslashes = 0;
+        while (at - backslashes > start && chunk[at - backslashes - 1] === BACKSLASH) backslashes += 1;
+        if (backslashes % 2 === 1) at -= 1;
+        if (at >= chunk.length) return chunk.length;
+        searchFrom = at + MAX_SHORT_TEXT;
+      }
+      const byte = chunk[at];
+      if (byte === QUOTE) {
+        this.inText = false;
+        return at + 1;
+      }
+      if (byte === BACKSLASH) {
+        at += 1;
+        if (at >= chunk.length) this.isEscaped = true;
+      }
+    }
+    return chunk.length;
+  }
+
+  private keepAround(bytes: Buffer): void {
+    this.aroundBytes += bytes.length;
+    if (this.aroundBytes > MAX_PART_BYTES) throw new UpstreamReplyTooLargeError(MAX_PART_BYTES);
+    this.around.push(Buffer.from(bytes));
+  }
+}
+
+function notJson(): UpstreamReplyError {
+  return new UpstreamReplyError('the reply is not JSON');
+}

@@ -1,0 +1,61 @@
+import type { Logger } from '#platform';
+import type { DeliveryJobs } from './delivery-jobs.js';
+import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-store.js';
+import type { Delivery } from './delivery.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { wakeEndpointOrLog } from './wake-quietly.js';
+import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
+
+/** The operations on deliveries that the API offers to callers: find, list and retry. */
+export class DeliveryOperations {
+  constructor(
+    private readonly endpoints: Pick<EndpointStore, 'find'>,
+    private readonly store: Pick<DeliveryStore, 'find' | 'list' | 'listAll' | 'retry'>,
+    private readonly jobs: DeliveryJobs,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Returns a delivery, or undefined if the delivery does not exist. */
+  find(account: string, id: string): Promise<Delivery | undefined> {
+    return this.store.find(account, id);
+  }
+
+  /** Lists the deliveries of an endpoint, newest first. Returns undefined if the endpoint does not exist. */
+  async list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage | undefined> {
+    if ((await this.endpoints.find(account, endpointId)) === undefined) return undefined;
+    return this.store.list(account, endpointId, query);
+  }
+
+  /**
+   * Lists the deliveries of all endpoints, newest first.
+   */
+  listAll(account: string, query: DeliveryQuery): Promise<DeliveryPage> {
+    return this.store.listAll(account, query);
+  }
+
+  /**
+   * Makes a delivery due now. A finished delivery becomes pending again, and starts its retry schedule from the
+   * beginning. Returns undefined if the delivery does not exist.
+   * @throws {WebhookConflictError} if the webhook is disabled or removed, or if the event log no longer contains the
+   * event
+   */
+  async retry(account: string, id: string): Promise<Delivery | undefined> {
+    const delivery = await this.store.find(account, id);
+    if (delivery === undefined) return undefined;
+    switch (await this.store.retry(account, id)) {
+      case 'unknown':
+        return undefined;
+      case 'lost':
+        throw new WebhookConflictError(
+          `The event ${delivery.eventId} was removed from the log, so it cannot be delivered.`,
+        );
+      case 'disabled':
+        throw createWebhookDisabledError('The event would not be delivered');
+      case 'removed':
+        throw new WebhookConflictError('The webhook of this delivery was removed.');
+      case 'retried':
+        await wakeEndpointOrLog(this.jobs, this.logger, account, delivery.endpointId);
+        return this.store.find(account, id);
+    }
+  }
+}

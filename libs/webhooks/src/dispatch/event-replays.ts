@@ -1,0 +1,84 @@
+import { type EventLog, type EventTypePattern, type LoggedEvent, matchesEventType } from '#events';
+import type { Logger } from '#platform';
+import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
+import type { DeliveryStore, ReplayScope } from '../delivery/delivery-store.js';
+import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { wakeEndpointOrLog } from '../delivery/wake-quietly.js';
+import { readEventsInTimeWindow, type TimeWindow } from './log-window.js';
+import { createWebhookDisabledError } from '../endpoint/webhook-conflict.js';
+
+/** Max events that one replay reads, so that the request does not take too long. */
+const MAX_EVENTS = 50_000;
+
+/** Selects the events to deliver again in a replay. */
+export interface ReplayRequest extends TimeWindow {
+  /** Event types and patterns to replay. Default: all types that the endpoint's filter matches. */
+  eventTypes?: readonly EventTypePattern[];
+  scope: ReplayScope;
+}
+
+/** Thrown if the time window contains too many events for one replay. No event was replayed. */
+export class ReplayTooLargeError extends Error {
+  constructor(
+    /** Max number of events of one replay. */
+    readonly maxEvents: number,
+    /** Latest value of `until` for which the time window is small enough, as an ISO 8601 time. */
+    readonly maxUntil: string,
+  ) {
+    super(`The window holds more than ${maxEvents} events.`);
+    this.name = 'ReplayTooLargeError';
+  }
+}
+
+/**
+ * Delivers past events to an endpoint (a replay). A replay that was interrupted can be repeated: an event whose
+ * delivery is already pending gets no second delivery.
+ */
+export class EventReplays {
+  constructor(
+    private readonly endpoints: Pick<EndpointStore, 'find'>,
+    private readonly deliveries: Pick<DeliveryStore, 'replay'>,
+    private readonly log: Pick<EventLog, 'read' | 'end'>,
+    private readonly jobs: DeliveryJobs,
+    private readonly logger: Logger,
+    private readonly maxEvents = MAX_EVENTS,
+  ) {}
+
+  /**
+   * Makes the deliveries of the selected events pending and due now. Returns their number, or undefined if the
+   * endpoint does not exist.
+   * @throws {WebhookConflictError} if the endpoint is disabled
+   * @throws {ReplayTooLargeError} if the time window contains too many events
+   */
+  async start(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
+    const endpoint = await this.endpoints.find(account, id);
+    if (endpoint === undefined) return undefined;
+    if (!endpoint.enabled) throw createWebhookDisabledError('A replay would deliver nothing');
+    await this.checkSize(account, request);
+    const { eventTypes = ['*'], scope } = request;
+    const isSelected = (event: LoggedEvent): boolean =>
+      isEventForEndpoint(endpoint, event) &&
+      eventTypes.some((pattern) => matchesEventType(pattern, event.type));
+    let count = 0;
+    for await (const events of readEventsInTimeWindow(this.log, account, request)) {
+      const replayed = events.filter(isSelected).map((event) => ({ endpointId: id, event }));
+      if (replayed.length > 0) count += await this.deliveries.replay(account, scope, replayed);
+    }
+    if (count > 0) await wakeEndpointOrLog(this.jobs, this.logger, account, id);
+    return count;
+  }
+
+  /**
+   * Checks the number of events before the replay starts, because a replay that stops halfway would look
+   * complete.
+   */
+  private async checkSize(account: string, window: TimeWindow): Promise<void> {
+    let seen = 0;
+    for await (const events of readEventsInTimeWindow(this.log, account, window)) {
+      const first = events[this.maxEvents - seen];
+      if (first !== undefined) throw new ReplayTooLargeError(this.maxEvents, first.timestamp);
+      seen += events.length;
+    }
+  }
+}
