@@ -304,7 +304,7 @@ describe.each([
     expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
   });
 
-  it('removes the recorded ids of unused keys, so that a process only learns of keys that are in use and that it lacks', async () => {
+  it('removes the recorded ids of unused keys, so that a starting process is given only the ids of used keys that the process lacks', async () => {
     expect(await keys.register(OLD_BOX)).toEqual([]);
     expect(await keys.register(NEW_BOX)).toEqual([OLD_BOX.keyId]);
     expect(await keys.list()).toEqual([OLD_BOX.keyId]);

@@ -36,12 +36,12 @@ async function expectGaplessSequences(): Promise<void> {
   }
 }
 
-describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages in order %s,', (order) => {
+describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('if upstream lists messages in the order %s,', (order) => {
   beforeEach(() => {
     harness.control('settings', { order });
   });
 
-  it('each new message and each flag change is emitted once', async () => {
+  it('each new message and each change of a message flag is emitted once', async () => {
     const contactId = harness.createContact(NUMBER);
     const old = { count: 45, timestamp: Date.now() - 86_400_000 * 3, intervalMs: 1_000 };
     harness.createMessages(contactId, old);
@@ -300,7 +300,7 @@ describe('a read of all pages that finds a new message at the head', () => {
 });
 
 describe('the first read of a contact', () => {
-  it('emits messages since one minute before the first contact list, if that list has the contact', async () => {
+  it('emits only messages after one minute before the first contact list, if the contact is in that list', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
     const [fresh] = harness.createMessages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
@@ -310,7 +310,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits messages since a day before the previous contact list, if the contact is new in a later list', async () => {
+  it('emits only messages after one day before the previous contact list, if the contact is new in a later list', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });

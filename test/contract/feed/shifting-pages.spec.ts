@@ -4,7 +4,7 @@ import { received, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 
-describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages in order %s,', (order) => {
+describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('if upstream lists messages in the order %s,', (order) => {
   it('a message that arrives between the reads of page 1 and page 2 is emitted once', async () => {
     const { harness } = here;
     harness.control('settings', { order });
@@ -40,7 +40,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
     );
   });
 
-  it('all messages of a burst larger than a page are emitted, by timestamp unless the order is random', async () => {
+  it('all messages of a burst larger than a page are emitted, and sorted by timestamp unless upstream’s order is random', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId } = await here.createKnownContact(20);
@@ -85,7 +85,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
   });
 });
 
-it('new messages in an oldest-first list are emitted even if as many old messages are deleted', async () => {
+it('new messages in an oldest-first list are emitted even if the same number of old messages is deleted', async () => {
   const { harness } = here;
   harness.control('settings', { order: 'oldestFirst' });
   const { contactId, ids } = await here.createKnownContact(41);
@@ -111,7 +111,7 @@ it('a message that two pages show is emitted once, and so is a flag that only th
 });
 
 it.each(['newestFirst', 'oldestFirst'] as const)(
-  'an empty page in the middle of the list does not end the read: messages %s',
+  'an empty page in the middle of the list does not end the read (order of messages: %s)',
   async (order) => {
     const { harness } = here;
     harness.control('settings', { order });
@@ -131,7 +131,7 @@ it.each(['newestFirst', 'oldestFirst'] as const)(
   },
 );
 
-describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact (messages %s)', (order) => {
+describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact (order of messages: %s)', (order) => {
   it.each([1, 19, 20, 21, 40, 75])(
     'with %d messages needs one request per poll once the order of the messages is known',
     async (count) => {
@@ -148,8 +148,8 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact (me
   );
 });
 
-describe('if another worker commits messages that a read of all pages has read but not yet committed,', () => {
-  it('no message is emitted twice, and each later change is emitted', async () => {
+describe('a read of all pages during which another worker commits the new messages', () => {
+  it('emits no message twice, and no later change of a message is missed', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId } = await here.createKnownContact(25);
@@ -172,7 +172,7 @@ describe('if another worker commits messages that a read of all pages has read b
     expect(await here.messageEvents()).toEqual([...received(ids), updated, updated].sort());
   });
 
-  it('no new baseline starts, even if all formerly known messages are deleted', async () => {
+  it('takes no new baseline, even if all formerly known messages are deleted during the read', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId, ids: before } = await here.createKnownContact(15);
