@@ -110,7 +110,7 @@ afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
 });
 
-describe('a send is bound to its message', () => {
+describe('a send is bound to its message in upstream', () => {
   it('if two identical texts are sent within a minute: each send is bound to one message, in order', async () => {
     const phoneNumber = NUMBERS.twice;
     const ids = [await post({ phoneNumber, message: TEXT }), await post({ phoneNumber, message: TEXT })];

@@ -214,7 +214,7 @@ describe('sends while upstream is unreachable', () => {
     expect(await upstreamEvents()).toEqual(['upstream.unavailable', 'upstream.recovered']);
   });
 
-  it('keep their place in the retry schedule, because an attempt during the outage does not count as a failure', async () => {
+  it('keep their retry schedule, because the attempt that revealed the outage does not count as a failure', async () => {
     const { lanes, probe } = process();
     const ids = await Promise.all(
       numbers.slice(0, FAILURES_UNTIL_BREAKER_OPENS).map((number) => accept(number, number)),
