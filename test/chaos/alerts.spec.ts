@@ -235,7 +235,7 @@ async function secretOfWebhook(): Promise<string> {
       await product[Symbol.asyncDispose]();
     });
 
-    it('have test data: the test has a fault for every alert', async () => {
+    it('are tested completely: this test has a fault for every alert', async () => {
       const rules = await readFile(join(ROOT, 'monitoring/alerts.yml'), 'utf8');
       const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
       expect(FAULTS.map(({ alert }) => alert).sort()).toEqual(alerts.sort());

@@ -85,7 +85,7 @@ describe('sends that an old build stored', () => {
   });
 
   it.each(['unknown', 'unconfirmed'])(
-    'are bound to their message if it appears only after the upgrade: "%s"',
+    'are bound to their message if that message appears only after the upgrade: "%s"',
     async (name) => {
       const message = { direction: 'outbound', to: sends.before(name).phoneNumber, text: name };
       const { ids } = await upgraded.simulate<{ ids: string[] }>('default', 'messages', message);
@@ -118,7 +118,7 @@ describe('after an upgrade, with the event log and the snapshots of the old buil
     ['oldest', 'Dora'],
     ['shuffled', 'Fay'],
   ])(
-    'only the new and the edited message of a contact are emitted, and none of its other known messages (account `%s`)',
+    'only the new and the edited message of a contact are emitted, and no other message of the contact (account `%s`)',
     async (account, name) => {
       const contactId = upgraded.snapshot.names.contacts[name] ?? '';
       const events = new Events(upgraded, account);

@@ -172,7 +172,7 @@ describe('during an outage that looks like an empty account,', () => {
     },
   );
 
-  it('no message is emitted as deleted until the outage is over, which messages of another contact show', async () => {
+  it('no message is emitted as deleted until messages of another contact show that the outage is over', async () => {
     const { harness } = here;
     const [first = '', second = '', third = ''] = ['+15551230001', '+15551230002', '+15551230003'].map(
       (number) => harness.createContact(number),

@@ -82,22 +82,25 @@ describe('a gateway whose upstream address leads to another Tidings gateway inst
     [401, false],
     [200, true],
     [503, true],
-  ])('detects the other gateway by a header of its reply, whatever the status of the reply: %d', async (status, mayBeProcessed) => {
-    const gateway = await serve((request, response) => {
-      request.resume();
-      response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });
-      response.end('{"status":"queued","contacts":[],"messages":[]}');
-    });
-    for (const request of [
-      () => upstream.send(gateway, SEND),
-      () => upstream.readContactsText(gateway, []),
-      () => upstream.readMessagesText(gateway, 'a', []),
-      () => upstream.listContacts(gateway, acceptEveryContact),
-      () => upstream.listMessages(gateway, 'a', 1, 20),
-    ]) {
-      expect(await failure(request())).toMatchObject({ name: 'UpstreamIsGatewayError', mayBeProcessed });
-    }
-  });
+  ])(
+    'detects the other gateway by a header of its reply, whatever the status of the reply: %d',
+    async (status, mayBeProcessed) => {
+      const gateway = await serve((request, response) => {
+        request.resume();
+        response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });
+        response.end('{"status":"queued","contacts":[],"messages":[]}');
+      });
+      for (const request of [
+        () => upstream.send(gateway, SEND),
+        () => upstream.readContactsText(gateway, []),
+        () => upstream.readMessagesText(gateway, 'a', []),
+        () => upstream.listContacts(gateway, acceptEveryContact),
+        () => upstream.listMessages(gateway, 'a', 1, 20),
+      ]) {
+        expect(await failure(request())).toMatchObject({ name: 'UpstreamIsGatewayError', mayBeProcessed });
+      }
+    },
+  );
 
   it('sends a header with each request, so that the other gateway can detect a request from a gateway', async () => {
     const marks: unknown[] = [];

@@ -155,7 +155,7 @@ describe('a page of messages', () => {
     expect(pages.map(({ items }) => items.length)).toEqual(Array(10).fill(1));
   });
 
-  it('that is requested in vain, with an error reply of 20 MB, fails with the status of that reply', async () => {
+  it('whose request gets an error reply of 20 MB fails with the status of that reply', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve(`{"message":"No way"}${' '.repeat(20 * MEGABYTE)}`, 500);
     await expect(upstream.listMessages(address, 'c', 1, 20)).rejects.toThrow(UpstreamStatusError);

@@ -158,15 +158,18 @@ describe('the test oracle for emitted events', () => {
     expect(scene.brokenRules()).toContain('miss');
   });
 
-  it.each(['sent', 'delivered', 'read', 'updated'])('rejects an event log with a duplicate message.%s', (type) => {
-    const changes = {
-      sent: undefined,
-      delivered: DELIVERED,
-      read: READ,
-      updated: { message: { to: 'Edited' } },
-    }[type];
-    expect(completeScene().emitted(7, type, 'a', changes).brokenRules()).toContain('double');
-  });
+  it.each(['sent', 'delivered', 'read', 'updated'])(
+    'rejects an event log with a duplicate message.%s',
+    (type) => {
+      const changes = {
+        sent: undefined,
+        delivered: DELIVERED,
+        read: READ,
+        updated: { message: { to: 'Edited' } },
+      }[type];
+      expect(completeScene().emitted(7, type, 'a', changes).brokenRules()).toContain('double');
+    },
+  );
 
   it('rejects an event log with a second message.read for a message, even if the message became unread in between', () => {
     const scene = completeScene().changed(7, 'a', { read: false }).served(8, ['a']);
