@@ -235,13 +235,13 @@ async function secretOfWebhook(): Promise<string> {
       await product[Symbol.asyncDispose]();
     });
 
-    it('are complete in this test: it has a fault for every alert', async () => {
+    it('are tested completely: this test has a fault for every alert', async () => {
       const rules = await readFile(join(ROOT, 'monitoring/alerts.yml'), 'utf8');
       const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
       expect(FAULTS.map(({ alert }) => alert).sort()).toEqual(alerts.sort());
     });
 
-    it('have data: Prometheus answers every query of the dashboard', async () => {
+    it('have metrics: Prometheus returns data for every query of the dashboard', async () => {
       const file = join(ROOT, 'monitoring/grafana/dashboards/tidings.json');
       const { panels } = JSON.parse(await readFile(file, 'utf8')) as {
         panels: { title: string; targets: { expr: string }[] }[];

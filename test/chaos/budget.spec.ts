@@ -55,14 +55,14 @@ async function arrivalsUnder(rate: number, forMs: number): Promise<number[]> {
   }
 }
 
-describe('the request budget of an account, shared by four workers of which one is killed every 5 s,', () => {
+describe('the request budget of an account with four workers, one of which is killed every 5 s,', () => {
   it.each([
     [0.2, 60_000],
     [1, 40_000],
     [20, 30_000],
     [400, 30_000],
   ])(
-    'is not exceeded in any time range at %d requests per second; up to 20 per second, over 60 % of it is used',
+    'is not exceeded in any period at %d requests per second; up to 20 per second, over 60 % of the budget is used',
     async (rate, forMs) => {
       const arrivals = await arrivalsUnder(rate, forMs);
       const excess = worstExcess(arrivals, rate);

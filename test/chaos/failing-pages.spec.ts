@@ -13,7 +13,7 @@ const REPORTED_WITHIN_MS = 5_000;
 const worst = (delays: readonly (number | undefined)[]): number =>
   Math.max(...delays.map((delay) => delay ?? Infinity));
 
-describe('a message that makes every page fail that contains it', () => {
+describe('a message that makes upstream fail for every page with that message', () => {
   const CONTACTS = ['healthy', 'deep', 'from the start', 'at the head'] as const;
   const FAILING = ['deep', 'from the start', 'at the head'] as const;
   let outcome: TroubleOutcome<(typeof CONTACTS)[number]>;
@@ -39,16 +39,16 @@ describe('a message that makes every page fail that contains it', () => {
     process.stdout.write(`Failing elements: ${JSON.stringify({ of, ...status })}\n${complaints}\n`);
   }, 180_000);
 
-  it.each(FAILING)('of the contact "%s" delays no new message of that contact by more than 5 s', (name) => {
+  it.each(FAILING)('delays no new message of the contact by more than 5 s (case: %s)', (name) => {
     expect(outcome.of[name].delays.length).toBeGreaterThan(5);
     expect(worst(outcome.of[name].delays)).toBeLessThanOrEqual(REPORTED_WITHIN_MS);
   });
 
-  it.each(FAILING)('of the contact "%s" increases the requests for that contact by at most 20 %', (name) => {
+  it.each(FAILING)('increases the number of requests for the contact by at most 20 % (case: %s)', (name) => {
     expect(outcome.of[name].requests / outcome.of.healthy.requests).toBeLessThanOrEqual(1.2);
   });
 
-  it('does not stop the sweep of its contact: changes of older messages are still reported', () => {
+  it('does not stop the sweep of the contact: changes of older messages are still reported', () => {
     expect(outcome.emitted.get('message.updated')?.toSorted()).toEqual(editedIds.toSorted());
   });
 
@@ -63,8 +63,8 @@ describe('a message that makes every page fail that contains it', () => {
   });
 });
 
-describe('a message or contact with 4,000 levels of nesting', () => {
-  it('delays neither other messages nor the reading of the contact list', async () => {
+describe('a message or contact of JSON nested 4,000 levels deep', () => {
+  it('neither delays other messages nor prevents reads of the contact list', async () => {
     const { of, status, emitted } = await runTroubleTrial({
       contacts: ['healthy', 'with a nested message', 'nested itself'],
       before: (world) => ({

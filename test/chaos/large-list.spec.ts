@@ -39,8 +39,8 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-describe('a contact list of 100,000 contacts of 1 KB', () => {
-  it('is stored by a first read, and needs at most 300 MB of memory at a second read that finds no change', async () => {
+describe('a contact list of 100,000 contacts of 1 KB each', () => {
+  it('is stored at the first read; a second read, which finds no change, needs at most 300 MB of memory', async () => {
     server.list = { count: CONTACTS, bytes: 1_024 };
     const { stdout } = await promisify(execFile)(
       process.execPath,

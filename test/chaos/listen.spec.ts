@@ -81,7 +81,7 @@ class CuttableNetwork implements AsyncDisposable {
 
 describe('tidings listen', () => {
   it.each([{ reset: false }, { reset: true }])(
-    'forwards each event once and in order although the network is cut for 30 s; connections are then reset: $reset',
+    'forwards each event once and in order although the network is cut for 30 s (connections reset afterwards: $reset)',
     async (how) => {
       await using product = await Product.start();
       await using network = await CuttableNetwork.to(product.gateway.port);

@@ -58,7 +58,7 @@ async function scrape(): Promise<Scrape> {
   return metricsIn(await (await fetch(`http://127.0.0.1:${product.worker.port}/metrics`)).text());
 }
 
-it(`the metric of the detection delay differs by at most 5 % from the delays of ${MESSAGES} messages that the simulator recorded`, async () => {
+it(`the detection delay metric differs by at most 5 % from the true delays of ${MESSAGES} messages`, async () => {
   for (let contact = 0; contact < CONTACTS; contact += 1)
     await product.simulate('contacts', { phoneNumber: numberOf(contact) });
   await write(0, WARM_UP);

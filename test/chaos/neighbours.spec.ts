@@ -98,7 +98,7 @@ async function neighbourKeys(): Promise<string[]> {
   }
 }
 
-describe('while another account on the same installation', () => {
+describe('the account `default` beside another account of the installation', () => {
   it.each([
     ['has an upstream that hangs', [{ fault: 'timeoutBefore', times: 'always' }]],
     ['has an upstream that returns 500', [{ fault: { kind: 'status', status: 500 }, times: 'always' }]],
@@ -106,7 +106,7 @@ describe('while another account on the same installation', () => {
     ['has an upstream that returns 429', [{ fault: { kind: 'status', status: 429 }, times: 'always' }]],
     ['has a slow upstream', [{ fault: { kind: 'slow', delayMs: 4_000 }, times: 'always' }]],
   ])(
-    '%s, and has many queued sends, the account default relays and emits without delay',
+    'relays sends and emits events without long delays while the other account %s and has many queued sends',
     async (problem, faults) => {
       await neighbour.simulate('faults/clear');
       for (const fault of faults) await neighbour.simulate('faults', fault);
@@ -141,7 +141,7 @@ describe('while another account on the same installation', () => {
     },
   );
 
-  it('has an upstream that returns 429, the account default keeps its full request budget', async () => {
+  it('keeps its full request budget while the upstream of the other account returns 429', async () => {
     await neighbour.simulate('faults/clear');
     await neighbour.simulate('faults', { fault: { kind: 'status', status: 429 }, times: 'always' });
     const redis = new Redis(product.redis.url);
@@ -155,7 +155,7 @@ describe('while another account on the same installation', () => {
     }
   });
 
-  it('is removed, the account default continues to work, and no data of the removed account remains', async () => {
+  it('continues to relay sends after the other account is removed, and no data of the removed account remains', async () => {
     await neighbour.simulate('faults/clear');
     await neighbour.simulate('faults', { fault: { kind: 'slow', delayMs: 2_000 }, times: 'always' });
     await eventually('a request is in flight', async () => (await neighbourRequests()) > 0);

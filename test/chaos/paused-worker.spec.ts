@@ -145,7 +145,7 @@ it('a worker that is paused before its POST and resumed does not post the send i
   expect(end).toMatchObject({ status: 'unknown', attempts: [] });
 }, 180_000);
 
-it('a worker that is paused before its POST and resumed during a look-up of the send sends no duplicate, and the send ends', async () => {
+it('a worker that is paused before its POST, and resumed while another worker looks up the send, sends no duplicate, and the send is finished', async () => {
   const { texts, end } = await runWithPausedWorker({ SEND_CONFIRM_MEDIA_MS: '5000' }, ({ product }) =>
     Promise.resolve(product.worker.output().includes('the process that posted a send ended; searching')),
   );

@@ -27,8 +27,8 @@ function print(title: string, counts: object): void {
   process.stdout.write(`${title}: ${JSON.stringify(counts, undefined, 1)}\n`);
 }
 
-describe('webhooks while workers are killed', () => {
-  it(`that are healthy get all of ${EVENTS} events with few duplicates, and in order if ordered, although other webhooks hang or fail`, async () => {
+describe('healthy webhooks while workers are killed and other webhooks hang or fail', () => {
+  it(`get all of ${EVENTS} events with few duplicates, and in order if the webhook is ordered`, async () => {
     const running = await WebhookTrial.start(['ordered', ...HEALTHY.slice(1), ...BAD]);
     trial = running;
     const began = performance.now();
@@ -56,7 +56,7 @@ describe('webhooks while workers are killed', () => {
 });
 
 describe('healthy webhooks', () => {
-  it('have at most twice the p99 latency beside a webhook that hangs and a webhook that fails, at a quarter of the maximum rate', async () => {
+  it('have at most twice the p99 latency if another webhook hangs and another fails, at a quarter of the maximum event rate', async () => {
     const running = await WebhookTrial.start([...HEALTHY, ...BAD]);
     trial = running;
     for (const behaviour of BAD) await running.enable(behaviour, false);

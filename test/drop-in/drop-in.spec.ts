@@ -54,7 +54,7 @@ describe("a client generated from upstream's API description", () => {
   });
 
   it.each(['array', 'contacts', 'data', 'items'])(
-    'gets the same contacts from upstream and from the gateway, whatever form the list of upstream has: %s',
+    'gets the same contacts from the gateway as from upstream if upstream’s contact list has the form "%s"',
     async (contactsShape) => {
       await product.simulate('settings', { contactsShape });
       const bodies = await Promise.all(

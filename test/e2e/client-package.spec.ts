@@ -25,7 +25,7 @@ async function sample(): Promise<string> {
   return code;
 }
 
-it('the packed client is installed in an empty folder, type-checks there, and sends', async () => {
+it('the packed npm client can be installed in an empty folder, type-checks there, and sends a text', async () => {
   const npm = (parameters: string[], cwd: string): Promise<{ stdout: string }> =>
     run('npm', parameters, { cwd, timeout: DEADLINE_MS });
   const { stdout } = await npm(

@@ -44,7 +44,7 @@ describe('the client', () => {
     expect(texts).toContain('Hello');
   });
 
-  it('sends a file and reads it from the disk during the upload', async () => {
+  it('sends a file, which is read from the disk during the upload', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tidings-client-'));
     try {
       const path = join(folder, 'photo.bin');
@@ -60,7 +60,7 @@ describe('the client', () => {
     }
   });
 
-  it('stops waiting for a send that does not reach the expected status in time, or can no longer reach it', async () => {
+  it('stops waiting for a send that does not reach the expected status in time, or that can no longer reach that status', async () => {
     const { id } = await tidings.send({
       phoneNumber: NUMBER,
       message: 'Later',

@@ -228,7 +228,7 @@ describe('the command tidings', () => {
     expect(await run('accounts', 'delete', 'second')).toMatchObject({ code: 0 });
   });
 
-  it('shows the status, with exit code 0 while all is well', async () => {
+  it('shows the status, and exits with code 0 if no problem is found', async () => {
     const status = await eventually('all is well', async () => {
       const shown = await run('status');
       return shown.code === 0 && shown;
@@ -316,7 +316,7 @@ describe('the command tidings', () => {
     expect(await readFile(file, 'utf8')).toBe(text);
   });
 
-  it.each(['bash', 'zsh', 'fish'])('completes commands in %s', async (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('completes commands in the shell %s', async (shell) => {
     expect((await run('completion', shell)).stdout).toContain('tidings');
     expect((await run('complete', '--', 'web')).stdout).toContain('webhooks');
   });

@@ -58,7 +58,7 @@ withChromium('the API documentation page in a real browser', () => {
     });
   });
 
-  it('shows how to send a first message, lists the errors of the API once, and hides those of each operation until a click', async () => {
+  it('shows how to send a first message, lists the errors of the API once, and folds the errors of each operation', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const page = await context.newPage();
       const home = `http://127.0.0.1:${product.gateway.port}`;
@@ -89,7 +89,7 @@ withChromium('the API documentation page in a real browser', () => {
   });
 
   it.each(['light', 'dark'] as const)(
-    'fits into a width of 375 px and of 1,280 px, with the color scheme %s',
+    'fits into windows 375 px and 1,280 px wide, in the color scheme "%s"',
     async (colorScheme) => {
       await withBrowser(browser ?? '', async (context) => {
         for (const width of [375, 1_280]) {

@@ -108,7 +108,7 @@ describe('a send whose POST fails', () => {
   });
 
   it.each(FAULTS)(
-    'is sent at most once and ends in the correct status: %s',
+    'is sent at most once and ends in the correct status (fault: %s)',
     async (name, _, status, attempts) => {
       const { id = '', number = '' } = sends.get(name) ?? {};
       const send = await untilStatus(product, id, status, 60_000);
@@ -162,7 +162,7 @@ describe('a send while upstream is unavailable', () => {
   it.each([
     ['connection refused', closedPort],
     ['a name that does not resolve', () => Promise.resolve('http://no-such-host.invalid/v1')],
-  ] as const)('waits, and is sent exactly once after upstream is back: %s', async (name, address) => {
+  ] as const)('waits, and is sent exactly once after upstream is back (fault: %s)', async (name, address) => {
     const number = `+1415555${String(3_000 + name.length)}`;
     const id = await post(product, number, name);
     const lost = await workerAt(await address());

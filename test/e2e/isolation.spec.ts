@@ -274,7 +274,7 @@ describe('each of several accounts', () => {
   );
 
   it.each(pairs)(
-    'can neither read, change nor count any object of another account: %s of %s',
+    'can neither read, change nor count any object of another account (account %s, objects of account %s)',
     async (mine, theirs) => {
       const [me, them] = [objectsOf(mine), objectsOf(theirs)];
       const secrets = [them.word, them.key, them.cursor, them.webhook, them.delivery, them.event];

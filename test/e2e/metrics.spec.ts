@@ -41,7 +41,7 @@ async function scrape(process: 'gateway' | 'worker'): Promise<Scrape> {
 }
 
 describe('the metrics', () => {
-  it('of a worker count a send, its message, its events and their deliveries correctly', async () => {
+  it('of a worker correctly count a send, the message and events of the send, and the deliveries of these events', async () => {
     const { secret } = await product.json<{ secret: string }>('POST', '/v1/webhooks', { url: receiver.url });
     receiver.secret = secret;
     const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', {
@@ -99,7 +99,7 @@ describe('the metrics', () => {
     );
   });
 
-  it('of a worker are refused to a request that a proxy forwards, unless it has an admin API key', async () => {
+  it('of a worker are refused to a request that a proxy forwards, unless the request has an admin API key', async () => {
     const asked = async (headers: Record<string, string>): Promise<number> => {
       const url = `http://127.0.0.1:${product.worker.port}/metrics`;
       return (await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.9', ...headers } })).status;

@@ -40,7 +40,7 @@ async function answers(port: number): Promise<boolean> {
 }
 
 describe('a process that npm started', () => {
-  it.each(['gateway', 'worker', 'simulator'])('ends when npm gets SIGTERM: %s', async (name) => {
+  it.each(['gateway', 'worker', 'simulator'])('ends when npm gets SIGTERM (process: %s)', async (name) => {
     const environment = {
       REDIS_URL: redis.url,
       ENCRYPTION_KEY,

@@ -68,7 +68,7 @@ describe.each(['SIGKILL', 'SIGSTOP'] as const)('while Redis is unavailable (%s)'
   });
 });
 
-describe('outages', () => {
+describe('the product under other faults:', () => {
   it('while upstream is down, the gateway starts and reports the outage, and sends wait; afterwards each is sent once', async () => {
     product = await Product.start();
     const running = product;
@@ -132,7 +132,7 @@ describe('outages', () => {
     expect(await Promise.all([gateway.stop(), worker.stop()])).toEqual([0, 0]);
   });
 
-  it('if a worker is killed during its reads, another worker reads the contact and reports a reply within half a minute', async () => {
+  it('if a worker is killed during its reads, another worker takes over, and a reply is reported within half a minute', async () => {
     product = await Product.start({ UPSTREAM_TIMEOUT_MS: '1000' });
     const running = product;
     const first = running.worker;

@@ -124,8 +124,8 @@ async function untilAvailable(): Promise<void> {
   expect(product.gateway.child.exitCode).toBeNull();
 }
 
-describe('While Redis is unavailable, every operation gets 503 unavailable within 2 s and later works again without a restart', () => {
-  it('if the Redis process is suspended, even for requests that arrive while others hang', async () => {
+describe('every operation gets 503 unavailable within 2 s while Redis is away, and later works again without a restart,', () => {
+  it('if the Redis process is suspended, even if other requests already hang', async () => {
     product.redis.server.kill('SIGSTOP');
     try {
       expect(unexpectedIn(await askAll())).toEqual([]);
@@ -154,8 +154,8 @@ describe('While Redis is unavailable, every operation gets 503 unavailable withi
   });
 });
 
-describe('While Redis is full', () => {
-  it('reads of stored data continue, operations that store data get 503 unavailable, and no failed operation is reported as done', async () => {
+describe('while Redis is full,', () => {
+  it('stored data can be read, operations that store data get 503 unavailable, and no failed operation is reported as done', async () => {
     await redis.config('SET', 'maxmemory', '1');
     const outcomes = await askAll();
     await redis.config('SET', 'maxmemory', '0');

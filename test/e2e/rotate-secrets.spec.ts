@@ -132,7 +132,7 @@ describe('npm run rotate-secrets', () => {
     // A dozen processes start one after another.
   });
 
-  it('can be killed before it has finished, and is completed by another run', async () => {
+  it('can be killed in the middle of a run, and is completed by another run', async () => {
     await withTestRedis(async ({ url }) => {
       const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       await once(redis, 'ready');
@@ -196,7 +196,7 @@ describe('npm run rotate-secrets', () => {
     });
   });
 
-  it('reports invalid variables, and reports that Redis is unavailable', async () => {
+  it('reports invalid variables and an unavailable Redis', async () => {
     const bad = await asNode({ REDIS_URL: 'redis://127.0.0.1:1', ENCRYPTION_KEYS_PREVIOUS: 'c2hvcnQ=' })
       .ended;
     expect(bad.code).toBe(78);

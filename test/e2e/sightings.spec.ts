@@ -111,7 +111,7 @@ afterAll(async () => {
 });
 
 describe('a send is bound to its message', () => {
-  it('if two identical texts are sent within a minute: each send is bound to one message, in order', async () => {
+  it('if two identical texts are sent within a minute: the first to the earlier message, the second to the later one', async () => {
     const phoneNumber = NUMBERS.twice;
     const ids = [await post({ phoneNumber, message: TEXT }), await post({ phoneNumber, message: TEXT })];
     const sends = await Promise.all(ids.map((id) => until(id, 'delivered')));
@@ -164,7 +164,7 @@ describe('a send is bound to its message', () => {
     expect(seen.find(([message]) => message === send.messageId)?.[1]).toBe(id);
   });
 
-  it('if upstream rewrites quotes, dashes and dots', async () => {
+  it('even if upstream rewrites the quotes, dashes and dots of the text', async () => {
     const id = await post({ phoneNumber: NUMBERS.quotes, message: TYPED });
     const send = await until(id, 'delivered');
     const [only] = await acceptedTexts(NUMBERS.quotes);

@@ -67,7 +67,7 @@ const named = (spans: readonly CollectedSpan[], name: string): CollectedSpan => 
 };
 
 describe('the trace of a send', () => {
-  it('has the id of the caller, and the spans of the request, the lane, the POST, the poll, the event and its delivery', async () => {
+  it('has the trace id of the caller, and spans for the request, the lane, the POST, the poll, the event and the delivery', async () => {
     const { id, traceId, spanId } = await send('01');
     const spans = await untilTraced(traceId, [
       'POST /v1/messages/send',
@@ -103,7 +103,7 @@ describe('the trace of a send', () => {
     });
   });
 
-  it('has its id in the log lines of the request, the POST and the deliveries', async () => {
+  it('is named by its trace id in the log lines of the request, the POST and the deliveries', async () => {
     const { id, traceId } = await send('01');
     await untilTraced(traceId, ['event message.sent']);
     const lines = await eventually('the lines are written', () => {
@@ -120,7 +120,7 @@ describe('the trace of a send', () => {
     expect(lines.find((line) => line.includes('send.attempted'))).toContain(id);
   });
 
-  it('is not exported if the traceparent of the caller says that it is not recorded, and the webhooks get the same flag', async () => {
+  it('is not exported if the caller’s traceparent says that the trace is not recorded, and webhooks get the same flag', async () => {
     const { id, traceId } = await send('00');
     await eventually('the send is delivered', async () => (await statusOf(id)) === 'delivered');
     await eventually('a delivery continues the trace', () =>
@@ -133,7 +133,7 @@ describe('the trace of a send', () => {
     expect(collector.trace(traceId)).toEqual([]);
   });
 
-  it('continues in another worker if the worker that relays the send is killed', async () => {
+  it('is continued by another worker if the worker that relays the send is killed', async () => {
     await product.simulate('faults', { match: { method: 'POST' }, fault: 'timeoutAfter', times: 1 });
     const text = 'Sent by a worker that is killed';
     const { id, traceId } = await send('01', text);
@@ -178,7 +178,7 @@ describe('spans', () => {
       expect(everything).not.toContain(secret);
   });
 
-  it('keep no process alive: gateway and worker end on SIGTERM although the collector hangs', async () => {
+  it('do not delay a shutdown: gateway and worker end on SIGTERM even if the trace collector hangs', async () => {
     collector.isHanging = true;
     await send('01');
     const began = performance.now();
@@ -188,7 +188,7 @@ describe('spans', () => {
     await Promise.all([product.startGateway(), product.startWorker()]);
   });
 
-  it('have the service name, and their requests the headers, that the variables of OpenTelemetry set', async () => {
+  it('have the service name, and are exported with the headers, that the OpenTelemetry variables set', async () => {
     await product.gateway.stop();
     await product.startGateway({
       OTEL_SERVICE_NAME: 'front',
@@ -202,7 +202,7 @@ describe('spans', () => {
     await product.startWorker();
   });
 
-  it('are not recorded if no collector is configured, and then webhooks get no traceparent', async () => {
+  it('are not recorded, and webhooks get no traceparent, if no trace collector is configured', async () => {
     await product.gateway.stop();
     await product.worker.stop();
     const off = { OTEL_EXPORTER_OTLP_ENDPOINT: '' };

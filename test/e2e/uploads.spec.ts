@@ -80,8 +80,8 @@ async function acceptedSizes(running: Product): Promise<number[]> {
   return entries.flatMap(({ parts }) => parts.flatMap(({ size }) => size ?? []));
 }
 
-describe('Ten uploads of 25 MB at once', () => {
-  it('reach upstream completely, leave no file, and need less memory than half of their total size', async () => {
+describe('ten simultaneous uploads of 25 MB each', () => {
+  it('reach upstream completely, leave no file behind, and need less memory than half of their total size', async () => {
     const running = await Product.start({ UPSTREAM_TIMEOUT_MS: '60000' });
     product = running;
     await untilAccepted(running, [await upload(running, new Blob([Buffer.alloc(MEGABYTE, 1)]), 0)]);
@@ -103,8 +103,8 @@ describe('Ten uploads of 25 MB at once', () => {
   });
 });
 
-describe('An upload through an S3 bucket', () => {
-  it('reaches upstream completely and leaves no object', async () => {
+describe('an upload through an S3 bucket', () => {
+  it('reaches upstream completely and leaves no object in the bucket', async () => {
     const server = await startTestS3();
     s3 = server;
     const running = await Product.start({

@@ -90,7 +90,7 @@ async function usedMemory(): Promise<number> {
   return Number(bytes);
 }
 
-describe('Random requests to any URL', () => {
+describe('random requests to any URL', () => {
   it('get documented responses and never a 500, crash no process, and leak no memory', async () => {
     const input = { check: product.api, key: product.apiKey, ids: await createOneOfEach() };
     const refused: RawRequest[] = [];

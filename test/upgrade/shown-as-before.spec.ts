@@ -16,7 +16,7 @@ afterAll(async () => {
   await upgraded[Symbol.asyncDispose]();
 });
 
-describe('the gateway, on the data that an old build stored,', () => {
+describe('the gateway after an upgrade, with data that an old build stored,', () => {
   // Fields may be added. Cursors in the paths are those that the old build gave.
   it.each([
     ['sends and their pages', /^\/v1\/sends/],
@@ -35,14 +35,14 @@ describe('the gateway, on the data that an old build stored,', () => {
     }
   });
 
-  it('shows the same accounts, but with the base URL of the account default from its environment variable', async () => {
+  it('shows the same accounts as the old build; only the base URL of the account `default` comes from an environment variable', async () => {
     const [before] = upgraded.answersTo<{ accounts: { id: string }[] }>(/^\/v1\/accounts$/);
     const baseUrl = upgraded.baseUrlOf('default');
     const expected = before?.accounts.map((one) => (one.id === 'default' ? { ...one, baseUrl } : one));
     expect(await upgraded.json('GET', '/v1/accounts')).toMatchObject({ accounts: expected });
   });
 
-  it('accepts the same API keys with the same scopes', async () => {
+  it('accepts the same API keys with the same scopes as the old build', async () => {
     const status = async (name: string, path: string): Promise<number> => {
       const key = upgraded.snapshot.names.keys[name] ?? '';
       return (await upgraded.call('GET', path, undefined, { 'X-API-Key': key })).status;
@@ -54,7 +54,7 @@ describe('the gateway, on the data that an old build stored,', () => {
     expect(await status('revoked', '/v1/sends')).toBe(401);
   });
 
-  it('answers a repeated idempotency key with the same send', async () => {
+  it('answers an idempotency key that was used at the old build with the stored send', async () => {
     const { idempotent, sends } = upgraded.snapshot.names;
     for (const [name, { key, body }] of Object.entries(idempotent)) {
       const headers = { 'Idempotency-Key': key };

@@ -45,18 +45,18 @@ describe('sends that an old build stored', () => {
     'queued after an attempt',
     'queued with a key',
     'scheduled, due soon',
-  ])('include "%s", which is posted exactly once', async (name) => {
+  ])('are posted exactly once by the new build: "%s"', async (name) => {
     await sends.becomes(name, 'sent', 'delivered');
     expect(await sends.postsOf(name)).toHaveLength(1);
   });
 
-  it('include a send of another account, which is posted exactly once', async () => {
+  it('are posted exactly once by the new build if they belong to another account', async () => {
     const others = new Sends(upgraded, 'oldest');
     await others.becomes('queued in another account', 'sent', 'delivered');
     expect(await others.postsOf('queued in another account')).toHaveLength(1);
   });
 
-  it('include a send with an uploaded file, which is posted once with that file', async () => {
+  it('are posted once, with their uploaded file', async () => {
     await sends.becomes('queued with a file', 'sent', 'delivered');
     const posts = await sends.postsOf('queued with a file');
     const sha256 = createHash('sha256').update('Waits').digest('hex');
@@ -64,7 +64,7 @@ describe('sends that an old build stored', () => {
     expect(posts[0]?.parts).toContainEqual(expect.objectContaining({ name: 'file', sha256 }));
   });
 
-  it('are posted to each recipient in the order of their acceptance', async () => {
+  it('are posted to each recipient in the order of acceptance', async () => {
     await sends.becomes('queued behind another', 'sent', 'delivered');
     const order = (await sends.posts()).map(({ message }) => message);
     expect(order.indexOf('queued')).toBeLessThan(order.indexOf('queued behind another'));
@@ -72,20 +72,20 @@ describe('sends that an old build stored', () => {
   });
 
   it.each(['accepted', 'accepted with a file', 'looked up, taken', 'being posted'])(
-    'include "%s", which is bound to its message and not posted again',
+    'are bound to their message and not posted again if upstream already has them: "%s"',
     async (name) => {
       expect((await sends.becomes(name, 'sent', 'delivered')).messageId).toMatch(/^msg_/);
       expect(await sends.postsOf(name)).toHaveLength(1);
     },
   );
 
-  it('include a send in its look-up that upstream did not accept, which becomes unknown and is not posted again', async () => {
+  it('become unknown and are not posted again if they are in a look-up and upstream did not accept them', async () => {
     expect((await sends.becomes('looked up, not taken', 'unknown')).attempts).toHaveLength(1);
     expect(await sends.postsOf('looked up, not taken')).toEqual([]);
   });
 
   it.each(['unknown', 'unconfirmed'])(
-    'include "%s", which is bound to its message when the message appears late',
+    'are bound to their message if that message appears only after the upgrade: "%s"',
     async (name) => {
       const message = { direction: 'outbound', to: sends.before(name).phoneNumber, text: name };
       const { ids } = await upgraded.simulate<{ ids: string[] }>('default', 'messages', message);
@@ -93,7 +93,7 @@ describe('sends that an old build stored', () => {
     },
   );
 
-  it('include a send whose expiry has passed, which expires without a POST', async () => {
+  it('expire without a POST if their expiry time has passed', async () => {
     await sends.becomes('queued, expires soon', 'expired');
     expect(await sends.postsOf('queued, expires soon')).toEqual([]);
   });
@@ -107,18 +107,18 @@ describe('sends that an old build stored', () => {
   it.each([
     ...['delivered', 'read', 'with a file', 'with everything', 'resent', 'resolved as sent', 'failed'],
     ...['resolved as failed', 'expired', 'cancelled', 'cancelled without a worker', 'scheduled'],
-  ])('include "%s", which stays as it was', async (name) => {
+  ])('stay unchanged if they are finished or not yet due: "%s"', async (name) => {
     expect(await sends.now(name)).toMatchObject(sends.before(name));
   });
 });
 
-describe('with the event log and the snapshots that an old build stored,', () => {
+describe('after an upgrade, with the event log and the snapshots of the old build,', () => {
   it.each([
     ['default', 'Ann'],
     ['oldest', 'Dora'],
     ['shuffled', 'Fay'],
   ])(
-    'only a new and an edited message of the account %s are emitted, and no other known message',
+    'only the new and the edited message of a contact are emitted, and no other message of the contact (account `%s`)',
     async (account, name) => {
       const contactId = upgraded.snapshot.names.contacts[name] ?? '';
       const events = new Events(upgraded, account);
@@ -157,7 +157,7 @@ describe('with the event log and the snapshots that an old build stored,', () =>
   });
 
   it.each(ACCOUNTS)(
-    'the log of the account %s keeps the events of the old build, and the cursor of that build leads to exactly the later events',
+    'the event log of the account `%s` keeps the events of the old build, and a cursor of the old build leads to exactly the later events',
     async (account) => {
       const events = new Events(upgraded, account);
       const later = await events.later();
@@ -170,7 +170,7 @@ describe('with the event log and the snapshots that an old build stored,', () =>
   );
 
   it.each(ACCOUNTS)(
-    'the account %s has no second message.received of a message and no second contact.created of a contact',
+    'the account `%s` gets no second message.received for a message and no second contact.created for a contact',
     async (account) => {
       const all = await new Events(upgraded, account).all();
       const received = all.filter(({ type }) => type === 'message.received').map(messageIdOf);
@@ -184,9 +184,9 @@ describe('with the event log and the snapshots that an old build stored,', () =>
   );
 });
 
-describe('with the webhooks that an old build stored,', () => {
+describe('after an upgrade, with the webhooks of the old build,', () => {
   it.each(['ordered', 'filtered', 'hanging', 'failing', 'of another account'] as const)(
-    'the webhook "%s" gets its pending deliveries under their ids, signed with its secret',
+    'the webhook "%s" gets the pending deliveries of the old build, signed with its former secret',
     async (name) => {
       const subscriber = subscriberOf(name);
       const pending = subscriber.pendingBefore();
@@ -207,7 +207,7 @@ describe('with the webhooks that an old build stored,', () => {
     expectNoGaps(events.filter(({ id }, i) => events.findIndex((event) => event.id === id) === i));
   });
 
-  it('a webhook gets the event that no worker of the old build had dispatched', async () => {
+  it('a webhook gets an event that the old build had recorded but not dispatched', async () => {
     const id = upgraded.snapshot.names.sends['cancelled without a worker'];
     const { receiver } = subscriberOf('live');
     await eventually('the event arrives', () =>
@@ -228,7 +228,7 @@ describe('with the webhooks that an old build stored,', () => {
     });
   });
 
-  it('a disabled webhook gets the events that it missed by a replay after it is enabled', async () => {
+  it('a webhook that was disabled gets its missed events by a replay once the webhook is enabled', async () => {
     const subscriber = subscriberOf('off');
     expect(subscriber.receiver.events).toEqual([]);
     const { updatedAt: since } = subscriber.before();

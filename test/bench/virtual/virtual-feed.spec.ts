@@ -25,11 +25,11 @@ const conversationTraffic = (seed: number): Traffic =>
   });
 
 describe('the simulation of polling in virtual time', () => {
-  it('counts one request for a poll that finds up to 19 new messages, and three requests for one that finds 25', () => {
+  it('counts one request for a poll that finds up to 19 new messages, and three requests for a poll that finds 25', () => {
     expect([0, 1, 19, 25, 45].map(requestsOf)).toEqual([1, 1, 1, 3, 4]);
   });
 
-  it('stays within the request budget, and counts every message once, as found or unread', () => {
+  it('stays within the request budget, and counts every message exactly once: as found or as unread', () => {
     const traffic = conversationTraffic(1);
     const { delays, unread, requests } = play(
       traffic,
@@ -41,7 +41,7 @@ describe('the simulation of polling in virtual time', () => {
     expect(delays.length + unread).toBe(traffic.messages.length);
   });
 
-  it('gives the calculated detection delay if all contacts are polled in turn', () => {
+  it('yields the detection delay that theory predicts if all contacts are polled in turn', () => {
     const { delays } = play(
       conversationTraffic(2),
       uniform({ contacts: 500, requestsPerSecond: 5, bounds: BOUNDS }),
@@ -59,8 +59,8 @@ describe('the simulation of polling in virtual time', () => {
   });
 });
 
-describe('the poll schedule, simulated in virtual time,', () => {
-  it('has on average less than half the delay of polling in turn, and less delay than fixed rates by the square root of the message rates', () => {
+describe('the poll schedule in a simulation in virtual time', () => {
+  it('has less than half the mean delay of polling in turn, and less than polling each contact at a fixed rate by the square root of its message rate', () => {
     const allowance = { contacts: 500, requestsPerSecond: 5, bounds: BOUNDS };
     const sum = (make: (traffic: Traffic) => Policy): number =>
       [1, 2, 3].reduce(
@@ -95,7 +95,7 @@ describe('the poll schedule, simulated in virtual time,', () => {
       10,
     ],
   ])(
-    'has an average delay and a 95th percentile near its own forecast for %s',
+    'forecasts its mean delay and its 95th percentile to within a factor of two for %s',
     (_name, traffic, requestsPerSecond) => {
       const schedule = ours({ contacts: traffic.contacts, requestsPerSecond, bounds: BOUNDS });
       const forecasts: DelayForecast[] = [];

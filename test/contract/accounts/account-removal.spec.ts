@@ -102,7 +102,7 @@ describe.each([
     await store.remove(id);
   }
 
-  it('leaves no Redis key and no file, and changes nothing of other accounts', async () => {
+  it('leaves no Redis key and no file, and the data of other accounts is unchanged', async () => {
     const others = ['a-b', 'aa', 'default', '0a', 'a_'];
     for (const id of others) await fill(id, 20);
     const before = await everything();
@@ -117,7 +117,7 @@ describe.each([
     for (const id of others) expect(await blobs.list(id, '', 10)).toHaveLength(2);
   });
 
-  it('leaves nothing that was written during the removal or after it', async () => {
+  it('leaves no data that was written during or after the removal', async () => {
     await removed('a');
     const keys = accountKeys(prefix, 'a');
     let writing = true;
@@ -161,7 +161,7 @@ describe.each([
     expect(await keysOf('a')).toEqual([]);
   });
 
-  it('does not affect a new account with the same id, even if a deletion pass is paused until that account exists', async () => {
+  it('does not affect a new account with the same id, even if an interrupted deletion run resumes after that account exists', async () => {
     await removed('a');
     let wake = (): void => undefined;
     let asked = false;
@@ -185,7 +185,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('allows only one deletion pass at a time, so that no pass deletes data of a new account with the same id', async () => {
+  it('allows only one deletion run at a time, so that no run deletes data of a new account with the same id', async () => {
     await removed('a');
     let other: number | undefined;
     let asked = false;
@@ -206,7 +206,7 @@ describe.each([
     expect([asked, other]).toEqual([true, undefined]);
   });
 
-  it('keeps its remaining data when the worker stops in the middle of a deletion pass', async () => {
+  it('keeps its remaining data if the worker stops in the middle of a deletion run', async () => {
     await removed('a');
     const before = await everything();
     const stop = new AbortController();
@@ -226,7 +226,7 @@ describe.each([
   });
 
   it.each(['default', '.accounts', '', 'a}:{b', '*'])(
-    'is not erased if the id is %p, which is invalid or belongs to the default account',
+    'is not erased if its id is %p, because the id is invalid or is that of the account `default`',
     async (id) => {
       await expect(erasure().pass(id, yes)).rejects.toThrow(/not an account that can be erased/);
     },

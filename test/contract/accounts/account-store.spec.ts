@@ -41,7 +41,7 @@ describe.each([
     [store, other] = [new RedisAccountStore(redis, prefix), new RedisAccountStore(redis, prefix)];
   });
 
-  it('share one revision, which changes after each addition, change or removal, and only then', async () => {
+  it('share one revision number, which changes after each addition, change or removal of an account', async () => {
     const stamps = [await store.revision()];
     await store.add(account('a'));
     stamps.push(await other.revision());
@@ -53,7 +53,7 @@ describe.each([
     expect(await other.revision()).toBe(stamps[3]);
   });
 
-  it('are found and listed as they were added, at once and in every process', async () => {
+  it('are found and listed unchanged in every process as soon as they were added', async () => {
     expect([await store.list(), await store.find('a')]).toEqual([[], undefined]);
     await store.add(account('a', { polling: false, requestsPerSecond: 0.5 }));
     await store.add(account('b'));

@@ -230,7 +230,7 @@ describe.each([
     expect(await endpoints.find('a', gone)).toBeUndefined();
   });
 
-  it('starts over with the new value if another process changes a webhook before the rotation writes it', async () => {
+  it('starts over with the new value of a webhook if another process changes the webhook before the rotation writes it', async () => {
     const { id } = await endpoint('a', OLD_CIPHER);
     const webhooks = accountKeys(prefix, 'a')('webhooks');
     let asked = 0;
@@ -308,7 +308,7 @@ describe.each([
     expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
   });
 
-  it('removes the ids of unused keys from the recorded key ids; a process gets the recorded ids of keys that it lacks', async () => {
+  it('removes the recorded ids of unused keys, so that a starting process is given only the ids of used keys that the process lacks', async () => {
     expect(await keys.register(OLD_CIPHER)).toEqual([]);
     expect(await keys.register(NEW_CIPHER)).toEqual([OLD_CIPHER.keyId]);
     expect(await keys.list()).toEqual([OLD_CIPHER.keyId]);
@@ -322,7 +322,7 @@ describe.each([
 });
 
 describe('a process that starts while Redis is away', () => {
-  it('records the id of its encryption key once Redis is back, or reports the ids of recorded keys that it lacks', async () => {
+  it('records the id of its encryption key once Redis is back, or reports the recorded ids of keys that the process lacks', async () => {
     await withTestRedis(async ({ url, server }) => {
       const open = (): RedisClient => openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       const logger = createLogger('test', 'silent');

@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('yields types with openapi-typescript; with these types, calls of all operations compile and run', async () => {
+  it('works with openapi-typescript: calls of all operations compile with the generated types, and run', async () => {
     const sources = join(folder, 'types');
     await mkdir(sources);
     await writeFile(join(sources, 'api.ts'), astToString(await openapiTypescript(text)));

@@ -25,7 +25,7 @@ async function deliver(url: string): Promise<number> {
   return (await fetch(url, { method: 'POST', headers, body: BODY })).status;
 }
 
-it('a Fastify server that reads the body as bytes verifies the signature of a delivery', async () => {
+it('a Fastify server that reads the body as bytes can verify the signature of a delivery', async () => {
   const app = fastify();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => {
     done(null, body);
@@ -54,7 +54,7 @@ class HookController {
 @Module({ controllers: [HookController] })
 class HookModule {}
 
-it('a NestJS server that keeps raw bodies verifies the signature of a delivery', async () => {
+it('a NestJS server that keeps raw bodies can verify the signature of a delivery', async () => {
   const app = await NestFactory.create<NestFastifyApplication>(HookModule, new FastifyAdapter(), {
     rawBody: true,
     logger: false,

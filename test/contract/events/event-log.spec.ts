@@ -72,7 +72,7 @@ async function dispatchAll(): Promise<void> {
 }
 
 describe('an event’s id', () => {
-  it('is the same for the same change, which is recorded once', async () => {
+  it('is the same whenever the same change is appended, so that the change is recorded once', async () => {
     const change = event();
     await log.append(ACCOUNT, [change, change]);
     await log.append(ACCOUNT, [change, event()]);
@@ -163,7 +163,7 @@ describe('a read of the log', () => {
     expect((await log.read(ACCOUNT, page.next, 10)).events.map(({ sequence }) => sequence)).toEqual([1_204]);
   });
 
-  it('reports that no more events follow a full last page', async () => {
+  it('reports that no more events follow, even if the last page is full', async () => {
     await log.append(ACCOUNT, many(500));
     expect(await log.read(ACCOUNT, undefined, 500)).toMatchObject({ hasMore: false });
     const page = await log.read(ACCOUNT, undefined, 499);
@@ -320,7 +320,7 @@ describe('consumers of the log', () => {
     }
   }
 
-  it('take turns: while one consumer holds the lease, the others are refused and get the time until the lease expires', async () => {
+  it('are refused while another consumer holds the lease, and get the time until that lease expires', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
     await log.append(ACCOUNT, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);
@@ -333,7 +333,7 @@ describe('consumers of the log', () => {
     expect(await one.read(4)).toMatchObject({ kind: 'elsewhere' });
   });
 
-  it('receive events from before the first consumer existed', async () => {
+  it('receive events that were recorded before the first consumer existed', async () => {
     await log.append(ACCOUNT, many(3));
     expect(sequences(await take(consumerOf('one'), 10))).toEqual([1, 2, 3]);
     expect(restarts).toEqual([]);

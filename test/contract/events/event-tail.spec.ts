@@ -81,7 +81,7 @@ async function follow(account = ACCOUNT): Promise<EventLogFollower> {
 }
 
 describe('a listener for new events in the log', () => {
-  it('wakes exactly the callers that wait for the account with new events', async () => {
+  it('wakes exactly those callers that wait for new events of the same account', async () => {
     const [first, second, other] = [await follow(), await follow(), await follow('other')];
     const others = other.waitForGrowth(LONG_MS, over.signal);
     await one.grow();
@@ -117,7 +117,7 @@ describe('a listener for new events in the log', () => {
     expect(await quiet).toBe(false);
   });
 
-  it('opens one connection for the first caller and unsubscribes after the last', async () => {
+  it('uses one connection for all callers, and unsubscribes when the last caller stops', async () => {
     expect(one.opened()).toBe(0);
     const followers = [await follow(), await follow(), await follow('other')];
     const channels = async (): Promise<number> =>
@@ -133,7 +133,7 @@ describe('a listener for new events in the log', () => {
     expect(one.opened()).toBe(1);
   });
 
-  it('ends the wait of a caller after the given time, or when the given signal aborts', async () => {
+  it('ends the wait of a caller after the time that the caller set, or when its abort signal fires', async () => {
     const follower = await follow();
     await follower.waitForGrowth(1, over.signal);
     const aborter = new AbortController();

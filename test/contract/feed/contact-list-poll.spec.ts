@@ -102,7 +102,7 @@ describe('a read of the contact list', () => {
     expect(await harness.eventTypes()).toEqual(Array.from({ length: 20 }, () => 'contact.created'));
   });
 
-  it('still counts as the first read and emits no event if the previous read stopped during its commit', async () => {
+  it('still counts as the first read, and emits no event, if the only earlier read stopped during its commit', async () => {
     harness.control('contacts', { count: 450 });
     let scripts = 0;
     const dying = new Proxy(harness.redis, {
@@ -136,7 +136,7 @@ describe('a contact that is missing from the contact list', () => {
     return new ContactListPoll(harness.store, source, 0).poll(ACCOUNT);
   };
 
-  it('is not emitted as deleted while the list has more unreadable elements than it had with the contact', async () => {
+  it('is not emitted as deleted while the list has more unreadable elements than when the contact was last listed', async () => {
     const id = harness.createContact('+15551234567');
     await readWithUnreadable(1);
     harness.control('contacts/delete', { contactId: id });

@@ -36,66 +36,69 @@ async function expectGaplessSequences(): Promise<void> {
   }
 }
 
-describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages in order %s,', (order) => {
-  beforeEach(() => {
-    harness.control('settings', { order });
-  });
+describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
+  'if upstream lists messages in the order %s,',
+  (order) => {
+    beforeEach(() => {
+      harness.control('settings', { order });
+    });
 
-  it('each new message and each flag change is emitted once', async () => {
-    const contactId = harness.createContact(NUMBER);
-    const old = { count: 45, timestamp: Date.now() - 86_400_000 * 3, intervalMs: 1_000 };
-    harness.createMessages(contactId, old);
-    await harness.sweep();
-    expect(await harness.eventTypes()).toEqual([]);
+    it('each new message and each change of a message flag is emitted once', async () => {
+      const contactId = harness.createContact(NUMBER);
+      const old = { count: 45, timestamp: Date.now() - 86_400_000 * 3, intervalMs: 1_000 };
+      harness.createMessages(contactId, old);
+      await harness.sweep();
+      expect(await harness.eventTypes()).toEqual([]);
 
-    const ids = harness.createMessages(contactId, { count: 53, intervalMs: 10 });
-    await harness.sweepUntil(
-      'all messages are emitted',
-      async () => (await messageEvents()).length >= ids.length,
-    );
-    expect(await messageEvents()).toEqual(received(ids));
-
-    const sent = harness.createMessages(contactId, { direction: 'outbound', count: 3, text: 'out {n}' });
-    await harness.sweepUntil(
-      'all sends are emitted',
-      async () => (await messageEvents()).length >= ids.length + 3,
-    );
-    harness.control('messages/flags', { ids: sent, delivered: true, read: true });
-    await harness.sweepUntil(
-      'all flags are emitted',
-      async () => (await messageEvents()).length >= ids.length + 9,
-    );
-    await harness.sweep();
-    expect(await messageEvents()).toEqual(
-      [
-        ...received(ids),
-        ...sent.flatMap((id) => [`message.sent ${id}`, `message.delivered ${id}`, `message.read ${id}`]),
-      ].sort(),
-    );
-    await expectGaplessSequences();
-  });
-
-  it('a message that arrives while a poll reads pages is emitted once', async () => {
-    const contactId = harness.createContact(NUMBER);
-    await harness.sweep();
-    const ids = harness.createMessages(contactId, { count: 30, intervalMs: 10 });
-    harness.control('settings', { insertWhilePaging: 1 });
-    await harness.sweep();
-    harness.control('settings', { insertWhilePaging: 0 });
-    const inserted = harness.simulator.ledger
-      .read({ kinds: ['message.created'] })
-      .entries.flatMap((entry) =>
-        entry.kind === 'message.created' && entry.origin === 'insertWhilePaging' ? [entry.messageId] : [],
+      const ids = harness.createMessages(contactId, { count: 53, intervalMs: 10 });
+      await harness.sweepUntil(
+        'all messages are emitted',
+        async () => (await messageEvents()).length >= ids.length,
       );
-    expect(inserted.length).toBeGreaterThan(1);
-    const all = received([...ids, ...inserted]);
-    await harness.sweepUntil(
-      'all messages are emitted',
-      async () => (await messageEvents()).length >= all.length,
-    );
-    expect(await messageEvents()).toEqual(all);
-  });
-});
+      expect(await messageEvents()).toEqual(received(ids));
+
+      const sent = harness.createMessages(contactId, { direction: 'outbound', count: 3, text: 'out {n}' });
+      await harness.sweepUntil(
+        'all sends are emitted',
+        async () => (await messageEvents()).length >= ids.length + 3,
+      );
+      harness.control('messages/flags', { ids: sent, delivered: true, read: true });
+      await harness.sweepUntil(
+        'all flags are emitted',
+        async () => (await messageEvents()).length >= ids.length + 9,
+      );
+      await harness.sweep();
+      expect(await messageEvents()).toEqual(
+        [
+          ...received(ids),
+          ...sent.flatMap((id) => [`message.sent ${id}`, `message.delivered ${id}`, `message.read ${id}`]),
+        ].sort(),
+      );
+      await expectGaplessSequences();
+    });
+
+    it('a message that arrives while a poll reads pages is emitted once', async () => {
+      const contactId = harness.createContact(NUMBER);
+      await harness.sweep();
+      const ids = harness.createMessages(contactId, { count: 30, intervalMs: 10 });
+      harness.control('settings', { insertWhilePaging: 1 });
+      await harness.sweep();
+      harness.control('settings', { insertWhilePaging: 0 });
+      const inserted = harness.simulator.ledger
+        .read({ kinds: ['message.created'] })
+        .entries.flatMap((entry) =>
+          entry.kind === 'message.created' && entry.origin === 'insertWhilePaging' ? [entry.messageId] : [],
+        );
+      expect(inserted.length).toBeGreaterThan(1);
+      const all = received([...ids, ...inserted]);
+      await harness.sweepUntil(
+        'all messages are emitted',
+        async () => (await messageEvents()).length >= all.length,
+      );
+      expect(await messageEvents()).toEqual(all);
+    });
+  },
+);
 
 describe('a poll', () => {
   it.each([{ pageIgnored: true }, { limitCap: 3 }, { limitIgnored: true }, { timestampFormat: 'absent' }])(
@@ -300,7 +303,7 @@ describe('a read of all pages that finds a new message at the head', () => {
 });
 
 describe('the first read of a contact', () => {
-  it('emits messages since one minute before the first contact list, if that list has the contact', async () => {
+  it('emits only messages that arrived at most a minute before the first contact list, if the contact is in that list', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
     const [fresh] = harness.createMessages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
@@ -310,7 +313,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits messages since a day before the previous contact list, if the contact is new in a later list', async () => {
+  it('emits only messages that arrived at most a day before the previous contact list, if the contact is new in a later list', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });

@@ -59,7 +59,7 @@ describe.each([
   ['equal to Redis’ clock', 0],
   ['an hour behind', -HOUR_MS],
   ['an hour ahead', HOUR_MS],
-])('the detection delay with upstream’s clock %s', (_, clockSkewMs) => {
+])('the detection delay if upstream’s clock is %s', (_, clockSkewMs) => {
   it('is the time from the message’s timestamp to the commit, corrected for the clock difference', async () => {
     const { harness } = here;
     harness.control('settings', { clockSkewMs });
@@ -102,7 +102,7 @@ describe('the detection delay', () => {
     expect(await delays()).toEqual({ count: 0, estimated: 0, late: 2 });
   });
 
-  it('of a message without a timestamp is estimated from the previous read, and not measured without one', async () => {
+  it('of a message without a timestamp is estimated from the previous read, and is not measured without a previous read', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([{ estimatedAt: now - 8_000 }, {}]);
@@ -121,7 +121,7 @@ describe('the detection delay', () => {
     expect((await delays()).p95Ms).toBeLessThan(HOUR_MS / 10);
   });
 
-  it('uses a clock difference that repeated polls determine to less than a second', async () => {
+  it('depends on a clock difference, which repeated polls determine to less than half a second', async () => {
     const { harness } = here;
     harness.control('settings', { clockSkewMs: 10_000 });
     const contactId = await watched();
@@ -134,7 +134,7 @@ describe('the detection delay', () => {
     });
   });
 
-  it('uses a newly measured clock difference after upstream’s clock was changed', async () => {
+  it('is computed with a newly measured clock difference after upstream’s clock was changed', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([], { upstreamDate: now - HOUR_MS });

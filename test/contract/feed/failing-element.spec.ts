@@ -42,7 +42,7 @@ describe('a message below the head whose page upstream cannot return', () => {
 
 describe('a message whose page upstream cannot return', () => {
   it.each([4, 8, 11])(
-    'hides no other message if upstream limits pages to 3 messages: message %i of 12',
+    'hides no other message if upstream limits pages to 3 messages (failing message: %i of 12)',
     async (index) => {
       const { harness } = here;
       harness.control('settings', { limitCap: 3 });

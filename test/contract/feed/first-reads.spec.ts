@@ -86,7 +86,7 @@ describe('the first read of the messages of a contact', () => {
     expect(await here.messageEvents()).toEqual(received([fresh ?? '']));
   });
 
-  it('emits a new contact and its messages once', async () => {
+  it('emits once the creation of a new contact and each of its messages', async () => {
     const { harness } = here;
     await harness.sweep();
     const ids = harness.createMessages(harness.createContact(NUMBER), { count: 2 });

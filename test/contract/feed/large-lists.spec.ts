@@ -98,7 +98,7 @@ describe('a contact with JSON nested 4,000 levels deep', () => {
 });
 
 describe('a contact list that cannot be read', () => {
-  it('changes no stored contact; the polling status shows reason and start until a read succeeds', async () => {
+  it('changes no stored contact, and the polling status shows the reason and the start of the failure until a read succeeds', async () => {
     await read({ count: 3, bytes: 100 });
     expect(await here.harness.store.overview(ACCOUNT)).not.toHaveProperty('listFault');
     // One element more than the maximum, in 2 MB.

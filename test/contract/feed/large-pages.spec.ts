@@ -60,7 +60,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a huge page of messages 
 
 describe('a page limit above 20', () => {
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
-    'is used for reads of older messages after upstream has honoured the limit: messages %s',
+    'is used for reads of older messages after upstream has once honoured the limit (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });

@@ -90,7 +90,7 @@ describe('a worker', () => {
       (['newestFirst', 'oldestFirst', 'random'] as const).map((order) => ({ part, order })),
     ),
   )(
-    'takes a new baseline and emits only one contact.resynced after Redis lost stored data: $part, messages $order',
+    'takes a new baseline and emits only one contact.resynced after Redis lost stored data (lost: $part; order of messages: $order)',
     async ({ part, order }) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -192,7 +192,7 @@ describe('a worker', () => {
 
 describe('two concurrent polls of one contact', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'emit each change once if the lease of the first poll expires during its read: messages %s',
+    'emit each change once if the lease of the first poll expires during its read (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -229,7 +229,7 @@ describe('the stored state of a contact', () => {
       here.harness.redis.hset(keys('m', contactId), Buffer.of(0xff, 1, 2), 'damaged'),
   };
   it.each(Object.entries(damages))(
-    'with damaged bytes (%s) counts as lost: a new baseline starts and contact.resynced is emitted once',
+    'counts as lost if its bytes are damaged (%s): a new baseline is taken, and contact.resynced is emitted once',
     async (_, damage) => {
       const { harness } = here;
       const { contactId, ids } = await here.createKnownContact(45);

@@ -46,7 +46,7 @@ describe('the flags of a message', () => {
   });
 
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'that change on page 7 are found without a read of all pages: messages %s',
+    'that change on page 7 are found without a read of all pages (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -82,7 +82,7 @@ describe('a message', () => {
       { attachments: { to: [{ url: 'x' }] } },
     ],
     ['an undocumented field', { mood: 'good' }, { other: expect.anything() }],
-  ])('with %s is emitted as one update', async (_, edit, changes) => {
+  ])('with %s is emitted as one message.updated', async (_, edit, changes) => {
     const { id } = await sent();
     here.harness.control('messages/edit', { id, ...edit });
     await here.harness.sweep();

@@ -122,7 +122,7 @@ describe('the claim of a due contact', () => {
     expect(new Set(taken).size).toBe(30);
   });
 
-  it('gets a token of the budget only after a running poll got the token for its next request', async () => {
+  it('gets a budget token only after a running poll has got the token for its next request', async () => {
     await schedule('due', 'c', -100);
     await drain(2);
     await budget.tryAcquire(ACCOUNT, 2, 'more');
@@ -171,7 +171,7 @@ describe('reads of older messages', () => {
     for (let i = 0; i < 20; i += 1) expect((await claimInTime()).kind).toBe('deep');
   });
 
-  it('also get their share of the budget for further pages while reads of the newest messages are due', async () => {
+  it('get their share of the budget for their further pages, too, while reads of the newest messages are due', async () => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     await drain();
     await redis.hset(key('budget'), 'deepShare', 0.2);
@@ -236,7 +236,7 @@ describe('the lease of a claimed contact', () => {
     expect(await dueAt('c')).toBe(set);
   });
 
-  it('lasts while it is renewed, and ends when the worker ends its claim', async () => {
+  it('lasts while the worker renews the lease, and ends when the worker ends its claim', async () => {
     const [quick, other] = [new RedisPollQueue(redis, prefix, 300), new RedisPollQueue(redis, prefix, 300)];
     await schedule('due', 'c', -100);
     const claimed = await claimInTime(quick);
@@ -259,7 +259,7 @@ describe('the lease of a claimed contact', () => {
     expect(await dueAt('c')).toBe(set);
   });
 
-  it('that another worker has taken over is reported as lost, and the first worker cannot end it', async () => {
+  it('is reported as lost to the first worker, which cannot end the claim, after another worker has taken over the contact', async () => {
     const quick = new RedisPollQueue(redis, prefix, 1);
     await schedule('due', 'c', -100);
     const first = await claimInTime(quick);

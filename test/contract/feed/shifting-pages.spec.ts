@@ -4,88 +4,91 @@ import { received, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 
-describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages in order %s,', (order) => {
-  it('a message that arrives between the reads of page 1 and page 2 is emitted once', async () => {
-    const { harness } = here;
-    harness.control('settings', { order });
-    const { contactId } = await here.createKnownContact(15);
-    const ids = harness.createMessages(contactId, { count: 30, intervalMs: 10 });
-    await harness
-      .poller(here.afterPage(1, () => ids.push(...harness.createMessages(contactId))))
-      .poll(ACCOUNT, contactId);
-    if (ids.length === 30) ids.push(...harness.createMessages(contactId));
-    await harness.sweepUntil(
-      'all messages are emitted',
-      async () => (await here.messageEvents()).length >= ids.length,
-    );
-    await harness.sweep();
-    expect(await here.messageEvents()).toEqual(received(ids));
-  });
-
-  it('the deletion of a message between the reads of two pages hides no other message', async () => {
-    const { harness } = here;
-    harness.control('settings', { order });
-    const { contactId } = await here.createKnownContact(25);
-    const ids = harness.createMessages(contactId, { count: 45, intervalMs: 10 });
-    const act = (): unknown => harness.control('messages/delete', { id: ids.at(-1) });
-    const page = order === 'oldestFirst' ? 2 : 1;
-    await harness.poller(here.afterPage(page, act)).poll(ACCOUNT, contactId);
-    await harness.sweepUntil(
-      'all messages are emitted',
-      async () => (await here.messageEvents()).length >= 44,
-    );
-    await harness.sweep();
-    expect((await here.messageEvents()).filter((line) => !line.endsWith(` ${String(ids.at(-1))}`))).toEqual(
-      received(ids.slice(0, -1)),
-    );
-  });
-
-  it('all messages of a burst larger than a page are emitted, by timestamp unless the order is random', async () => {
-    const { harness } = here;
-    harness.control('settings', { order });
-    const { contactId } = await here.createKnownContact(20);
-    const ids = harness.createMessages(contactId, { count: 70, intervalMs: 10 });
-    await harness.sweepUntil(
-      'all messages are emitted',
-      async () => (await here.messageEvents()).length >= 70,
-    );
-    expect(await here.messageEvents()).toEqual(received(ids));
-    if (order === 'random') return;
-    const inTime = (await harness.deliveredEvents()).map(
-      ({ data }) => (data['message'] as { id: string }).id,
-    );
-    expect(inTime).toEqual(ids);
-  });
-
-  it('a new message with an old timestamp is emitted at the next read of all pages', async () => {
-    const { harness } = here;
-    harness.control('settings', { order });
-    const { contactId, ids } = await here.createKnownContact(75);
-    expect(ids).toHaveLength(75);
-    const timestamp = Date.now() - 3 * 86_400_000 + 37_500;
-    const [late] = harness.createMessages(contactId, { text: 'late', timestamp });
-    await here.readAll(contactId);
-    expect(await here.messageEvents()).toEqual(received([late ?? '']));
-  });
-
-  it('messages with equal timestamps are all emitted, even if a poll runs between their arrivals', async () => {
-    const { harness } = here;
-    harness.control('settings', { order });
-    const { contactId } = await here.createKnownContact(25);
-    const timestamp = Date.now();
-    const ids: string[] = [];
-    for (const count of [2, 3, 1]) {
-      ids.push(...harness.createMessages(contactId, { count, timestamp }));
+describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
+  'if upstream lists messages in the order %s,',
+  (order) => {
+    it('a message that arrives between the reads of page 1 and page 2 is emitted once', async () => {
+      const { harness } = here;
+      harness.control('settings', { order });
+      const { contactId } = await here.createKnownContact(15);
+      const ids = harness.createMessages(contactId, { count: 30, intervalMs: 10 });
+      await harness
+        .poller(here.afterPage(1, () => ids.push(...harness.createMessages(contactId))))
+        .poll(ACCOUNT, contactId);
+      if (ids.length === 30) ids.push(...harness.createMessages(contactId));
       await harness.sweepUntil(
         'all messages are emitted',
         async () => (await here.messageEvents()).length >= ids.length,
       );
-    }
-    expect(await here.messageEvents()).toEqual(received(ids));
-  });
-});
+      await harness.sweep();
+      expect(await here.messageEvents()).toEqual(received(ids));
+    });
 
-it('new messages in an oldest-first list are emitted even if as many old messages are deleted', async () => {
+    it('the deletion of a message between the reads of two pages hides no other message', async () => {
+      const { harness } = here;
+      harness.control('settings', { order });
+      const { contactId } = await here.createKnownContact(25);
+      const ids = harness.createMessages(contactId, { count: 45, intervalMs: 10 });
+      const act = (): unknown => harness.control('messages/delete', { id: ids.at(-1) });
+      const page = order === 'oldestFirst' ? 2 : 1;
+      await harness.poller(here.afterPage(page, act)).poll(ACCOUNT, contactId);
+      await harness.sweepUntil(
+        'all messages are emitted',
+        async () => (await here.messageEvents()).length >= 44,
+      );
+      await harness.sweep();
+      expect((await here.messageEvents()).filter((line) => !line.endsWith(` ${String(ids.at(-1))}`))).toEqual(
+        received(ids.slice(0, -1)),
+      );
+    });
+
+    it('all messages of a burst larger than a page are emitted, and sorted by timestamp unless upstream’s order is random', async () => {
+      const { harness } = here;
+      harness.control('settings', { order });
+      const { contactId } = await here.createKnownContact(20);
+      const ids = harness.createMessages(contactId, { count: 70, intervalMs: 10 });
+      await harness.sweepUntil(
+        'all messages are emitted',
+        async () => (await here.messageEvents()).length >= 70,
+      );
+      expect(await here.messageEvents()).toEqual(received(ids));
+      if (order === 'random') return;
+      const inTime = (await harness.deliveredEvents()).map(
+        ({ data }) => (data['message'] as { id: string }).id,
+      );
+      expect(inTime).toEqual(ids);
+    });
+
+    it('a new message with an old timestamp is emitted at the next read of all pages', async () => {
+      const { harness } = here;
+      harness.control('settings', { order });
+      const { contactId, ids } = await here.createKnownContact(75);
+      expect(ids).toHaveLength(75);
+      const timestamp = Date.now() - 3 * 86_400_000 + 37_500;
+      const [late] = harness.createMessages(contactId, { text: 'late', timestamp });
+      await here.readAll(contactId);
+      expect(await here.messageEvents()).toEqual(received([late ?? '']));
+    });
+
+    it('messages with equal timestamps are all emitted, even if a poll runs between their arrivals', async () => {
+      const { harness } = here;
+      harness.control('settings', { order });
+      const { contactId } = await here.createKnownContact(25);
+      const timestamp = Date.now();
+      const ids: string[] = [];
+      for (const count of [2, 3, 1]) {
+        ids.push(...harness.createMessages(contactId, { count, timestamp }));
+        await harness.sweepUntil(
+          'all messages are emitted',
+          async () => (await here.messageEvents()).length >= ids.length,
+        );
+      }
+      expect(await here.messageEvents()).toEqual(received(ids));
+    });
+  },
+);
+
+it('new messages in an oldest-first list are emitted even if the same number of old messages is deleted', async () => {
   const { harness } = here;
   harness.control('settings', { order: 'oldestFirst' });
   const { contactId, ids } = await here.createKnownContact(41);
@@ -111,7 +114,7 @@ it('a message that two pages show is emitted once, and so is a flag that only th
 });
 
 it.each(['newestFirst', 'oldestFirst'] as const)(
-  'an empty page in the middle of the list does not end the read: messages %s',
+  'an empty page in the middle of the list does not end the read (order of messages: %s)',
   async (order) => {
     const { harness } = here;
     harness.control('settings', { order });
@@ -131,25 +134,28 @@ it.each(['newestFirst', 'oldestFirst'] as const)(
   },
 );
 
-describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact (messages %s)', (order) => {
-  it.each([1, 19, 20, 21, 40, 75])(
-    'with %d messages needs one request per poll once the order of the messages is known',
-    async (count) => {
-      const { harness } = here;
-      harness.control('settings', { order });
-      const { contactId } = await here.createKnownContact(count);
-      const before = harness.countRequests(/messages/);
-      for (let poll = 0; poll < 3; poll += 1) await harness.polls.poll(ACCOUNT, contactId);
-      expect(harness.countRequests(/messages/) - before).toBe(3);
-      const ids = harness.createMessages(contactId, { count: 2, intervalMs: 10 });
-      await harness.polls.poll(ACCOUNT, contactId);
-      expect(await here.messageEvents()).toEqual(received(ids));
-    },
-  );
-});
+describe.each(['newestFirst', 'oldestFirst'] as const)(
+  'an unchanged contact (order of messages: %s)',
+  (order) => {
+    it.each([1, 19, 20, 21, 40, 75])(
+      'with %d messages needs one request per poll once the order of the messages is known',
+      async (count) => {
+        const { harness } = here;
+        harness.control('settings', { order });
+        const { contactId } = await here.createKnownContact(count);
+        const before = harness.countRequests(/messages/);
+        for (let poll = 0; poll < 3; poll += 1) await harness.polls.poll(ACCOUNT, contactId);
+        expect(harness.countRequests(/messages/) - before).toBe(3);
+        const ids = harness.createMessages(contactId, { count: 2, intervalMs: 10 });
+        await harness.polls.poll(ACCOUNT, contactId);
+        expect(await here.messageEvents()).toEqual(received(ids));
+      },
+    );
+  },
+);
 
-describe('if another worker commits messages that a read of all pages has read but not yet committed,', () => {
-  it('no message is emitted twice, and each later change is emitted', async () => {
+describe('a read of all pages during which another worker commits the new messages', () => {
+  it('emits no message twice, and no later change of a message is missed', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId } = await here.createKnownContact(25);
@@ -172,7 +178,7 @@ describe('if another worker commits messages that a read of all pages has read b
     expect(await here.messageEvents()).toEqual([...received(ids), updated, updated].sort());
   });
 
-  it('no new baseline starts, even if all formerly known messages are deleted', async () => {
+  it('takes no new baseline, even if all formerly known messages are deleted during the read', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId, ids: before } = await here.createKnownContact(15);

@@ -17,7 +17,7 @@ const typesOf = async (): Promise<string[]> => here.harness.eventTypes();
 
 describe('a missing message', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'is emitted as deleted, with its last contents if the event log has them, else only with its id: messages %s',
+    'is emitted as deleted, with its last content if the event log has that content, else only with its id (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -42,7 +42,7 @@ describe('a missing message', () => {
       [0, 2, 4].map((index) => ({ order, index })),
     ),
   )(
-    'is noticed by the next read of the newest messages if all messages fit on one page: $order, message $index',
+    'is noticed by the next read of the newest messages if all messages fit on one page (order: $order; message: $index)',
     async (given) => {
       const { harness } = here;
       harness.control('settings', { order: given.order });
@@ -64,7 +64,7 @@ describe('a missing message', () => {
     expect(state?.memory.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
   });
 
-  it('causes no event if it returns before message.deleted, and one update if it returns afterwards', async () => {
+  it('causes no event if the message returns before message.deleted, and one message.updated if the message returns afterwards', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     const [id = ''] = ids;
@@ -172,7 +172,7 @@ describe('during an outage that looks like an empty account,', () => {
     },
   );
 
-  it('no message of any contact is emitted as deleted until another contact shows messages again', async () => {
+  it('no message is emitted as deleted until messages of another contact show that the outage is over', async () => {
     const { harness } = here;
     const [first = '', second = '', third = ''] = ['+15551230001', '+15551230002', '+15551230003'].map(
       (number) => harness.createContact(number),

@@ -98,7 +98,7 @@ describe('attachment URLs whose signature differs at each read', () => {
     expect(emitted[2]?.data['changes']).toEqual({ message: { to: 'other' } });
   });
 
-  it('are compared again after the URLs stop changing; this alone causes no event', async () => {
+  it('cause no event when they stop changing, and are compared again from then on', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path' });
     const contactId = await withPictures(10);
@@ -154,7 +154,7 @@ describe('a contact field that differs at each read of the contact list', () => 
     expect(Object.keys(last?.data['changes'] ?? {}).sort()).toEqual(['lastMessageAt', 'unreadCount']);
   });
 
-  it('is compared again after it stops changing; this alone causes no event', async () => {
+  it('causes no event when the field stops changing, and is compared again from then on', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path' });
     const ids = contacts(12);
@@ -172,7 +172,7 @@ describe('a contact field that differs at each read of the contact list', () => 
     expect(await updates()).toBe(before + 1);
   });
 
-  it('still causes an event at each change if the field differs for only one contact', async () => {
+  it('still causes an event at each change if the field changes for only one contact', async () => {
     const { harness } = here;
     harness.control('settings', { extraContactFields: true });
     const [contactId = ''] = contacts(12);

@@ -68,7 +68,7 @@ describe.each([
     expect(rest.nextInMs).toBeLessThanOrEqual(LEASE_MS);
   });
 
-  it('gives no task and no time while it is empty', async () => {
+  it('gives no task and no due time while the schedule is empty', async () => {
     expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 

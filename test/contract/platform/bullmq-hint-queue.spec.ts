@@ -61,7 +61,7 @@ describe('a wake-up hint for workers', () => {
     await hints.add([]);
   });
 
-  it('that is recurring creates at most one job per second and subject, even if it is added more often', async () => {
+  it('that is marked as recurring creates at most one job per second and subject, even if the hint is added more often', async () => {
     const began = Date.now();
     for (let i = 0; i < 50; i += 1) await hints.addRecurring([hint('a', i), hint('b', i)]);
     const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
@@ -99,7 +99,7 @@ describe('a wake-up hint for workers', () => {
     await eventually('the job ran', () => ran.includes(2));
   });
 
-  it('is always followed by a job that sees everything written before the hint', async () => {
+  it('is always followed by a job that sees all data written before the hint', async () => {
     let noted = 0;
     let seen = 0;
     work(() => {

@@ -120,7 +120,7 @@ describe('a connection that waits for a Redis Cluster', () => {
 });
 
 describe('a connection that is opened while a master of the Redis Cluster is away', () => {
-  it('is established nevertheless, so that its callers do not wait endlessly', async () => {
+  it('is established all the same, so that its users do not wait endlessly', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const [first, second] = cluster.masters as [RedisProcess, RedisProcess];
@@ -196,7 +196,7 @@ describe('a process on a Redis Cluster', () => {
 
 describe('a connection through Sentinel', () => {
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'switches to the new master after a %s to the old master; until then, commands fail fast or wait, as configured',
+    'switches to the new master after the old master gets %s; until then, commands fail fast or wait, as configured',
     async (signal) => {
       const layout = await started(startTestSentinel);
       const fast = await connected(layout, 'failFast');

@@ -52,7 +52,7 @@ describe('a send whose POST had no clear answer', () => {
     },
   );
 
-  it('is still looked up after failed look-ups, because only successful look-ups use up its time', async () => {
+  it('is still looked up after failed look-ups, because only successful look-ups count towards its confirmation period', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
@@ -71,7 +71,7 @@ describe('a send whose POST had no clear answer', () => {
   });
 
   it.each([
-    ['at the end of its time for look-ups, if look-ups succeed', undefined, 'good', 3_000],
+    ['at the end of its confirmation period, if look-ups succeed', undefined, 'good', 3_000],
     [
       'after the longest wait, if several look-ups in a row failed',
       { kind: 'status', status: 404 },
@@ -122,7 +122,7 @@ describe('a send whose POST had no clear answer', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is posted again if SEND_ON_UNKNOWN is resend', async () => {
+  it('is posted again if SEND_ON_UNKNOWN is `resend` and no look-up finds its message', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     const send = await relayUntil(id, 'accepted', runner({ onUnknown: 'resend', confirmMs: 1 }));

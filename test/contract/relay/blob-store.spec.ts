@@ -117,7 +117,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     },
   );
 
-  it('is listed separately from the process markers, of which each process has only one', async () => {
+  it('is not listed among the marker files of running processes, of which each process has only one', async () => {
     const blob = await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10);
     await store.mark('gateway.example-req_1');
     await store.mark('worker_2');
@@ -144,7 +144,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     },
   );
 
-  it('is reported as missing after its removal, and can be removed again', async () => {
+  it('is reported as missing after its removal, and the removal of a missing file succeeds', async () => {
     await expect(store.open(`${ACCOUNT}/blb_none`)).rejects.toThrow(BlobMissingError);
     await store.remove(`${ACCOUNT}/blb_none`);
     const blob = await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10);

@@ -55,7 +55,7 @@ describe('a queued send behind a send that is looked up', () => {
     expect((await find(head)).status).toBe('relaying');
   });
 
-  it('determines the time of the next expiry check, until the queued send is cancelled', async () => {
+  it('determines when the lane is next checked for expired sends, until the queued send is cancelled', async () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second', expiresAt: Date.now() + 20_000 });
     const dueIn = await endsInMs(3_600_000);

@@ -231,7 +231,7 @@ describe('sends while upstream is unreachable', () => {
     expect(await attempts(last)).toEqual(['not_taken', 'accepted 200']);
   });
 
-  it('wait for their next look-up until the outage ends, and their time for look-ups does not count down', async () => {
+  it('wait for their next look-up until the outage ends, and their confirmation period does not count down meanwhile', async () => {
     const { lanes } = process();
     harness.control('faults', { match: { method: 'POST' }, fault: 'resetBefore' });
     const id = await accept(ONE, 'n1');

@@ -8,7 +8,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, memory, posts, sendEvents } = relay;
 
-describe('a running POST whose record Redis loses', () => {
+describe('a running POST, the record of which Redis loses,', () => {
   /** Posts, makes Redis lose every write since `before`, and runs `meanwhile` before the answer arrives. */
   function postThenLose(
     before: Awaited<ReturnType<typeof memory>>,

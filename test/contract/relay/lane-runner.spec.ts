@@ -128,7 +128,7 @@ describe('a send', () => {
     ).resolves.toEqual(new Map([[messageId, { sendId: id }]]));
   });
 
-  it('posts its file, and the file is then removed', async () => {
+  it('is posted with its file, and the file is removed afterwards', async () => {
     const file = await upload();
     const id = await accept({ file });
     await relayUntil(id, 'accepted');
@@ -140,7 +140,7 @@ describe('a send', () => {
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 
-  it('whose file is missing fails with that reason, without a POST', async () => {
+  it('whose file is missing fails without a POST, and its reason names the missing file', async () => {
     const file = await upload();
     await relay.harness.blobs.remove(file.blobId);
     const id = await accept({ message: 'Hi', file });

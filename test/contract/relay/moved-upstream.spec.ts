@@ -63,7 +63,7 @@ function posts(simulator: Simulator): number {
   return entries.filter((entry) => entry.kind === 'request' && entry.method === 'POST').length;
 }
 
-describe('before a contact list was read from the address of an account', () => {
+describe('before the first contact list was read from the upstream address of an account,', () => {
   it('sends wait, and are posted after the first list', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
@@ -107,7 +107,7 @@ describe('before a contact list was read from the address of an account', () => 
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a send accepted a moment ago waits until every process knows the address', async () => {
+  it('a newly accepted send waits, because not every process may know a new address yet', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);
@@ -120,7 +120,7 @@ describe('before a contact list was read from the address of an account', () => 
 });
 
 describe('an address that leads to another service', () => {
-  it('receives no send that was accepted for the former service, unless the send is resolved as resend', async () => {
+  it('receives no send that was accepted for the former service; such a send becomes unknown, and can be resent', async () => {
     const { harness } = here;
     await withOtherService(async (other) => {
       const account = new MovableAccount(harness);

@@ -85,7 +85,7 @@ describe('a send whose file temporarily cannot be read', () => {
 
 describe('a send that upstream refuses', () => {
   it.each([400, 403, 404, 413, 415, 422])(
-    'with %d fails with upstream’s error message, and the lane continues',
+    'with status %d fails with upstream’s error message, and the lane continues',
     async (status) => {
       failPosts({ kind: 'status', status, body: { message: 'not this one' } });
       const file = await upload();

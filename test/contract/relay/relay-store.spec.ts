@@ -181,7 +181,7 @@ describe('accepting a send', () => {
     expect((await keys()).length).toBe(before);
   });
 
-  it('50 times concurrently with one idempotency key stores only one send', async () => {
+  it('in 50 concurrent calls with one idempotency key stores only one send', async () => {
     const all = await Promise.all(
       Array.from({ length: 50 }, () => intake.accept(ACCOUNT, request, key('k'))),
     );
@@ -190,7 +190,7 @@ describe('accepting a send', () => {
     expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('with a reserved idempotency key is allowed only for the request that reserved the key', async () => {
+  it('with a reserved idempotency key is allowed only to the request that reserved the key', async () => {
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 60_000)).toBe(true);
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000)).toBe(false);
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 60_000)).toBe(true);
@@ -228,7 +228,7 @@ describe('accepting a send', () => {
     expect((await intake.accept(ACCOUNT, request, key('k'))).replayed).toBe(false);
   });
 
-  it('separates idempotency keys by account, and accepts keys of any characters', async () => {
+  it('keeps the idempotency keys of each account separate, and allows any characters in a key', async () => {
     const one = await intake.accept(ACCOUNT, request, key('k'));
     const others = [
       await intake.accept('other', request, key('k')),
@@ -332,7 +332,7 @@ describe('a change of a send', () => {
     expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('that claims the message of another send is refused', async () => {
+  it('that binds the message of another send is refused', async () => {
     const [one, two] = [await insert(), await insert()];
     expect(await applyTo(one, 'found', { claim: CLAIM })).toBeDefined();
     expect(await applyTo(two, 'found', { claim: CLAIM })).toBeUndefined();
@@ -345,7 +345,7 @@ describe('a change of a send', () => {
     expect(await applyTo(two, 'found', { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
   });
 
-  it('that claims a message stores reference and trace of the send in a form that earlier builds can read', async () => {
+  it('that binds a message stores the reference and the trace of the send in a form that earlier builds can read', async () => {
     const reference = 'order 7 duplicate ✓';
     const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const record = await insert({ reference, trace });

@@ -60,7 +60,7 @@ describe('an outage of upstream', () => {
     ]);
   });
 
-  it('soon after another outage has its own events, and does not end when the first outage is ended late', async () => {
+  it('soon after another outage has its own events, and is not ended by a late report that the first outage is over', async () => {
     await one.recordOutage('a', 'away', 'first');
     const first = await outage();
     await one.recordRecovery('a', first);
@@ -79,7 +79,7 @@ describe('an outage of upstream', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(4);
   });
 
-  it('takes the latest reason, keeps its start time, and can change from unreachable to refused but not back', async () => {
+  it('shows the latest reason, keeps its start time, and can change from unreachable to refused but not back', async () => {
     await one.recordOutage('a', 'away', 'first');
     const { since } = await outage();
     await two.recordOutage('a', 'refused', 'second');
@@ -93,12 +93,12 @@ describe('an outage of upstream', () => {
   });
 });
 
-describe('probes of an outage', () => {
+describe('the probes that detect the end of an outage', () => {
   const turn = (by: RedisUpstreamHealth): Promise<string> => by.takeProbeTurn('a', 60_000);
   const untilProbe = (by: RedisUpstreamHealth): Promise<boolean> =>
     eventually('a probe is due', async () => (await turn(by)) === 'probe');
 
-  it('are not made without an outage', async () => {
+  it('are not made while there is no outage', async () => {
     expect(await turn(one)).toBe('nothing');
   });
 

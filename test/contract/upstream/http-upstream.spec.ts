@@ -75,29 +75,32 @@ const accepted = (): number => simulator.ledger.read({ kinds: ['send.accepted'] 
 const contacts = (): { id: string }[] =>
   (simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] }).contacts;
 
-describe('a gateway whose upstream address leads to a gateway instead of the messaging service', () => {
+describe('a gateway whose upstream address leads to another Tidings gateway instead of the messaging service', () => {
   it.each([
     [508, false],
     [404, false],
     [401, false],
     [200, true],
     [503, true],
-  ])('detects that gateway by a header of the reply, also at status %d', async (status, mayBeProcessed) => {
-    const gateway = await serve((request, response) => {
-      request.resume();
-      response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });
-      response.end('{"status":"queued","contacts":[],"messages":[]}');
-    });
-    for (const request of [
-      () => upstream.send(gateway, SEND),
-      () => upstream.readContactsText(gateway, []),
-      () => upstream.readMessagesText(gateway, 'a', []),
-      () => upstream.listContacts(gateway, acceptEveryContact),
-      () => upstream.listMessages(gateway, 'a', 1, 20),
-    ]) {
-      expect(await failure(request())).toMatchObject({ name: 'UpstreamIsGatewayError', mayBeProcessed });
-    }
-  });
+  ])(
+    'detects the other gateway by a header of its reply, whatever the status of the reply: %d',
+    async (status, mayBeProcessed) => {
+      const gateway = await serve((request, response) => {
+        request.resume();
+        response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });
+        response.end('{"status":"queued","contacts":[],"messages":[]}');
+      });
+      for (const request of [
+        () => upstream.send(gateway, SEND),
+        () => upstream.readContactsText(gateway, []),
+        () => upstream.readMessagesText(gateway, 'a', []),
+        () => upstream.listContacts(gateway, acceptEveryContact),
+        () => upstream.listMessages(gateway, 'a', 1, 20),
+      ]) {
+        expect(await failure(request())).toMatchObject({ name: 'UpstreamIsGatewayError', mayBeProcessed });
+      }
+    },
+  );
 
   it('sends a header with each request, so that the other gateway can detect a request from a gateway', async () => {
     const marks: unknown[] = [];
@@ -320,8 +323,8 @@ async function failureOrFine(request: Promise<unknown>): Promise<void> {
   }
 }
 
-describe('a send is reported as not received by upstream', () => {
-  it('after a refused connection', async () => {
+describe('a failed send', () => {
+  it('is reported as not received by upstream after a refused connection', async () => {
     const gone = createServer();
     const to = await listen(gone);
     await new Promise((closed) => gone.close(closed));
@@ -334,19 +337,19 @@ describe('a send is reported as not received by upstream', () => {
     );
   });
 
-  it('if the host name of upstream cannot be resolved', async () => {
+  it('is reported as not received by upstream if the host name of upstream cannot be resolved', async () => {
     const to = { baseUrl: 'http://no-such-host.invalid/v1', apiKey: 'k' };
     const patient = new HttpUpstream(10_000);
     expect(await failure(patient.send(to, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('if no connection is established within the deadline', async () => {
+  it('is reported as not received by upstream if no connection is established within the deadline', async () => {
     const error = await failure(upstream.send(await fullListener(), SEND));
     expect(error).toBeInstanceOf(UpstreamUnreachableError);
     expect(error.message).toContain(`no connection within ${TIMEOUT_MS} ms`);
   });
 
-  it('after a failed TLS handshake', async () => {
+  it('is reported as not received by upstream after a failed TLS handshake', async () => {
     const to = await listen(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     const secure = { ...to, baseUrl: to.baseUrl.replace('http:', 'https:') };
     expect(await failure(upstream.send(secure, SEND))).toBeInstanceOf(UpstreamUnreachableError);
@@ -355,7 +358,7 @@ describe('a send is reported as not received by upstream', () => {
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('if the connection was established too late, so that nothing was written', async () => {
+  it('is reported as not received by upstream if the connection was established too late for the request to be written', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(
@@ -374,7 +377,7 @@ describe('a send is reported as not received by upstream', () => {
     expect(bytes).toBeGreaterThan(0);
   });
 
-  it('but not if an established connection hangs or is closed', async () => {
+  it('is not reported as not received if an established connection hangs or is closed', async () => {
     const mute = await listen(createServer(() => undefined));
     expect(await failure(upstream.send(mute, SEND))).toBeInstanceOf(UpstreamTimeoutError);
     const rude = await listen(createServer((socket) => socket.destroy()));

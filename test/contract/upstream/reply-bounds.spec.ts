@@ -155,7 +155,7 @@ describe('a page of messages', () => {
     expect(pages.map(({ items }) => items.length)).toEqual(Array(10).fill(1));
   });
 
-  it('that is an error reply of 20 MB fails with the status of that reply', async () => {
+  it('whose request gets an error reply of 20 MB fails with the status of that reply', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve(`{"message":"No way"}${' '.repeat(20 * MEGABYTE)}`, 500);
     await expect(upstream.listMessages(address, 'c', 1, 20)).rejects.toThrow(UpstreamStatusError);
@@ -176,7 +176,7 @@ describe('a contact list', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MEGABYTE);
   });
 
-  it('of 20 MB is passed on contact by contact, and the contacts that the receiver selects can be read again', async () => {
+  it('of 20 MB is passed to its receiver contact by contact, and the contacts that the receiver selects can be read again', async () => {
     const server = await ListServer.start();
     lists.push(server);
     server.list = { count: 20_000, bytes: 1_024, envelope: ['{"total":20000,"data":{"contacts":[', ']}}'] };

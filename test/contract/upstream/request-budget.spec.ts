@@ -70,7 +70,7 @@ describe('the budget of an account', () => {
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(200_000);
   });
 
-  it('allows all processes together at most rate × (t + 1) requests in any t seconds, and hardly fewer', async () => {
+  it('allows all processes together at most rate × (t + 1) requests in any t seconds, and not much fewer', async () => {
     const rate = 50;
     const left = await hammer(rate, { send: 3, read: 2, poll: 2 }, 2_500);
     // On a busy machine one answer of Redis may reach its caller this much later than another.
@@ -126,7 +126,7 @@ describe('the budget of an account', () => {
     expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
   });
 
-  it('counts requests that were made at a former, higher rate only up to the present rate', async () => {
+  it('counts earlier requests at most at the present rate after the rate was lowered', async () => {
     const [budget] = budgets;
     await hammer(400, { read: 10 }, 500);
     // As after a minute at the full rate that ended twenty seconds ago: two half-lives.
@@ -162,7 +162,7 @@ describe('the budget of an account', () => {
   });
 });
 
-describe('a budget that adapts to upstream’s rate limit', () => {
+describe('the budget of an account, which adapts to upstream’s rate limit,', () => {
   const rate = 40;
   const leave = async (ms: number): Promise<number> => (await hammer(rate, { send: 4, poll: 1 }, ms)).length;
 
@@ -179,7 +179,7 @@ describe('a budget that adapts to upstream’s rate limit', () => {
     expect(await leave(1_500)).toBeGreaterThan(before * 0.7);
   });
 
-  it('never falls below a sixteenth of the rate, and from there grows by a fiftieth of the rate at a success', async () => {
+  it('never falls below a sixteenth of the rate, and from there grows by a fiftieth of the rate at each success', async () => {
     const [one] = budgets;
     const limit = async (): Promise<number> =>
       Number(await clients[0]?.hget(`${prefix}:{a}:budget`, 'limit'));

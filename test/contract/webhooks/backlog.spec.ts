@@ -162,7 +162,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toEqual(ids(wanted).filter((event) => event !== done));
   });
 
-  it('is refilled without the events that the log no longer has', async () => {
+  it('is refilled without the events that the event log no longer contains', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 300);
     await trimLog(100);

@@ -207,8 +207,8 @@ describe('a failed attempt', () => {
   });
 });
 
-describe('a delivery whose worker process ends', () => {
-  it('between claim and attempt is attempted by another process after the lease expires', async () => {
+describe('a delivery during a crash or shutdown', () => {
+  it('is attempted by another process after the lease expires if the process that claimed the delivery crashes before the attempt', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
     const events = await on.harness.record(1);
@@ -228,7 +228,7 @@ describe('a delivery whose worker process ends', () => {
     expect(to.received).toHaveLength(1);
   });
 
-  it('before the attempt is recorded is attempted again with the same id', async () => {
+  it('is attempted again with the same id if the process crashes before the attempt is recorded', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
     const events = await on.harness.record(1);
@@ -258,7 +258,7 @@ describe('a delivery whose worker process ends', () => {
     expect((await find(events[0], id)).attempts).toHaveLength(1);
   });
 
-  it('in an orderly way is finished within the deadline, or else is due at once for other processes', async () => {
+  it('is finished within the shutdown deadline of its process, or else is due at once for other processes', async () => {
     const quick = await receiver(() => ({ status: 204, afterMs: 100 }));
     const hanging = await receiver(() => 'hang');
     const [first, second] = [await subscribe(quick), await subscribe(hanging)];
@@ -280,7 +280,7 @@ describe('a delivery whose worker process ends', () => {
     await pump.work(ACCOUNT, second.id);
   });
 
-  it('before the process wakes any worker is found by the periodic check', async () => {
+  it('is found by the periodic check if the process that created the delivery crashes before it wakes a worker', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
     const events = await on.harness.record(1);
@@ -324,7 +324,7 @@ describe('a webhook', () => {
     expect(to.received).toHaveLength(100);
   });
 
-  it('has only an encrypted form of its secret stored', async () => {
+  it('has its secret stored only in encrypted form', async () => {
     const { id, secret } = await subscribe(await receiver());
     const stored = await on.harness.redis.hget(`${on.harness.prefix}:{${ACCOUNT}}:webhooks`, id);
     expect(stored).toContain('sealed');

@@ -71,7 +71,7 @@ describe('the list of a webhook’s deliveries', () => {
     expect(pages.flat()).toEqual(newestFirst([...first, ...second, ...third]));
   });
 
-  it('contains no missed deliveries if filtered by failed, and no failed deliveries if filtered by missed', async () => {
+  it('contains no missed deliveries if filtered by `failed`, and no failed deliveries if filtered by `missed`', async () => {
     const id = await subscribe();
     const failed = await dispatched(2);
     await settleAll(id, 'failed');
@@ -172,7 +172,7 @@ describe('the ranges of missed events of a webhook', () => {
     expect(await listed(id, 'pending')).toEqual(newestFirst(events));
   });
 
-  it('are one range for each time that the webhook was disabled', async () => {
+  it('are one range for each period in which the webhook was disabled', async () => {
     const id = await subscribe();
     const stretches = [];
     for (let n = 0; n < 2; n++) {
@@ -202,7 +202,7 @@ describe('the ranges of missed events of a webhook', () => {
     expect(await replay(id, 'missed', missed)).toBe(102);
   });
 
-  it('can be replayed once the webhook is enabled again, with the deliveries that were pending when it was disabled', async () => {
+  it('include deliveries that were pending when the webhook was disabled, which can be replayed once the webhook is enabled again', async () => {
     const id = await subscribe();
     await dispatched(2);
     await settleAll(id, 'failed');

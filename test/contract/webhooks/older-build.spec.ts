@@ -48,7 +48,7 @@ describe('a delivery that an older build of Tidings stored', () => {
     expect(to.received.map(({ body }) => body).sort()).toEqual(events.map(eventToJson).sort());
   });
 
-  it('keeps its position in the order, and the time since which the webhook fails stays the same', async () => {
+  it('keeps its position in the order, and the webhook keeps the recorded start of its failures', async () => {
     const id = await subscribe(undefined, true);
     const [one, two, three] = await on.harness.record(3);
     const build = older();

@@ -133,7 +133,7 @@ describe('an ordered webhook', () => {
     ]);
   });
 
-  it('first receives the delivery that a crashed process had claimed, then the rest of that lane', async () => {
+  it('first receives the delivery that a crashed process had claimed, then the other deliveries of that lane', async () => {
     on.harness.jobs.lost = true;
     const id = await subscribe();
     await dispatched(3, 1);

@@ -58,8 +58,8 @@ async function failing(count: number): Promise<string> {
   return id;
 }
 
-describe('a success of a webhook that was failing', () => {
-  it('makes a few waiting deliveries due at once, and so does each further success', async () => {
+describe('a successful delivery to a webhook that was failing', () => {
+  it('makes a few waiting deliveries due at once, as does each further success', async () => {
     const id = await failing(25);
     await dispatched(1);
     let waiting = 25;
@@ -76,7 +76,7 @@ describe('a success of a webhook that was failing', () => {
     expect(waiting).toBe(-1);
   });
 
-  it('makes a delivery due early only a few times if that delivery keeps failing', async () => {
+  it('makes a waiting delivery due early, but only a few times if that waiting delivery fails each time', async () => {
     const id = await failing(1);
     let attempts = 0;
     for (let outage = 0; outage < 10; outage += 1) {

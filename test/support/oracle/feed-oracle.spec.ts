@@ -136,13 +136,13 @@ describe('the test oracle for emitted events', () => {
     expect(scene.emitted(4, 'received', 'old').brokenRules(2)).toEqual(['double']);
   });
 
-  it('reports that the last change of a message was not emitted', () => {
+  it('rejects an event log that lacks the last change of a message', () => {
     expect(completeScene().changed(7, 'a', { message: 'Again' }).served(8, ['a']).brokenRules()).toEqual([
       'miss',
     ]);
   });
 
-  it('reports a version of a message that was not emitted only if upstream showed that version repeatedly', () => {
+  it('rejects an event log that lacks an earlier version of a message only if upstream showed that version repeatedly', () => {
     const scene = completeScene().changed(10, 'a', { message: 'Stood' });
     for (const at of [20, 30, 40, 51]) scene.served(at, ['a']);
     expect(scene.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).brokenRules()).toEqual(['miss']);
@@ -150,7 +150,7 @@ describe('the test oracle for emitted events', () => {
     expect(seldom.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).brokenRules()).toEqual([]);
   });
 
-  it('reports a change that upstream showed but no event contains, even if a later event follows', () => {
+  it('rejects an event log that lacks a change that upstream showed, even if a later event follows', () => {
     const scene = new Scene().created(1, 'a', 'outbound').served(2, ['a']).emitted(2, 'sent', 'a');
     scene.changed(3, 'a', { delivered: true, message: 'Edited' }).served(4, ['a']);
     scene.emitted(4, 'delivered', 'a', DELIVERED);
@@ -158,29 +158,32 @@ describe('the test oracle for emitted events', () => {
     expect(scene.brokenRules()).toContain('miss');
   });
 
-  it.each(['sent', 'delivered', 'read', 'updated'])('reports a duplicate message.%s', (type) => {
-    const changes = {
-      sent: undefined,
-      delivered: DELIVERED,
-      read: READ,
-      updated: { message: { to: 'Edited' } },
-    }[type];
-    expect(completeScene().emitted(7, type, 'a', changes).brokenRules()).toContain('double');
-  });
+  it.each(['sent', 'delivered', 'read', 'updated'])(
+    'rejects an event log with a duplicate message.%s',
+    (type) => {
+      const changes = {
+        sent: undefined,
+        delivered: DELIVERED,
+        read: READ,
+        updated: { message: { to: 'Edited' } },
+      }[type];
+      expect(completeScene().emitted(7, type, 'a', changes).brokenRules()).toContain('double');
+    },
+  );
 
-  it('reports a second message.read event for the same message', () => {
+  it('rejects an event log with a second message.read for a message, even if the message became unread in between', () => {
     const scene = completeScene().changed(7, 'a', { read: false }).served(8, ['a']);
     scene.emitted(8, 'updated', 'a', { 'status.read': { from: true, to: false } });
     scene.changed(9, 'a', { read: true }).served(10, ['a']);
     expect(scene.emitted(10, 'read', 'a', READ).brokenRules()).toEqual(['double']);
   });
 
-  it('reports an event for a message that upstream had not yet shown in a complete reply', () => {
+  it('rejects an event for a message that upstream had not yet shown in a complete reply', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a'], 'truncated').emitted(3, 'received', 'a');
     expect(scene.served(4, ['a']).brokenRules()).toEqual(['false']);
   });
 
-  it('reports an event with an older version of a message than the event before it', () => {
+  it('rejects an event that has an older version of a message than the previous event', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a']);
     scene.changed(3, 'a', { message: 'Newer' }).served(4, ['a']).emitted(4, 'received', 'a');
     scene
@@ -189,13 +192,13 @@ describe('the test oracle for emitted events', () => {
     expect(scene.served(7, ['a']).brokenRules()).toEqual(['false']);
   });
 
-  it('reports an event for a message that never existed', () => {
+  it('rejects an event for a message that never existed', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a']).emitted(2, 'received', 'a');
     scene.ledger.splice(1);
     expect(scene.brokenRules()).toEqual(['false']);
   });
 
-  it('reports a gap in a sequence, and a duplicate event id', () => {
+  it('rejects an event log with a gap in a sequence or a duplicate event id', () => {
     const gap = completeScene();
     gap.events.splice(1, 1);
     expect(gap.brokenRules()).toContain('gap');
@@ -204,7 +207,7 @@ describe('the test oracle for emitted events', () => {
     expect(twice.brokenRules()).toEqual(['gap']);
   });
 
-  it('reports message.deleted for an existing message, within a minute after the deletion, or a second time', () => {
+  it('rejects message.deleted if the message still exists, was deleted less than a minute ago, or already had a message.deleted', () => {
     expect(completeScene().emitted(100, 'deleted', 'a').brokenRules()).toContain('false deletion');
     expect(completeScene().deleted(50, 'a').emitted(100, 'deleted', 'a').brokenRules()).toEqual([
       'false deletion',
@@ -218,7 +221,7 @@ describe('the test oracle for emitted events', () => {
     expect(completeScene().deleted(50, 'a').brokenRules()).toEqual(['late deletion']);
   });
 
-  it('reports contact.deleted for an existing contact', () => {
+  it('rejects contact.deleted if the contact still exists', () => {
     const scene = completeScene();
     scene.events.push({
       ...{ id: 'evt_9', type: 'contact.deleted', contactId: C, sequence: 5, data: {} },

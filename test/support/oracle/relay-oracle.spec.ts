@@ -33,11 +33,11 @@ describe('the test oracle for relayed sends', () => {
     expect(boundShare(SOUND)).toEqual({ bound: 2, of: 2 });
   });
 
-  it('reports a text that upstream accepted twice', () => {
+  it('rejects a history in which upstream accepted a text twice', () => {
     expect(rulesOf({ accepted: [...SOUND.accepted, ...SOUND.accepted.slice(1)] })).toEqual(['duplicate']);
   });
 
-  it('reports a text without a send request, and a text to another recipient', () => {
+  it('rejects a history with a text that was not requested, or that went to another recipient', () => {
     const stray = { phoneNumber: TO, message: 'four', messageIds: ['m4'] };
     expect(rulesOf({ accepted: [...SOUND.accepted, stray] })).toEqual(['unrequested']);
     expect(
@@ -45,18 +45,18 @@ describe('the test oracle for relayed sends', () => {
     ).toEqual(['unrequested', 'unrequested']);
   });
 
-  it('accepts at most one text for a send request that got no reply', () => {
+  it('allows at most one text for a send request that got no reply', () => {
     const maybe = { phoneNumber: TO, message: 'four', messageIds: ['m4'] };
     const withoutReply = new Set(['four']);
     expect(rulesOf({ accepted: [...SOUND.accepted, maybe], withoutReply })).toEqual([]);
     expect(rulesOf({ accepted: [...SOUND.accepted, maybe, maybe], withoutReply })).toEqual(['duplicate']);
   });
 
-  it('reports texts in the wrong order', () => {
+  it('rejects a history in which upstream accepted the texts of a recipient in the wrong order', () => {
     expect(rulesOf({ accepted: SOUND.accepted.toReversed() })).toEqual(['disordered']);
   });
 
-  it('reports a lost send and an unfinished send', () => {
+  it('rejects a history with a lost or unfinished send', () => {
     expect(rulesOf({ shown: SOUND.shown.slice(1) })).toEqual(['lost']);
     expect(boundShare({ ...SOUND, shown: SOUND.shown.slice(1) })).toEqual({ bound: 1, of: 1 });
     for (const status of ['queued', 'relaying', 'scheduled']) {
@@ -64,14 +64,14 @@ describe('the test oracle for relayed sends', () => {
     }
   });
 
-  it('reports a send that is bound to the message of another send, and does not count it as bound', () => {
+  it('rejects a history in which a send is bound to the message of another send, and does not count that send as bound', () => {
     const misbound = shown('snd_1', { messageId: 'm3' });
     expect(rulesOf({ shown: misbound })).toEqual(['misbound']);
     expect(boundShare({ ...SOUND, shown: misbound })).toEqual({ bound: 1, of: 2 });
     expect(rulesOf({ shown: shown('snd_2', { status: 'sent', messageId: 'm1' }) })).toEqual(['misbound']);
   });
 
-  it('reports a send with a false status, and counts a send of unknown status as not bound', () => {
+  it('rejects a history with a send of false status, and counts a send of status `unknown` as not bound', () => {
     expect(rulesOf({ shown: shown('snd_1', { status: 'failed', messageId: null }) })).toEqual([
       'false status',
     ]);
@@ -81,7 +81,7 @@ describe('the test oracle for relayed sends', () => {
     expect(boundShare({ ...SOUND, shown: shy })).toEqual({ bound: 1, of: 2 });
   });
 
-  it('treats two messages for the text and the file of one send as one send', () => {
+  it('counts a send as one send if upstream shows its text and its file as two messages', () => {
     if (one === undefined || three === undefined) throw new Error('the history has fewer than two texts');
     const accepted = [{ ...one, messageIds: ['m0', 'm1'] }, three];
     expect(rulesOf({ accepted })).toEqual([]);
