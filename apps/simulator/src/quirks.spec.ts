@@ -167,23 +167,26 @@ describe('the settings of the simulator', () => {
   it.each([
     ['query', /^https:\/\/a\.example\/f\.jpg\?w=2&Expires=\d+&Signature=[0-9a-f]{32}$/],
     ['path', /^https:\/\/a\.example\/signed-[0-9a-f]{32}\/f\.jpg\?w=2$/],
-  ])('can give file URLs a new signature at each read, in the %s of the URL', async (signedAddresses, form) => {
-    const attachments = [{ id: 'f', url: 'https://a.example/f.jpg?w=2' }];
-    upstream.simulator.control('messages', { from: '+15551234567', text: 'x', attachments });
-    const shown = async (): Promise<string[]> => {
-      const { messages } = (await upstream.getJson(`${path()}?limit=1`)) as {
-        messages: { attachments: { url: string }[] }[];
+  ])(
+    'can give file URLs a new signature at each read, in the %s of the URL',
+    async (signedAddresses, form) => {
+      const attachments = [{ id: 'f', url: 'https://a.example/f.jpg?w=2' }];
+      upstream.simulator.control('messages', { from: '+15551234567', text: 'x', attachments });
+      const shown = async (): Promise<string[]> => {
+        const { messages } = (await upstream.getJson(`${path()}?limit=1`)) as {
+          messages: { attachments: { url: string }[] }[];
+        };
+        const { contacts } = (await upstream.getJson('/contacts')) as { contacts: { avatarUrl?: string }[] };
+        return [messages[0]?.attachments[0]?.url ?? '', contacts[0]?.avatarUrl ?? ''];
       };
-      const { contacts } = (await upstream.getJson('/contacts')) as { contacts: { avatarUrl?: string }[] };
-      return [messages[0]?.attachments[0]?.url ?? '', contacts[0]?.avatarUrl ?? ''];
-    };
-    expect(await shown()).toEqual(['https://a.example/f.jpg?w=2', '']);
-    changeSettings({ signedAddresses });
-    const [url, avatar] = await shown();
-    expect(url).toMatch(form);
-    expect(avatar).toContain('https://files.example/');
-    const [urlAgain, avatarAgain] = await shown();
-    expect(urlAgain).toMatch(form);
-    expect([urlAgain, avatarAgain]).not.toEqual([url, avatar]);
-  });
+      expect(await shown()).toEqual(['https://a.example/f.jpg?w=2', '']);
+      changeSettings({ signedAddresses });
+      const [url, avatar] = await shown();
+      expect(url).toMatch(form);
+      expect(avatar).toContain('https://files.example/');
+      const [urlAgain, avatarAgain] = await shown();
+      expect(urlAgain).toMatch(form);
+      expect([urlAgain, avatarAgain]).not.toEqual([url, avatar]);
+    },
+  );
 });

@@ -83,18 +83,21 @@ describe('The body of a list from upstream', () => {
       '{"contacts":[{"id":7},42,{"id":12345678901234567890}],"n":1}',
       '{"n":1,"contacts":[{"id":"7"},42,{"id":"12345678901234567890"}]}',
     ],
-  ])('keeps all fields unchanged, except that ids become text and the list is named contacts or messages: %s', async (said, shown = said) => {
-    gateway.upstream.reply = said;
-    // Damaged elements are passed on as well, although the documentation describes only sound ones.
-    const unchecked = (path: string): Promise<Response> =>
-      fetch(`${gateway.url}${path}`, { headers: { 'x-api-key': KEY } });
-    const response = await unchecked('/v1/contacts');
-    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(await response.text()).toBe(shown);
-    gateway.upstream.reply = said.replace('contacts', 'messages');
-    const messages = await (await unchecked('/v1/contacts/a/messages')).text();
-    expect(messages).toBe(shown.replace('contacts', 'messages'));
-  });
+  ])(
+    'keeps all fields unchanged, except that ids become text and the list is named contacts or messages: %s',
+    async (said, shown = said) => {
+      gateway.upstream.reply = said;
+      // Damaged elements are passed on as well, although the documentation describes only sound ones.
+      const unchecked = (path: string): Promise<Response> =>
+        fetch(`${gateway.url}${path}`, { headers: { 'x-api-key': KEY } });
+      const response = await unchecked('/v1/contacts');
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(await response.text()).toBe(shown);
+      gateway.upstream.reply = said.replace('contacts', 'messages');
+      const messages = await (await unchecked('/v1/contacts/a/messages')).text();
+      expect(messages).toBe(shown.replace('contacts', 'messages'));
+    },
+  );
 
   it('without a list causes 502 upstream_error', async () => {
     for (const said of ['', '<html>', '{"contacts":{}}', '{"people":[]}', '"x"']) {

@@ -228,17 +228,20 @@ describe('An Idempotency-Key', () => {
   it.each([
     ['168', 168],
     ['1', 24],
-  ])('is kept as long as events, but at least 24 hours: with EVENT_RETENTION_HOURS=%s for %d hours', async (hours, expected) => {
-    await using other = await startTestGateway({
-      redisUrl: redis.url,
-      environment: { EVENT_RETENTION_HOURS: hours },
-    });
-    const request = json({ phoneNumber: NUMBER, message: 'Hi' });
-    const headers = new Headers(request.headers);
-    headers.set('idempotency-key', 'key-0');
-    await other.fetch('/v1/messages/send', { ...request, headers });
-    expect(other.sends.requests[0]?.idempotency?.lifetimeMs).toBe(expected * 3_600_000);
-  });
+  ])(
+    'is kept as long as events, but at least 24 hours: with EVENT_RETENTION_HOURS=%s for %d hours',
+    async (hours, expected) => {
+      await using other = await startTestGateway({
+        redisUrl: redis.url,
+        environment: { EVENT_RETENTION_HOURS: hours },
+      });
+      const request = json({ phoneNumber: NUMBER, message: 'Hi' });
+      const headers = new Headers(request.headers);
+      headers.set('idempotency-key', 'key-0');
+      await other.fetch('/v1/messages/send', { ...request, headers });
+      expect(other.sends.requests[0]?.idempotency?.lifetimeMs).toBe(expected * 3_600_000);
+    },
+  );
 
   it('that is repeated with a different body causes 422 idempotency_key_reused', async () => {
     await send(json({ phoneNumber: NUMBER, message: 'one' }), 'key-2');

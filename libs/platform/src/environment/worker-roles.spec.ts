@@ -7,7 +7,7 @@ describe('the roles that no worker runs', () => {
     [[memberWithRoles('a', ['relay', 'poll', 'dispatch'])], []],
     [[memberWithRoles('a', ['relay']), memberWithRoles('b', ['poll'])], ['dispatch']],
     [[memberWithRoles('a', ['poll']), 'one of an earlier build'], []],
-  ])('are, for the heartbeat entries %j of the running workers: %j', (workers, roles) => {
+  ])('for running workers with the heartbeat entries %j are %j', (workers, roles) => {
     expect(missingRoles(workers)).toEqual(roles);
   });
 });

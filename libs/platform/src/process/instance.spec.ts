@@ -20,7 +20,7 @@ describe('the heartbeat entry of a process in Redis', () => {
   });
 });
 
-describe('the time since when processes of different versions run together is', () => {
+describe('the time since which processes of different versions run together', () => {
   const of = (version: string | undefined, since: number) => ({ name: 'x', version, since });
 
   it.each([
@@ -37,7 +37,7 @@ describe('the time since when processes of different versions run together is', 
       [of(undefined, 0), of('2', 200)],
       200,
     ],
-  ])('%s', (_, instances, since) => {
+  ])('is %s', (_, instances, since) => {
     expect(mixedVersionsSince(instances)).toBe(since);
   });
 });

@@ -103,11 +103,14 @@ describe('a nested element', () => {
 });
 
 describe('a list with more elements than the maximum', () => {
-  it.each(['[1,2,3]', '{"contacts":[1],"others":[2,3]}', '[{"id":1},[],"x"]'])('is too large: %s', (text) => {
-    expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow(UpstreamReplyTooLargeError);
-    expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow('more than 2 elements');
-    expect(() => parseReplyList(text, 'contacts', parseContact, 3)).not.toThrow();
-  });
+  it.each(['[1,2,3]', '{"contacts":[1],"others":[2,3]}', '[{"id":1},[],"x"]'])(
+    'is rejected as too large: %s',
+    (text) => {
+      expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow(UpstreamReplyTooLargeError);
+      expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow('more than 2 elements');
+      expect(() => parseReplyList(text, 'contacts', parseContact, 3)).not.toThrow();
+    },
+  );
 });
 
 describe('a reply that arrives in chunks', () => {
