@@ -237,7 +237,7 @@ describe('npm start', () => {
     expect(launch.output).toContain('worker exited before it was ready (exit status 1); restarting in 2 s');
   });
 
-  it('names a file with a compile error', async () => {
+  it('exits with status 1 and names the file if a source file has a compile error', async () => {
     await writeFile(checkout.path('apps/worker/src/main.ts'), 'const = 1;');
     const launch = checkout.start();
     expect(await launch.exited).toBe(1);

@@ -26,7 +26,7 @@ const kinds = (): string[] =>
     .entries.map(({ kind }) => kind)
     .filter((kind) => /^(message|contact)\./.test(kind));
 
-describe('the control API', () => {
+describe('the control API of the simulator', () => {
   it.each([
     ['settings', { order: 'sideways' }, 'order'],
     ['settings', { autoReply: { delay: 1 } }, 'autoReply.delay'],

@@ -78,7 +78,7 @@ describe('the rate limit of an API key', () => {
     expect([...all].sort()).toEqual([...Array<number>(LIMIT).fill(403), 429]);
   });
 
-  it('does not apply to requests without a valid key, and stores nothing for them', async () => {
+  it('does not apply to requests without a valid key, and such requests store nothing in Redis', async () => {
     const all = await statuses(3 * LIMIT, (i) => one.fetch('/v1/sends', { key: `nobodys-${i}` }));
     expect(new Set(all)).toEqual(new Set([401]));
     expect((await one.redis.keys('*')).filter((key) => key.includes('rate'))).toEqual([]);

@@ -144,7 +144,7 @@ describe('An event stream', () => {
   });
 
   it.each(['after=nonsense', 'after=', 'types=nonsense', 'contactId=', 'limit=1', 'wait=1'])(
-    'is rejected for the invalid query %s before it starts',
+    'does not start with the invalid query %s: the request gets 400',
     async (query) => {
       const problem = await problemOf(await gateway.fetch(`/v1/events/stream?${query}`));
       expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });

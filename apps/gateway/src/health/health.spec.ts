@@ -119,7 +119,7 @@ describe('The health of the gateway', () => {
     await untilReady('ok');
   });
 
-  it('is degraded while so many contacts are missing that Tidings does not report them as deleted', async () => {
+  it('is degraded while suspiciously many contacts are missing, until the deletions are confirmed', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     const list = 'tidings:{default}:contact-list';
     await gateway.redis.hset(list, 'suspectSince', 1_000);

@@ -183,7 +183,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
     await eventually('the free slot is used', () => contacts.started.length > 15);
   });
 
-  it('runs a deep read, which reads older messages, for a contact that the queue hands out for a deep read', async () => {
+  it('reads older messages of a contact if the queue hands out the contact for a deep read', async () => {
     contacts = new FakeQueue([['d', 'deep']]);
     start();
     await settle();

@@ -140,7 +140,7 @@ describe('the first read of a contact', () => {
     expect(types(events)).toEqual(['message.sent']);
   });
 
-  it('emits nothing if the first read is silent, not even for a message that belongs to a send', () => {
+  it('emits nothing with the setting "silent", not even a message that belongs to a send', () => {
     const events = new Memory().see([shown('m', at(1))], {
       firstRead: 'silent',
       sends: new Map([['m', { sendId: 'snd_1' }]]),

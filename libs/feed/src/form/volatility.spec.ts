@@ -175,7 +175,7 @@ describe('edits of messages by people', () => {
       );
     });
 
-  it('are emitted at the first read that shows them, as long as no message is edited before three consecutive reads', () => {
+  it('are emitted at the next read, unless a message is edited again before each of three consecutive reads', () => {
     fc.assert(
       fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
         const contact = new Contact();
@@ -193,7 +193,7 @@ describe('edits of messages by people', () => {
     );
   });
 
-  it('before many consecutive reads still cause an event with the last text once the edits stop', () => {
+  it('that are repeated before many consecutive reads still cause an event with the last text once the edits stop', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {

@@ -67,7 +67,7 @@ describe('a list in a reply', () => {
     '[{"id":1}}',
     '[{"id":1}]]',
     '[]"',
-  ])('is not read as an empty list if it is missing or invalid: %p', (text) => {
+  ])('is rejected, and not read as an empty list, if missing or invalid: %p', (text) => {
     expect(() => read(text)).toThrow(UpstreamReplyError);
   });
 });
@@ -96,7 +96,7 @@ describe('a nested element', () => {
     },
   );
 
-  it('outside the list makes the reply unreadable if it is nested too deeply', () => {
+  it('that is outside the list and too deep makes the whole reply unreadable', () => {
     const deep = '{"a":'.repeat(1_000_000);
     expect(() => read(`{"contacts":[],"x":${deep}1${'}'.repeat(1_000_000)}}`)).toThrow(UpstreamReplyError);
   });
