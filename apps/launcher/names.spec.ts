@@ -15,8 +15,8 @@ interface Build {
   projects: Record<string, { type: string; sourceRoot: string; entryFile: string }>;
 }
 
-describe('the import names of libs', () => {
-  it('refer to the same modules in Node.js and in the compiler', () => {
+describe('the configuration of libs', () => {
+  it('maps each import name to the same module in Node.js and in the compiler', () => {
     const { paths } = (read('tsconfig.json') as Compiler).compilerOptions;
     const built = Object.entries(paths).map(([name, [source = '']]) => [
       name,
@@ -25,7 +25,7 @@ describe('the import names of libs', () => {
     expect((read('package.json') as Package).imports).toEqual(Object.fromEntries(built));
   });
 
-  it('include exactly the folders that are built', () => {
+  it('lists exactly the folders under libs as libraries of the build', () => {
     const projects = Object.entries((read('nest-cli.json') as Build).projects);
     const libs = projects.filter(([, { type }]) => type === 'library');
     expect(libs.map(([name]) => name).sort()).toEqual(LIBS);

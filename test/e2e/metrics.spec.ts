@@ -76,12 +76,13 @@ describe('the metrics', () => {
     expect(value('tidings_delivery_delay_seconds_sum')).toBeLessThan(receiver.events.length * 30);
     for (const { type } of receiver.events)
       expect(value('tidings_events_dispatched_total', { type })).toBe(receiver.eventsOfType(type).length);
-    expect(value('tidings_poll_requests_count', { kind: 'head' })).toBeGreaterThan(0);
-    expect(value('tidings_poll_requests_sum', { kind: 'head' })).toBeGreaterThan(0);
-    await eventually('a poll is counted', async () => {
-      const polls = (await scrape('worker')).value('tidings_polls_total', { kind: 'head', result: 'done' });
-      return polls > 0;
+    // A poll is counted when it ends, which is after its commit.
+    const counted = await eventually('a poll is counted', async () => {
+      const found = await scrape('worker');
+      return found.value('tidings_polls_total', { kind: 'head', result: 'done' }) > 0 && found;
     });
+    expect(counted.value('tidings_poll_requests_count', { kind: 'head' })).toBeGreaterThan(0);
+    expect(counted.value('tidings_poll_requests_sum', { kind: 'head' })).toBeGreaterThan(0);
   });
 
   it('of a gateway show the send, the workers and the deliveries of the installation', async () => {

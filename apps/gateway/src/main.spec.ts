@@ -82,7 +82,7 @@ describe('The gateway process', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT', 'disconnect'] as const)(
-    'exits with 0 after %s: requests in flight are answered and idle connections are closed',
+    'exits with 0 after the signal or IPC event %s: requests in flight are answered and idle connections are closed',
     async (how) => {
       await using gateway = await start();
       const { port, child, url } = gateway;

@@ -4,7 +4,7 @@ import { announcement } from './greeting.js';
 const OWN_REDIS = { REDIS_URL: 'redis://redis.example:6379' };
 const OWN_UPSTREAM = { UPSTREAM_BASE_URL: 'https://messages.example/v1' };
 
-describe('the line printed during the start', () => {
+describe('the start message of npm start', () => {
   it.each([
     [{}, 'Starting Redis, the simulator, the gateway and the worker …'],
     [OWN_REDIS, 'Starting the simulator, the gateway and the worker …'],

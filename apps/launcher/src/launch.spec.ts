@@ -155,7 +155,7 @@ describe('npm start', () => {
     expect(await increment(gateway)).toBe(1);
   });
 
-  it('restarts a crashed process and prints that', async () => {
+  it('restarts a crashed process, and prints the crash and the restart', async () => {
     const launch = checkout.start();
     const gateway = await launch.gateway();
     const { pid } = await stateOf(await launch.simulator());
@@ -165,7 +165,7 @@ describe('npm start', () => {
     expect(await increment(gateway)).toBe(1);
   });
 
-  it('restarts Redis at the same address with the same data', async () => {
+  it('restarts a crashed Redis at the same address with the same data', async () => {
     const launch = checkout.start();
     const gateway = await launch.gateway();
     expect(await increment(gateway)).toBe(1);
@@ -237,7 +237,7 @@ describe('npm start', () => {
     expect(launch.output).toContain('worker exited before it was ready (exit status 1); restarting in 2 s');
   });
 
-  it('names a file with a compile error', async () => {
+  it('exits with status 1 and names the file if a source file has a compile error', async () => {
     await writeFile(checkout.path('apps/worker/src/main.ts'), 'const = 1;');
     const launch = checkout.start();
     expect(await launch.exited).toBe(1);

@@ -26,7 +26,7 @@ const kinds = (): string[] =>
     .entries.map(({ kind }) => kind)
     .filter((kind) => /^(message|contact)\./.test(kind));
 
-describe('the control API', () => {
+describe('the control API of the simulator', () => {
   it.each([
     ['settings', { order: 'sideways' }, 'order'],
     ['settings', { autoReply: { delay: 1 } }, 'autoReply.delay'],
@@ -172,7 +172,7 @@ describe('the control API', () => {
     expect(await ids()).toEqual(await ids());
   });
 
-  it('replaces all upstream data: it removes everything, or gives everything a new id', async () => {
+  it('replaces all upstream data: either everything is removed, or everything gets a new id', async () => {
     await control('messages', { from: '+15551', text: 'kept' });
     const before = onlyContactId(running);
     await control('upstream-replaced', { keep: 'everything' });
@@ -206,8 +206,8 @@ describe('the control API', () => {
   });
 });
 
-describe('the phone page', () => {
-  it('contains the ids that tests use, and has a content security policy that allows only its own scripts', async () => {
+describe('the phone page of the simulator', () => {
+  it('contains the data-testid attributes that tests use, and its content security policy allows only its own scripts', async () => {
     const reply = await fetch(running.url);
     expect(reply.headers.get('content-security-policy')).toContain("script-src 'self'");
     const html = await reply.text();

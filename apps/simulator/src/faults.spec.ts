@@ -52,7 +52,7 @@ describe('the faults of the simulator', () => {
     ['resetBefore', 0],
     ['resetAfter', 1],
     ['resetDuringUpload', 0],
-  ])('include %s, which resets the connection and accepts the send %d times', async (fault, times) => {
+  ])('include "%s", which resets the connection and accepts the send %d times', async (fault, times) => {
     addFaults({ fault });
     expect(await failureOf(send())).toMatch(/ECONNRESET|UND_ERR_SOCKET/);
     expect(acceptedSends()).toBe(times);
@@ -64,7 +64,7 @@ describe('the faults of the simulator', () => {
     ['timeoutBefore', 0],
     ['timeoutAfter', 1],
   ])(
-    'include %s, which sends no reply, accepts the send %d times, and disconnects after the maximum time',
+    'include "%s", which sends no reply, accepts the send %d times, and disconnects after the maximum time',
     async (fault, times) => {
       upstream.simulator.control('settings', { hangCapMs: 150 });
       addFaults({ fault });
@@ -99,7 +99,7 @@ describe('the faults of the simulator', () => {
   });
 
   it.each(['html', 'emptyObject', 'errorBody200'])(
-    'include %s, which accepts no send by default',
+    'include "%s", which accepts no send by default',
     async (fault) => {
       addFaults({ fault });
       expect((await send()).status).toBe(200);
@@ -107,7 +107,7 @@ describe('the faults of the simulator', () => {
     },
   );
 
-  it('include slow, which accepts a send even if its client has disconnected', async () => {
+  it('include "slow", which accepts a send even if the client has disconnected', async () => {
     addFaults({ fault: { kind: 'slow', delayMs: 150 } });
     const body = new FormData();
     body.append('phoneNumber', '+15551234567');
@@ -185,7 +185,7 @@ describe('the faults of the simulator', () => {
     expect((await upstream.get('/contacts')).status).toBe(200);
   });
 
-  it('do not prevent the simulator from closing', async () => {
+  it('do not prevent the simulator from stopping, even while a request hangs', async () => {
     addFaults({ fault: 'timeoutBefore' });
     const hanging = failureOf(upstream.get('/contacts'));
     await eventually(() => upstream.simulator.core.faults.list().length === 0);

@@ -121,7 +121,7 @@ describe('the simulator process', () => {
     await once(blocker, 'close');
   });
 
-  it('reports to its parent process when it is ready, and stops when the parent exits', async () => {
+  it('reports its port to the parent process when ready, and stops when the parent disconnects', async () => {
     const simulator = run({}, true);
     const [message] = (await once(simulator.child, 'message')) as [unknown];
     expect(message).toEqual({ type: 'ready', port: expect.any(Number) });

@@ -20,12 +20,12 @@ async function texts(query = ''): Promise<string[]> {
 }
 
 describe('the settings of the simulator', () => {
-  it('reverse the order of messages', async () => {
+  it('can reverse the order of messages', async () => {
     changeSettings({ order: 'oldestFirst' });
     expect(await texts('?limit=2')).toEqual(['Message 1', 'Message 2']);
   });
 
-  it('shuffle the messages for each read', async () => {
+  it('can shuffle the messages for each read', async () => {
     changeSettings({ order: 'random' });
     const first = await texts('?limit=30');
     const second = await texts('?limit=30');
@@ -33,7 +33,7 @@ describe('the settings of the simulator', () => {
     expect(first.toSorted()).toEqual(second.toSorted());
   });
 
-  it('sort messages by arrival instead of timestamp', async () => {
+  it('can sort messages by arrival instead of timestamp', async () => {
     upstream.simulator.control('messages', {
       from: '+15551234567',
       text: 'old',
@@ -45,7 +45,7 @@ describe('the settings of the simulator', () => {
   });
 
   it.each(['array', 'contacts', 'data', 'items'])(
-    'return the contact list in the shape "%s"',
+    'can return the contact list in the shape "%s"',
     async (contactsShape) => {
       changeSettings({ contactsShape });
       const body = await upstream.getJson('/contacts');
@@ -55,7 +55,7 @@ describe('the settings of the simulator', () => {
   );
 
   it.each(['messages', 'data', 'items', 'array'])(
-    'return a page of messages in the shape "%s"',
+    'can return a page of messages in the shape "%s"',
     async (messagesShape) => {
       changeSettings({ messagesShape });
       const body = await upstream.getJson(path());
@@ -64,7 +64,7 @@ describe('the settings of the simulator', () => {
     },
   );
 
-  it('reduce or ignore the query parameter limit, and ignore the query parameter page', async () => {
+  it('can reduce or ignore the query parameter "limit", and ignore the query parameter "page"', async () => {
     changeSettings({ limitCap: 5 });
     expect(await texts('?limit=50')).toHaveLength(5);
     changeSettings({ limitIgnored: true, limitCap: null });
@@ -73,14 +73,14 @@ describe('the settings of the simulator', () => {
     expect(await texts('?page=2&limit=1')).toEqual(['Message 30']);
   });
 
-  it('insert a message between two page reads', async () => {
+  it('can insert a message between two page reads', async () => {
     changeSettings({ insertWhilePaging: 2 });
     await texts('?page=1&limit=10');
     await texts('?page=2&limit=10');
     expect((await texts('?page=3&limit=10'))[0]).toBe('Message 11');
   });
 
-  it('simulate an outage with empty lists', async () => {
+  it('can simulate an outage with empty lists', async () => {
     changeSettings({ outage: true });
     expect(await upstream.getJson('/contacts')).toEqual({ contacts: [] });
     expect(await texts()).toEqual([]);
@@ -88,7 +88,7 @@ describe('the settings of the simulator', () => {
     expect(await texts()).toHaveLength(20);
   });
 
-  it('pad a page to any size without changing its content', async () => {
+  it('can pad a page to any size without changing its content', async () => {
     changeSettings({ hugePage: { bytes: 5_000_000 } });
     const body = await (await upstream.get(path())).text();
     expect(Buffer.byteLength(body)).toBe(5_000_000);
@@ -97,7 +97,7 @@ describe('the settings of the simulator', () => {
     expect((await (await upstream.get(`${path()}?limit=3`)).text()).length).toBe(300_000);
   });
 
-  it('write the same timestamp in different formats', async () => {
+  it('can write the same timestamp in different formats', async () => {
     const shown = async (timestampFormat: string): Promise<unknown> => {
       changeSettings({ timestampFormat });
       return ((await upstream.getJson(path())) as { messages: { timestamp?: unknown }[] }).messages[0]
@@ -112,7 +112,7 @@ describe('the settings of the simulator', () => {
     expect(await shown('absent')).toBeUndefined();
   });
 
-  it('create numeric ids that are valid in paths', async () => {
+  it('can create numeric ids that are valid in paths', async () => {
     changeSettings({ idType: 'number' });
     await upstream.send({ phoneNumber: '+15557654321', message: 'x' });
     const { contacts } = (await upstream.getJson('/contacts')) as { contacts: { id: unknown }[] };
@@ -124,7 +124,7 @@ describe('the settings of the simulator', () => {
     expect(typeof page.messages[0]?.id).toBe('number');
   });
 
-  it('rename directions and services, and change the format of attachments', async () => {
+  it('can rename directions and services, and change the format of attachments', async () => {
     changeSettings({
       directionValues: { outbound: 'OUT' },
       serviceValues: ['SMS'],
@@ -142,7 +142,7 @@ describe('the settings of the simulator', () => {
     expect(await shown()).not.toHaveProperty('attachments');
   });
 
-  it('split text and file into two messages, rewrite quotes, and lose accepted sends', async () => {
+  it('can split text and file into two messages, rewrite quotes, and lose accepted sends', async () => {
     changeSettings({ splitTextAndFile: true, rewriteQuotes: true });
     const file = new Blob(['x']);
     await upstream.send({ phoneNumber: '+15551234567', message: `"It's" - ok`, file });
@@ -155,7 +155,7 @@ describe('the settings of the simulator', () => {
     expect(await texts()).toEqual(before);
   });
 
-  it('add fields such as unreadCount to contacts, and undocumented fields to messages', async () => {
+  it('can add fields such as unreadCount to contacts, and undocumented fields to messages', async () => {
     changeSettings({ extraContactFields: true, extraMessageFields: true, contactPhoneField: null });
     const { contacts } = (await upstream.getJson('/contacts')) as { contacts: object[] };
     expect(contacts[0]).toMatchObject({ unreadCount: 30, lastMessageAt: expect.any(String) });
@@ -167,23 +167,26 @@ describe('the settings of the simulator', () => {
   it.each([
     ['query', /^https:\/\/a\.example\/f\.jpg\?w=2&Expires=\d+&Signature=[0-9a-f]{32}$/],
     ['path', /^https:\/\/a\.example\/signed-[0-9a-f]{32}\/f\.jpg\?w=2$/],
-  ])('sign file URLs anew at each read, in the %s of the URL', async (signedAddresses, form) => {
-    const attachments = [{ id: 'f', url: 'https://a.example/f.jpg?w=2' }];
-    upstream.simulator.control('messages', { from: '+15551234567', text: 'x', attachments });
-    const shown = async (): Promise<string[]> => {
-      const { messages } = (await upstream.getJson(`${path()}?limit=1`)) as {
-        messages: { attachments: { url: string }[] }[];
+  ])(
+    'can give file URLs a new signature at each read, in the %s of the URL',
+    async (signedAddresses, form) => {
+      const attachments = [{ id: 'f', url: 'https://a.example/f.jpg?w=2' }];
+      upstream.simulator.control('messages', { from: '+15551234567', text: 'x', attachments });
+      const shown = async (): Promise<string[]> => {
+        const { messages } = (await upstream.getJson(`${path()}?limit=1`)) as {
+          messages: { attachments: { url: string }[] }[];
+        };
+        const { contacts } = (await upstream.getJson('/contacts')) as { contacts: { avatarUrl?: string }[] };
+        return [messages[0]?.attachments[0]?.url ?? '', contacts[0]?.avatarUrl ?? ''];
       };
-      const { contacts } = (await upstream.getJson('/contacts')) as { contacts: { avatarUrl?: string }[] };
-      return [messages[0]?.attachments[0]?.url ?? '', contacts[0]?.avatarUrl ?? ''];
-    };
-    expect(await shown()).toEqual(['https://a.example/f.jpg?w=2', '']);
-    changeSettings({ signedAddresses });
-    const [url, avatar] = await shown();
-    expect(url).toMatch(form);
-    expect(avatar).toContain('https://files.example/');
-    const [urlAgain, avatarAgain] = await shown();
-    expect(urlAgain).toMatch(form);
-    expect([urlAgain, avatarAgain]).not.toEqual([url, avatar]);
-  });
+      expect(await shown()).toEqual(['https://a.example/f.jpg?w=2', '']);
+      changeSettings({ signedAddresses });
+      const [url, avatar] = await shown();
+      expect(url).toMatch(form);
+      expect(avatar).toContain('https://files.example/');
+      const [urlAgain, avatarAgain] = await shown();
+      expect(urlAgain).toMatch(form);
+      expect([urlAgain, avatarAgain]).not.toEqual([url, avatar]);
+    },
+  );
 });

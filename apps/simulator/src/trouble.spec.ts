@@ -35,7 +35,7 @@ function depthOf(value: unknown): number {
   return depth;
 }
 
-describe('a message that cannot be serialised', () => {
+describe('a message that the simulator cannot serialise', () => {
   it('makes exactly the pages that contain it fail with 500, at any page size', async () => {
     changeSettings({ failingMessageIds: [ids[25]] });
     expect(await status('?page=1&limit=20')).toBe(200);
@@ -63,7 +63,7 @@ describe('a message that cannot be serialised', () => {
   });
 });
 
-describe('a deeply nested field', () => {
+describe('a deeply nested field of the simulator', () => {
   it.each([4_000, 200_000])('with %i levels is served as JSON in a message', async (levels) => {
     changeSettings({ deepField: { ids: [ids[3]], levels } });
     const text = await (await upstream.get(`${path()}?page=1&limit=20`)).text();
@@ -78,11 +78,11 @@ describe('a deeply nested field', () => {
   });
 });
 
-describe('endless pages', () => {
+describe('endless pages of the simulator', () => {
   const endless = (fresh: boolean): object =>
     changeSettings({ endlessPages: { contactId: onlyContactId(upstream), fresh } });
 
-  it('continue after the messages of the contact, each message older than the one before', async () => {
+  it('continue after the messages of the contact, and each message is older than the one before', async () => {
     endless(false);
     const all = [...(await page('?page=1&limit=20')), ...(await page('?page=2&limit=20'))];
     expect(all.slice(0, 30).map(({ id }) => id)).toEqual(ids);
@@ -104,12 +104,12 @@ describe('endless pages', () => {
   });
 });
 
-describe('the settings for damaged data', () => {
+describe('the settings of the simulator for damaged data', () => {
   it.each([
     [{ failingMessageIds: [''] }, 'failingMessageIds[0]'],
     [{ deepField: { ids: ['a'], levels: 0 } }, 'deepField.levels'],
     [{ endlessPages: { contactId: '' } }, 'endlessPages.contactId'],
-  ])('are rejected if they are %j', async (settings, field) => {
+  ])('are rejected if invalid: %j', async (settings, field) => {
     expect(await upstream.control('settings', settings)).toMatchObject({ status: 400, body: { field } });
   });
 });

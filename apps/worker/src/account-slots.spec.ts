@@ -54,7 +54,7 @@ describe('the concurrency slots of a worker', () => {
     );
   });
 
-  it('are given, when they become free, to the waiting account with the fewest running jobs', async () => {
+  it('that become free are given to the waiting account with the fewest running jobs', async () => {
     const all = jobsWith(4, 4);
     for (const subject of ['1', '2', '3']) all.offer('a', subject);
     for (const account of ['b', 'c', 'd']) all.offer(account, '1');
@@ -63,7 +63,7 @@ describe('the concurrency slots of a worker', () => {
     expect(all.begun.slice(4)).toEqual(['d 1']);
   });
 
-  it('are not used for duplicates: while a job runs, any number of requests for the same job cause one more run', async () => {
+  it('are not filled by duplicates: a job that is requested several times while it runs starts only once more', async () => {
     const all = jobsWith(10, 1);
     all.offer('a', '1');
     for (let i = 0; i < 5; i += 1) all.offer('a', '1');
@@ -78,7 +78,7 @@ describe('the concurrency slots of a worker', () => {
     expect(all.offer('b', '1')).toBe(true);
   });
 
-  it('start no job after they are closed; closing them returns the list of jobs that were still waiting', async () => {
+  it('start no job once they are closed, and the close call returns the jobs that were still waiting', async () => {
     const all = jobsWith(10, 1);
     for (const subject of ['1', '2', '3']) all.offer('a', subject);
     expect(all.slots.close()).toEqual([

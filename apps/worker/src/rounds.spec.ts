@@ -41,7 +41,7 @@ it('the scheduler of periodic work runs the due work of each account, and nothin
   expect(ran).toEqual(['a', 'b']);
 });
 
-it('the scheduler of periodic work runs the work of an account again at the time that the last run of this work returned', async () => {
+it('the scheduler of periodic work schedules the next run of work for the time that the last run returned', async () => {
   const times: Record<string, AgendaTime | undefined> = { a: 700, b: { everyMs: 60_000 } };
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(times[id]) });
   await due('a', 'b', 'c');
@@ -139,7 +139,7 @@ it('the scheduler of periodic work, while it stops, waits for running work to en
   await stop;
 });
 
-it('the scheduler of periodic work, while it stops, puts back due tasks that it could not start, for other workers', async () => {
+it('the scheduler of periodic work, while it stops, gives due tasks that it could not start back to other workers', async () => {
   let end = (): void => undefined;
   const held = new Promise<undefined>((resolve) => {
     end = () => {

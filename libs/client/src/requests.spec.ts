@@ -44,13 +44,13 @@ const ok: Answer = (_, response) => response.end('{"id":"snd_1","status":"queued
 
 const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 
-describe('a send', () => {
+describe('a send by the client library', () => {
   it.each<[string, Answer]>([
     ['a broken connection', reset],
     ['no answer', silence],
     ['503', status(503)],
     ['429', status(429, { 'Retry-After': '0' })],
-  ])('is repeated with the same idempotency key after this failure: %s', async (_, fault) => {
+  ])('is retried with the same idempotency key after this failure: %s', async (_, fault) => {
     answers = [fault, fault, ok];
     expect(await tidings.send(SEND)).toEqual({ id: 'snd_1', status: 'queued' });
     const keys = requests.map(({ headers }) => headers['idempotency-key']);
@@ -66,7 +66,7 @@ describe('a send', () => {
     expect(requests[0]?.headers).toMatchObject({ 'idempotency-key': 'mine', 'x-api-key': 'key' });
   });
 
-  it('that is invalid is not repeated, and its error has the code, the invalid fields and the request id', async () => {
+  it('that is invalid is not retried, and the error has the code, the invalid fields and the request id', async () => {
     const problem = {
       ...{ code: 'validation_failed', detail: 'phoneNumber must be a phone number', requestId: 'req_1' },
       errors: [{ field: 'phoneNumber', message: 'must be a phone number' }],
@@ -82,8 +82,8 @@ describe('a send', () => {
   });
 });
 
-describe('a call other than a send', () => {
-  it('that changes something is repeated after 429, but not after other failures, because its outcome is then unknown', async () => {
+describe('a call by the client library other than a send', () => {
+  it('that changes data is retried after 429, but not after failures that leave the outcome unknown', async () => {
     answers = [status(429, { 'Retry-After': '0' }), ok];
     await tidings.cancelSend('snd_1');
     expect(requests).toHaveLength(2);
@@ -94,7 +94,7 @@ describe('a call other than a send', () => {
     expect(requests).toHaveLength(4);
   });
 
-  it('that only reads is repeated at most maxRetries times, and then fails with the last error', async () => {
+  it('that only reads is retried at most maxRetries times, and then fails with the last error', async () => {
     const { port } = server.address() as AddressInfo;
     const impatient = new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 2 });
     answers = [status(503)];
@@ -102,13 +102,13 @@ describe('a call other than a send', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it('fails at once if Retry-After is long, and its error has the requested wait', async () => {
+  it('fails at once if Retry-After is long, and the error has the requested wait', async () => {
     answers = [status(503, { 'Retry-After': '3600' })];
     await expect(tidings.getSend('snd_1')).rejects.toMatchObject({ retryAfterMs: 3_600_000 });
     expect(requests).toHaveLength(1);
   });
 
-  it('fails with the reason of the abort if the caller aborts it, even while it waits for a retry', async () => {
+  it('fails with the abort reason if the caller aborts the call, even during the wait before a retry', async () => {
     answers = [status(503, { 'Retry-After': '30' })];
     const abort = new AbortController();
     const reading = tidings.getSend('snd_1', { signal: abort.signal });

@@ -18,7 +18,7 @@ function signed(secret: string, body = BODY, at = NOW): Record<string, string> {
 describe('the verification of a webhook request', () => {
   const secret = newSecret();
 
-  it('returns the event, whether the body is text or bytes, and whatever form the headers have', async () => {
+  it('returns the event for a body of text or bytes, and for headers as an object or a Headers instance', async () => {
     const headers = signed(secret);
     const inCapitals = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]),
@@ -37,7 +37,7 @@ describe('the verification of a webhook request', () => {
     expect(await verifyWebhookRequest(request, secret, { nowMs: NOW })).toEqual(JSON.parse(BODY));
   });
 
-  it('accepts the signature of any of several secrets, as during a rotation', async () => {
+  it('accepts a request with several signatures if one of them matches one of the given secrets, as during a rotation', async () => {
     const [old, current] = [newSecret(), newSecret()];
     const [one, other] = [signed(old), signed(current)];
     const both = {

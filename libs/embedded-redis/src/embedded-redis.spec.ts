@@ -54,7 +54,7 @@ async function until(ask: () => Promise<boolean>): Promise<void> {
 }
 
 describe('an embedded Redis', () => {
-  it('keeps every acknowledged write and evicts no key', async () => {
+  it('is configured to keep every acknowledged write and to evict no key', async () => {
     const redis = await start();
     const settings = await using(redis.url, async (client) =>
       Promise.all(
@@ -69,7 +69,7 @@ describe('an embedded Redis', () => {
     ]);
   });
 
-  it('rejects clients without the password, and no command line shows the password', async () => {
+  it('rejects clients without the password, which its command line does not show', async () => {
     const redis = await start();
     await expect(using(`redis://127.0.0.1:${redis.port}`, (client) => client.ping())).rejects.toThrow();
     const password = new URL(redis.url).password;
@@ -99,7 +99,7 @@ describe('an embedded Redis', () => {
     expect(await using(url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('shuts down at its start a Redis that a killed process left running on the same data', async () => {
+  it('first shuts down a Redis that a killed process left running on the same data', async () => {
     const search = await findRedisServer();
     if (!search.found) throw new Error(search.reason);
     const port = await findFreePort();
@@ -119,7 +119,7 @@ describe('an embedded Redis', () => {
     expect(await using(redis.url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('does not shut down at its start a Redis on other data, even if an outdated server.json names that Redis', async () => {
+  it('does not shut down a Redis on other data, even if an outdated server.json names that Redis', async () => {
     const other = await mkdtemp(join(tmpdir(), 'tidings-embedded-'));
     const neighbour = await startEmbeddedRedis({ dataDirectory: other });
     try {
@@ -132,7 +132,7 @@ describe('an embedded Redis', () => {
     }
   });
 
-  it('does not start with a damaged file, and reports the message of Redis and the command that repairs the file', async () => {
+  it('does not start with a damaged append-only file, and reports the error of Redis and the repair command', async () => {
     const redis = await start();
     await using(redis.url, async (client) => {
       for (let index = 0; index < 50; index++) await client.set(`key:${index}`, 'v'.repeat(50));

@@ -5,7 +5,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 
 describe('a trace context', () => {
-  it.each([`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-00`])('can be %s', (text) => {
+  it.each([`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-00`])('is valid if it is %s', (text) => {
     expect(isTraceContext(text)).toBe(true);
     expect(traceIdLogField(text)).toEqual({ traceId: TRACE });
   });
@@ -20,7 +20,7 @@ describe('a trace context', () => {
     ['the span id zero', `00-${TRACE}-${'0'.repeat(16)}-01`],
     ['further characters', `00-${TRACE}-${SPAN}-01-x`],
     ['a line feed', `00-${TRACE}-${SPAN}-01\n`],
-  ])('cannot be %s', (_, text) => {
+  ])('is invalid: %s', (_, text) => {
     expect(isTraceContext(text)).toBe(false);
   });
 

@@ -22,7 +22,7 @@ function records(name: SamplerName, ratio: number, traceId: string, parent?: boo
   return decision === SamplingDecision.RECORD_AND_SAMPLED;
 }
 
-describe('the sampler', () => {
+describe('the trace sampler', () => {
   it.each(TRACE_SAMPLERS.filter((name) => name.startsWith('parentbased')))(
     '%s records what its caller records, and nothing that its caller does not record',
     (name) => {
@@ -39,7 +39,7 @@ describe('the sampler', () => {
     ['parentbased_always_off', false, false],
     ['parentbased_traceidratio', true, false],
   ] as const)(
-    '%s, for a trace without a caller, records a low trace id: %p, and a high trace id: %p',
+    '%s with the ratio 0.5 and without a caller records a trace with a low id: %p, and with a high id: %p',
     (name, low, high) => {
       expect([records(name, 0.5, LOW), records(name, 0.5, HIGH)]).toEqual([low, high]);
     },

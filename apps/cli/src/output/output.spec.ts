@@ -8,8 +8,8 @@ function outputTo(written: string[], { isJson = false } = {}): Output {
   return new Output(stream, stream, isJson, false);
 }
 
-describe('a time of an option', () => {
-  it('is ISO 8601 or an age', () => {
+describe('a time given as an option', () => {
+  it('is an ISO 8601 time or an age such as 24h; any other text is rejected', () => {
     const now = Date.UTC(2026, 0, 2);
     expect(timeOf('2026-01-01T00:00:00Z', '--since', now).toISOString()).toBe('2026-01-01T00:00:00.000Z');
     for (const age of ['86400s', '1440m', '24h', '1d'])
@@ -19,7 +19,7 @@ describe('a time of an option', () => {
   });
 });
 
-describe('the description of a length of time', () => {
+describe('a displayed duration', () => {
   it.each([
     [0, '0 ms'],
     [999, '999 ms'],
@@ -28,18 +28,18 @@ describe('the description of a length of time', () => {
     [120_000, '2 min'],
     [7_200_000, '2 h'],
     [259_200_000, '3 d'],
-  ])('of %d ms is %s', (ms, text) => {
+  ])('of %d ms is written as "%s"', (ms, text) => {
     expect(duration(ms)).toBe(text);
   });
 
-  it('is 0 ms if the time lies in the future, and a hyphen if there is no time', () => {
+  it('is "0 ms ago" for a time in the future, and a hyphen for a missing time', () => {
     expect(ago('2026-01-01T00:00:01Z', Date.UTC(2026, 0, 1))).toBe('0 ms ago');
     expect(ago(null)).toBe('-');
   });
 });
 
-describe('output', () => {
-  it('of a list ends at the limit, and says so', async () => {
+describe('the output of a command', () => {
+  it('ends a list at the limit, and names the option that shows more', async () => {
     const written: string[] = [];
     let read = 0;
     const rows = (function* () {
@@ -50,13 +50,13 @@ describe('output', () => {
     expect(read).toBe(3);
   });
 
-  it('for programs is one JSON object a line', async () => {
+  it('has one JSON object per line if JSON is requested', async () => {
     const written: string[] = [];
     await outputTo(written, { isJson: true }).list([{ a: 1 }, { a: '\u009b' }], [], 10);
     expect(written).toEqual(['{"a":1}\n', '{"a":"\\u009b"}\n']);
   });
 
-  it('of an object has a line for each field that has a value', () => {
+  it('shows each field of an object on its own line, except fields without a value', () => {
     const written: string[] = [];
     outputTo(written).fields({
       id: 'snd_1',
@@ -70,7 +70,7 @@ describe('output', () => {
     );
   });
 
-  it('of a text that others wrote has no control characters and a bound', () => {
+  it('shortens a text that is too long, and replaces control characters', () => {
     expect(excerpt('a\u001b]0;title\u0007\r\nb', 40)).toBe('a\ufffd]0;title\ufffd  b');
     expect(excerpt('👋'.repeat(10), 4)).toBe('👋👋👋…');
   });

@@ -16,8 +16,8 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const MAIN = { url: 'https://tidings.internal', apiKey: 'tk_main' };
 
-describe('the gateway of a command', () => {
-  it('is that of the current profile, unless another one is named', async () => {
+describe('the connection of a command to a gateway', () => {
+  it('uses the current profile, unless an option or TIDINGS_PROFILE names another profile', async () => {
     await store.save('main', MAIN);
     await store.save('test', { url: 'http://10.0.0.7:3000', apiKey: 'tk_test' });
     expect(await findConnection({}, {}, store)).toEqual({ url: 'http://10.0.0.7:3000', apiKey: 'tk_test' });
@@ -30,7 +30,7 @@ describe('the gateway of a command', () => {
     );
   });
 
-  it('takes the key of the environment before a stored one', async () => {
+  it('uses the API key in TIDINGS_API_KEY instead of a stored API key', async () => {
     await store.save('main', MAIN);
     expect(await findConnection({}, { TIDINGS_API_KEY: 'tk_other' }, store)).toEqual({
       ...MAIN,
@@ -38,7 +38,7 @@ describe('the gateway of a command', () => {
     });
   });
 
-  it('never gets a key that was stored for another address', async () => {
+  it('never uses an API key that was stored for another address', async () => {
     await store.save('main', MAIN);
     for (const url of [
       'https://elsewhere.example',
@@ -49,7 +49,7 @@ describe('the gateway of a command', () => {
     expect(await findConnection({ url: 'https://tidings.internal/' }, {}, store)).toEqual(MAIN);
   });
 
-  it('is that of the checkout if there is no profile, at its own address only', async () => {
+  it('uses the API key of the checkout if there is no profile, but only at the address of the checkout', async () => {
     const local = { TIDINGS_CHECKOUT_KEY: 'tk_local', TIDINGS_CHECKOUT_URL: 'http://127.0.0.1:3000' };
     expect(await findConnection({}, local, store)).toEqual({
       url: 'http://127.0.0.1:3000',
@@ -61,7 +61,7 @@ describe('the gateway of a command', () => {
   });
 
   it.each(['tidings.internal', 'ftp://tidings.internal', 'https://user:secret@tidings.internal'])(
-    'is not %s',
+    'is rejected for the invalid address %s',
     async (url) => {
       await expect(findConnection({ url }, { TIDINGS_API_KEY: 'tk' }, store)).rejects.toThrow(
         'is not the address',
@@ -70,8 +70,8 @@ describe('the gateway of a command', () => {
   );
 });
 
-describe('the file of the profiles', () => {
-  it('is refused if others can read it, or if it is damaged', async () => {
+describe('the file with the profiles of the command line', () => {
+  it('is rejected if other users can read the file, or if the file is damaged', async () => {
     await store.save('main', MAIN);
     await chmod(store.path, 0o644);
     await expect(store.read()).rejects.toThrow(`run: chmod 600 ${store.path}`);
@@ -80,7 +80,7 @@ describe('the file of the profiles', () => {
     await expect(store.read()).rejects.toThrow('is damaged');
   });
 
-  it('takes only plain names of profiles', async () => {
+  it('rejects a profile name that is a path, and accepts the name __proto__', async () => {
     await expect(store.save('../x', MAIN)).rejects.toThrow('a profile name has');
     await expect(store.save('__proto__', MAIN)).resolves.toBeUndefined();
     expect(await findConnection({ profile: '__proto__' }, {}, store)).toEqual(MAIN);

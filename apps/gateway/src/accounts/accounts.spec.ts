@@ -117,7 +117,7 @@ describe('an account', () => {
     ).toBe(200);
   });
 
-  it('cannot be created with the id of another account, or of a deleted account whose data remains: 409', async () => {
+  it('cannot be created with the id of an existing account, or of a deleted account that still has data: 409 conflict', async () => {
     await add(SALES);
     for (const id of ['sales', 'default'])
       expect(await problemOf(await add({ ...SALES, id }))).toMatchObject({ status: 409, code: 'conflict' });
@@ -127,7 +127,7 @@ describe('an account', () => {
     expect(early.detail).toContain('still being removed');
   });
 
-  it('from environment variables cannot be changed or deleted through the API; the error names the variables', async () => {
+  it('that environment variables define cannot be changed or deleted through the API, and the error names UPSTREAM_BASE_URL', async () => {
     for (const reply of [await change('default', { polling: false }), await remove('default')]) {
       const problem = await problemOf(reply);
       expect(problem).toMatchObject({ status: 409, code: 'conflict' });
@@ -155,8 +155,8 @@ describe('an account', () => {
   });
 });
 
-describe('an admin of an account other than default', () => {
-  it('sees only that account and can change no account', async () => {
+describe('an admin of an account other than "default"', () => {
+  it('can read only that account, and cannot create, change or delete any account', async () => {
     await add(SALES);
     await add({ ...SALES, id: 'support' });
     const { key } = await keyOf('sales');
@@ -192,7 +192,7 @@ describe('the confirmation of deletions at upstream', () => {
     expect(Number(await deletionsConfirmedAt('default'))).toBeGreaterThan(0);
   });
 
-  it('is allowed for an admin of the default account, but not for an admin of another account', async () => {
+  it('is allowed for an admin of the account "default", but not for an admin of another account', async () => {
     await add(SALES);
     expect((await confirm('sales', OTHER_KEY)).status).toBe(404);
     expect(await deletionsConfirmedAt('sales')).toBeNull();
@@ -200,13 +200,13 @@ describe('the confirmation of deletions at upstream', () => {
     expect(Number(await deletionsConfirmedAt('sales'))).toBeGreaterThan(0);
   });
 
-  it('stores nothing for an unknown account', async () => {
+  it('causes 404 and stores nothing if the account is unknown', async () => {
     expect((await confirm('nobody')).status).toBe(404);
     expect(await gateway.redis.keys('*nobody*')).toEqual([]);
   });
 });
 
-describe('a change of an account or an API key', () => {
+describe('a change of an account, an API key or a webhook', () => {
   it('is logged in one line with the caller, action, subject, request id and field names, but without values', async () => {
     const started = gateway.log.length;
     await gateway.fetch('/v1/accounts', json(SALES, { 'x-request-id': 'request-1' }));

@@ -107,7 +107,7 @@ describe('an API key', () => {
     expect(await Promise.all([used(one, key), used(two, key)])).toEqual([401, 401]);
   });
 
-  it('is verified as a whole: a key with the same id but another secret is invalid', async () => {
+  it('is rejected if its id matches a stored key, but its hash does not', async () => {
     const { key, id } = await make();
     const kept = JSON.parse((await one.redis.hget('tidings:{.accounts}:api-keys', id)) ?? '') as {
       sha256: string;
@@ -117,7 +117,7 @@ describe('an API key', () => {
     expect(await used(one, key)).toBe(401);
   });
 
-  it('from the environment is listed and cannot be revoked', async () => {
+  it('from the variable API_KEY is listed and cannot be revoked', async () => {
     expect((await listed('?account=default'))[0]).toMatchObject({ id: 'environment', account: 'default' });
     const problem = await problemOf(await revoke('environment'));
     expect(problem).toMatchObject({ status: 409, code: 'conflict' });
@@ -147,7 +147,7 @@ describe('an API key', () => {
   });
 });
 
-describe('an admin of an account other than default', () => {
+describe('an admin of an account other than "default"', () => {
   it('manages only API keys of that account, and grants only scopes that its own key has', async () => {
     const admin = await make({ scopes: ['admin', 'events:read'] });
     const foreign = await make({ account: 'support' });
@@ -171,8 +171,8 @@ describe('an admin of an account other than default', () => {
   });
 });
 
-describe('a long request', () => {
-  it('for an event stream ends when its API key is revoked, and gets no further events', async () => {
+describe('a request whose API key is revoked before the request ends', () => {
+  it('for an event stream ends without further events', async () => {
     const { id, key } = await make({ scopes: ['events:read'] });
     const reply = await two.fetch('/v1/events/stream', { key });
     expect(reply.status).toBe(200);
@@ -181,7 +181,7 @@ describe('a long request', () => {
     expect(await whole).not.toContain('data:');
   });
 
-  it('for a long poll gets no events after its API key is revoked', async () => {
+  it('for a long poll gets 401 instead of events', async () => {
     const { id, key } = await make({ scopes: ['events:read'] });
     const waiting = two.fetch('/v1/events?after=now&wait=2', { key });
     await eventually(
@@ -200,7 +200,7 @@ describe('a long request', () => {
       '+14155550123\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--x--\r\n',
     ],
     ['slow JSON', 'application/json', '{"phoneNumber":"+14155550123",', '"message":"hi"}'],
-  ])('with %s does not store a send after its API key is revoked', async (_, type, beginning, end) => {
+  ])('that sends %s gets 401, and no send is stored', async (_, type, beginning, end) => {
     const { id, key } = await make({ scopes: ['messages:send'] });
     const headers = { 'x-api-key': key, 'content-type': type };
     const request = httpRequest(`${two.url}/v1/messages/send`, { method: 'POST', headers });

@@ -93,12 +93,12 @@ describe('An API key', () => {
     expect(answered).toBe(status);
   });
 
-  it('is checked after the URL: an unknown URL is 404 and an unsupported method is 405, with or without a key', async () => {
+  it('is checked after the URL and the method: without a key, an unknown URL causes 404 and an unsupported method 405', async () => {
     expect((await gateway.fetch('/v1/nothing', { key: null })).status).toBe(404);
     expect((await gateway.fetch('/v1/sends', { method: 'DELETE', key: null })).status).toBe(405);
   });
 
-  it('gives access only to objects of its own account: other objects are 404', async () => {
+  it('gives access only to objects of its own account; an object of another account causes 404', async () => {
     const sent = await gateway.fetch(
       '/v1/messages/send',
       json({ phoneNumber: '+14155550123', message: 'hi' }),
@@ -109,8 +109,8 @@ describe('An API key', () => {
   });
 });
 
-describe('A handler under /v1 without a scope', () => {
-  it('rejects every API key, even if the handler is declared public', async () => {
+describe('A handler under /v1 that declares no scope', () => {
+  it('rejects even an API key with all scopes, although the handler is declared public', async () => {
     @Controller('v1/forgotten')
     class Forgotten {
       @Get()

@@ -41,7 +41,7 @@ const statuses = async (count: number, ask: (i: number) => Promise<Response>): P
 const allowed = (all: readonly number[]): number => all.filter((status) => status !== 429).length;
 
 describe('the rate limit of an API key', () => {
-  it('counts all requests over all gateways, and a rejected request gets Retry-After', async () => {
+  it('counts the requests to all gateways together, and a rejected request gets a Retry-After header', async () => {
     const all = await statuses(2 * LIMIT, (i) =>
       i % 2 === 0 ? one.fetch('/v1/sends') : two.fetch('/v1/messages/send', SEND),
     );
@@ -78,7 +78,7 @@ describe('the rate limit of an API key', () => {
     expect([...all].sort()).toEqual([...Array<number>(LIMIT).fill(403), 429]);
   });
 
-  it('does not apply to requests without a valid key, and stores nothing for them', async () => {
+  it('does not apply to requests without a valid key, and such requests store nothing in Redis', async () => {
     const all = await statuses(3 * LIMIT, (i) => one.fetch('/v1/sends', { key: `nobodys-${i}` }));
     expect(new Set(all)).toEqual(new Set([401]));
     expect((await one.redis.keys('*')).filter((key) => key.includes('rate'))).toEqual([]);
@@ -95,7 +95,7 @@ describe('the rate limit of an API key', () => {
     expect((await one.fetch('/v1/sends')).headers.get('ratelimit-remaining')).toBe(String(LIMIT - 1));
   });
 
-  it('is counted by each gateway in memory while Redis is full, so that reads still work', async () => {
+  it('is enforced by each gateway alone, in memory, while Redis is full, so that reads still work', async () => {
     await one.redis.config('SET', 'maxmemory', '1mb');
     try {
       const all = await statuses(LIMIT + 2, () => one.fetch('/v1/sends'));
@@ -124,7 +124,7 @@ describe('the rate limit of an API key', () => {
 });
 
 describe('the rate limit of an API key on a Redis Cluster', () => {
-  it('counts requests over all gateways together', async () => {
+  it('counts the requests to all gateways together', async () => {
     const cluster = await startTestCluster();
     const [a, b] = await Promise.all([start(cluster.url), start(cluster.url)]);
     try {

@@ -83,20 +83,23 @@ describe('The body of a list from upstream', () => {
       '{"contacts":[{"id":7},42,{"id":12345678901234567890}],"n":1}',
       '{"n":1,"contacts":[{"id":"7"},42,{"id":"12345678901234567890"}]}',
     ],
-  ])('keeps all fields exactly, except ids and the name of the list: %s', async (said, shown = said) => {
-    gateway.upstream.reply = said;
-    // Damaged elements are passed on as well, although the documentation describes only sound ones.
-    const unchecked = (path: string): Promise<Response> =>
-      fetch(`${gateway.url}${path}`, { headers: { 'x-api-key': KEY } });
-    const response = await unchecked('/v1/contacts');
-    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(await response.text()).toBe(shown);
-    gateway.upstream.reply = said.replace('contacts', 'messages');
-    const messages = await (await unchecked('/v1/contacts/a/messages')).text();
-    expect(messages).toBe(shown.replace('contacts', 'messages'));
-  });
+  ])(
+    'keeps all fields unchanged, except that ids become text and the list is named contacts or messages: %s',
+    async (said, shown = said) => {
+      gateway.upstream.reply = said;
+      // Damaged elements are passed on as well, although the documentation describes only sound ones.
+      const unchecked = (path: string): Promise<Response> =>
+        fetch(`${gateway.url}${path}`, { headers: { 'x-api-key': KEY } });
+      const response = await unchecked('/v1/contacts');
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(await response.text()).toBe(shown);
+      gateway.upstream.reply = said.replace('contacts', 'messages');
+      const messages = await (await unchecked('/v1/contacts/a/messages')).text();
+      expect(messages).toBe(shown.replace('contacts', 'messages'));
+    },
+  );
 
-  it('causes 502 if it contains no list', async () => {
+  it('without a list causes 502 upstream_error', async () => {
     for (const said of ['', '<html>', '{"contacts":{}}', '{"people":[]}', '"x"']) {
       gateway.upstream.reply = said;
       for (const path of ['/v1/contacts', '/v1/contacts/a', '/v1/contacts/a/messages'])
@@ -104,14 +107,14 @@ describe('The body of a list from upstream', () => {
     }
   });
 
-  it('causes 502 if it is nested too deeply to be serialized', async () => {
+  it('that is nested too deeply to be serialized causes 502 upstream_error', async () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     gateway.upstream.reply = `{"data":[{"id":1,"x":${deep}}]}`;
     for (const path of ['/v1/contacts', '/v1/contacts/1'])
       expect(await problemOf(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
   });
 
-  it('is returned unchanged if CONTACTS_SHAPE is upstream, whatever JSON it contains', async () => {
+  it('is returned unchanged if CONTACTS_SHAPE is "upstream", whatever JSON it contains', async () => {
     const environment = { CONTACTS_SHAPE: 'upstream', READ_CACHE_MS: '0' };
     await using plain = await startTestGateway({ redisUrl: redis.url, environment });
     for (const said of [
@@ -144,8 +147,8 @@ describe('An undocumented query parameter', () => {
   });
 });
 
-describe('A read within READ_CACHE_MS', () => {
-  it('reuses the last response and has an Age header, but only for the same account and parameters', async () => {
+describe('A repeated read of contacts or messages', () => {
+  it('within READ_CACHE_MS returns the last response with an Age header, if path and parameters are equal; errors are not reused', async () => {
     const environment = { READ_CACHE_MS: '300000' };
     await using caching = await startTestGateway({ redisUrl: redis.url, environment });
     const ask = (path: string): Promise<Response> => caching.fetch(path);
@@ -167,7 +170,7 @@ describe('A read within READ_CACHE_MS', () => {
     expect(caching.upstream.calls).toEqual(['contacts fresh=1']);
   });
 
-  it('does not reuse a response older than READ_CACHE_MS', async () => {
+  it('after READ_CACHE_MS returns a new response from upstream', async () => {
     const environment = { READ_CACHE_MS: '50' };
     await using caching = await startTestGateway({ redisUrl: redis.url, environment });
     await read('/v1/contacts', caching);
@@ -255,7 +258,7 @@ describe('A failing upstream', () => {
     expect(gateway.upstream.calls).toEqual([]);
   });
 
-  it('that rejects the API key is recorded as an outage, and a 429 from upstream reduces the request budget', async () => {
+  it('that answers 401 is recorded as an outage; an answer with 429 only reduces the request budget', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
     gateway.budget.shrunk = 0;
     gateway.upstream.fault = new UpstreamStatusError(429, 'slow', undefined);
@@ -267,7 +270,7 @@ describe('A failing upstream', () => {
     expect(await health.outage('default')).toMatchObject({ kind: 'refused' });
   });
 
-  it('is not recorded as down because of errors for requests with undocumented parameters', async () => {
+  it('is not recorded as down if only requests with undocumented parameters fail', async () => {
     for (const fault of [new UpstreamStatusError(500, '', undefined), new UpstreamTimeoutError(1)]) {
       gateway.upstream.fault = fault;
       for (let i = 0; i < 2 * FAILURES_UNTIL_BREAKER_OPENS; i += 1)

@@ -123,7 +123,7 @@ describe('The documentation page at /docs', () => {
     expect(settings).toContain('persistAuthorization: false');
   });
 
-  it('loads all resources from this server', async () => {
+  it('loads all its resources from the gateway', async () => {
     const page = await (await gateway.fetch('/docs', { key: null })).text();
     const parts = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => String(address));
     expect(parts.length).toBeGreaterThan(2);

@@ -70,7 +70,7 @@ describe('The OpenAPI document', () => {
     }
   });
 
-  it('documents exactly the optional fields of JSON bodies that may be null', async () => {
+  it('documents null as allowed for exactly those optional fields of JSON bodies that the gateway accepts with null', async () => {
     const checked: string[] = [];
     for (const { path, method, operation } of check.operations()) {
       const content = operation.requestBody?.content['application/json'];

@@ -75,7 +75,7 @@ async function follow(
   return sequences;
 }
 
-describe('event streams that share the reads of a log', () => {
+describe('event streams that share their reads of the event log', () => {
   it('get each event exactly once and in order, even if more events come at once than are kept in memory', async () => {
     const start = await log.end(ACCOUNT);
     const first = Array.from({ length: 20 }, () => follow(logs.follow(ACCOUNT), start, BURST));
@@ -102,7 +102,7 @@ describe('event streams that share the reads of a log', () => {
     expect(reads - before).toBeLessThanOrEqual(5);
   });
 
-  it('end with an expired cursor if the log no longer has the events after it', async () => {
+  it('end with the error "cursor expired" if events after the cursor were deleted from the log', async () => {
     const start = await log.end(ACCOUNT);
     await append(5);
     await redis.hset('tidings:{default}:events:counters', 'dispatched', '18446744073709551615-0');
@@ -112,7 +112,7 @@ describe('event streams that share the reads of a log', () => {
     shared.follower.stop();
   });
 
-  it('end with an expired cursor if Redis lost the event log and a new log was started', async () => {
+  it('end with the error "cursor expired" if Redis lost the event log and a new log was started', async () => {
     const shared = logs.follow(ACCOUNT);
     const start = await log.end(ACCOUNT);
     await append(1);

@@ -95,7 +95,7 @@ describe('An event stream', () => {
     client.disconnect();
   });
 
-  it('resumes after a cursor from the event list; Last-Event-ID, unless empty, takes precedence over the parameter after', async () => {
+  it('resumes after a cursor from the event list; a non-empty Last-Event-ID header takes precedence over the parameter "after"', async () => {
     const { next } = (await (await gateway.fetch('/v1/events?after=now')).json()) as { next: string };
     const [first, second] = [await append(), await append()];
     const all = await open(`?after=${next}`);
@@ -146,7 +146,7 @@ describe('An event stream', () => {
   });
 
   it.each(['after=nonsense', 'after=', 'types=nonsense', 'contactId=', 'limit=1', 'wait=1'])(
-    'is rejected for the invalid query %s before it starts',
+    'does not start with the invalid query %s: the request gets 400',
     async (query) => {
       const problem = await problemOf(await gateway.fetch(`/v1/events/stream?${query}`));
       expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
@@ -185,7 +185,7 @@ describe('An event stream', () => {
     expect(await response.text()).toBe('');
   });
 
-  it('is logged in one line however it ends, without the content of events', async () => {
+  it('is logged in one line, whether the client disconnects or the gateway stops', async () => {
     const lines = (id: string): string[] => gateway.log.filter((line) => line.includes(id));
     const client = await open('', { 'x-request-id': 'hung-up-on' });
     await opened(client);
@@ -210,7 +210,7 @@ describe('An expired cursor', () => {
   it.each([
     ['after', `?after=${foreign}`, {}],
     ['Last-Event-ID', '', { 'last-event-id': foreign }],
-  ])('in %s causes 410 before the stream starts', async (_, query, headers) => {
+  ])('in the parameter or header %s causes 410 before the stream starts', async (_, query, headers) => {
     const response = await gateway.fetch(`/v1/events/stream${query}`, { headers });
     expect(await problemOf(response)).toMatchObject({ status: 410, code: 'cursor_expired' });
   });

@@ -91,7 +91,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     client.disconnect();
   });
 
-  it('no longer counts towards the limit of waiting callers after it disconnects, and its Redis subscription ends', async () => {
+  it('no longer counts towards the limit of such callers once it has disconnected, and its Redis subscription ends', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const aborter = new AbortController();
     const poll = gateway.fetch('/v1/events?after=now&wait=30', { signal: aborter.signal });
@@ -110,7 +110,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     next.disconnect();
   });
 
-  it('above the limit of its account gets 429 for a stream, and an immediate response for a long poll; other accounts are not affected', async () => {
+  it('above the limit for its account gets 429 for a stream and an immediate response for a long poll; other accounts are not affected', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1, maxWaiting: 2 });
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
@@ -123,7 +123,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     other.disconnect();
   });
 
-  it('above the limit of the gateway gets 503 for a stream', async () => {
+  it('above the limit for the whole gateway gets 503 for a stream', async () => {
     await using gateway = await gatewayWith({ maxWaiting: 1 });
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
     const refused = await gateway.fetch('/v1/events/stream');
@@ -132,7 +132,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     client.disconnect();
   });
 
-  it('no longer counts towards the limit of waiting callers after its cursor is rejected with 410', async () => {
+  it('does not count towards the limit of such callers if its cursor is rejected with 410', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const foreign = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     for (let i = 0; i < 3; i++) {
@@ -144,7 +144,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
   });
 });
 
-describe('While the filter of a caller excludes a long part of the event log', () => {
+describe('A filter that excludes a long part of the event log', () => {
   /** Replaces the log by one whose pages are all empty and never end. Returns the times at which pages were read. */
   function endlessEmptyPages(gateway: TestGateway): number[] {
     const readAt: number[] = [];
@@ -163,7 +163,7 @@ describe('While the filter of a caller excludes a long part of the event log', (
   const meanMs = (readAt: readonly number[]): number =>
     ((readAt.at(-1) ?? 0) - (readAt[0] ?? 0)) / (readAt.length - 1);
 
-  it('a long poll pauses after each page that it reads, until its time limit', async () => {
+  it('makes a long poll pause after each page of the log, until the time limit of the poll', async () => {
     await using gateway = await gatewayWith({});
     const readAt = endlessEmptyPages(gateway);
     const began = performance.now();
@@ -174,7 +174,7 @@ describe('While the filter of a caller excludes a long part of the event log', (
     expect(meanMs(readAt)).toBeGreaterThan(5);
   });
 
-  it('a stream pauses after each page that it reads, and the caller can disconnect during a pause', async () => {
+  it('makes a stream pause after each page of the log, and the caller can disconnect at any time', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const readAt = endlessEmptyPages(gateway);
     const client = await open(gateway, {}, '?types=contact.deleted');
@@ -189,8 +189,8 @@ describe('While the filter of a caller excludes a long part of the event log', (
   });
 });
 
-describe('An interrupted event stream', () => {
-  it('is resumed with Last-Event-ID without lost or duplicate events, even at another gateway', async () => {
+describe('An event stream', () => {
+  it('can be resumed with Last-Event-ID after an interruption, even at another gateway, without lost or duplicate events', async () => {
     await using first = await gatewayWith({});
     await using second = await gatewayWith({});
     const log = new RedisEventLog(first.redis, 'tidings');
@@ -218,7 +218,7 @@ describe('An interrupted event stream', () => {
     expect(received.length).toBe(600);
   });
 
-  it('of a slow client holds only one page of events in memory, and no longer counts as a waiting caller', async () => {
+  it('to a client that stops reading uses little memory and is closed after a timeout; the client can resume without lost events', async () => {
     await using gateway = await gatewayWith({ writeTimeoutMs: 1_500, maxPerAccount: 1 });
     const client = await open(gateway);
     client.response.pause();
@@ -259,7 +259,7 @@ describe('An interrupted event stream', () => {
     expect(all).toEqual(all.map((_, i) => (all[0] ?? 0) + i));
   });
 
-  it('of a stopping gateway ends cleanly and soon, even for a client that does not read, and can be resumed', async () => {
+  it('ends within ten seconds when the gateway stops, even if a client reads nothing, and can be resumed at another gateway', async () => {
     const gateway = await gatewayWith({});
     await using other = await gatewayWith({});
     const clients = await Promise.all([open(gateway), open(gateway), open(gateway)]);
@@ -288,8 +288,8 @@ describe('An interrupted event stream', () => {
   });
 });
 
-describe('While Redis is unavailable', () => {
-  it('an open stream continues with comments, and later with events', async () => {
+describe('An event stream while Redis is unavailable', () => {
+  it('stays open and sends comments, and sends events again once Redis has restarted', async () => {
     await using own = await startTestRedis();
     await using gateway = await gatewayWith({ commentMs: 100 }, own.url);
     const client = await open(gateway);
@@ -308,7 +308,7 @@ describe('While Redis is unavailable', () => {
     client.disconnect();
   });
 
-  it('a new stream gets 503', async () => {
+  it('cannot be opened: the request gets 503', async () => {
     await using own = await startTestRedis();
     await using gateway = await gatewayWith({}, own.url);
     own.server.kill('SIGKILL');

@@ -80,7 +80,7 @@ describe('The health of the gateway', () => {
     await untilReady('ok');
   });
 
-  it('is degraded if gateways and workers of different versions run together for longer than a deployment', async () => {
+  it('is degraded if processes of different versions have run together for more than ten minutes', async () => {
     const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000;
     const note = async (name: string, version: string, since: number): Promise<void> => {
       await gateway.app.get<BlobStore>(BLOB_STORE).mark(name);
@@ -119,7 +119,7 @@ describe('The health of the gateway', () => {
     await untilReady('ok');
   });
 
-  it('is degraded while so many contacts are missing that Tidings does not report them as deleted', async () => {
+  it('is degraded while suspiciously many contacts are missing, until the deletions are confirmed', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     const list = 'tidings:{default}:contact-list';
     await gateway.redis.hset(list, 'suspectSince', 1_000);
@@ -231,7 +231,7 @@ describe('The health of the gateway', () => {
   });
 });
 
-describe('An unavailable Redis server', () => {
+describe('A Redis server', () => {
   /** Requests that must fail while Redis is unavailable, each within a time limit. */
   async function expectUnavailable(): Promise<void> {
     const requests = ['/v1/events', '/v1/events?after=now', '/v1/events/evt_1'];
@@ -249,7 +249,7 @@ describe('An unavailable Redis server', () => {
     expect(await gateway.blobs()).toEqual([]);
   }
 
-  it('causes 503 unavailable within two seconds, for uploads too; the gateway recovers without a restart', async () => {
+  it('that hangs or is down causes 503 unavailable within two seconds, for uploads too; the gateway later recovers without a restart', async () => {
     redis.server.kill('SIGSTOP');
     const began = performance.now();
     const response = await gateway.fetch('/v1/events');
@@ -267,7 +267,7 @@ describe('An unavailable Redis server', () => {
     expect((await gateway.fetch('/v1/events')).status).toBe(200);
   });
 
-  it('also causes 503 unavailable if its memory is full', async () => {
+  it('whose memory is full causes 503 unavailable', async () => {
     await gateway.redis.config('SET', 'maxmemory', '1');
     expect((await untilReady('unavailable')).code).toBe(503);
     const log = new RedisEventLog(gateway.redis, 'tidings');

@@ -45,7 +45,7 @@ describe('Every response', () => {
     await response.arrayBuffer();
   });
 
-  it('that is a web page allows only resources from this server', async () => {
+  it('that is a web page allows resources from the gateway only', async () => {
     const response = await closed.fetch('/docs', { key: null });
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'self'");

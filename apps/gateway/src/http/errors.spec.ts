@@ -81,7 +81,7 @@ describe('An error response is problem+json', () => {
     expect(large).toContain('application/problem+json');
   });
 
-  it('with 500 internal and no details; the log has the details with the request id', async () => {
+  it('with 500 internal and no details for an unexpected error; the log has the details with the request id', async () => {
     gateway.sends.fault = new Error('the secret plan failed');
     const response = await gateway.fetch('/v1/sends/snd_1', { headers: { 'x-request-id': 'trace-me.1' } });
     gateway.sends.fault = undefined;

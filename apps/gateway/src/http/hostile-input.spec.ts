@@ -52,7 +52,7 @@ async function expectSane(response: Response): Promise<void> {
 }
 
 describe('Random input', () => {
-  it('as JSON gets a response other than 500', async () => {
+  it('as JSON never causes a 5xx response', async () => {
     const paths = fc.constantFrom('/v1/messages/send', '/v1/webhooks');
     await fc.assert(
       fc.asyncProperty(paths, body, async (path, value) => {
@@ -62,7 +62,7 @@ describe('Random input', () => {
     );
   });
 
-  it('as a form gets a response other than 500', async () => {
+  it('as a form never causes a 5xx response', async () => {
     const part = fc.tuple(fc.oneof(fc.constantFrom(...FIELDS, 'file'), text), text, fc.option(text));
     const type = { 'content-type': 'multipart/form-data; boundary=b' };
     await fc.assert(
@@ -80,7 +80,7 @@ describe('Random input', () => {
     );
   });
 
-  it('as a path or query gets a response other than 500', async () => {
+  it('as a path or query never causes a 5xx response', async () => {
     const route = fc.constantFrom(
       (id: string) => `/v1/sends/${id}`,
       (id: string) => `/v1/contacts/${id}`,

@@ -31,8 +31,8 @@ function expectProblem(head: string): void {
   expect(head).toContain('connection: close');
 }
 
-describe('A request that Node.js rejects by default', () => {
-  it('gets 400 malformed_body if it has no Host header, for any path', async () => {
+describe('An unusual HTTP request', () => {
+  it('without a Host header gets 400 malformed_body, whatever the path', async () => {
     for (const path of ['/health/live', '/nowhere']) {
       const { head, body } = await reply(`GET ${path} HTTP/1.1`);
       expectProblem(head);
@@ -40,12 +40,12 @@ describe('A request that Node.js rejects by default', () => {
     }
   });
 
-  it('is accepted without a Host header if its version is HTTP/1.0', async () => {
+  it('of version HTTP/1.0 is accepted without a Host header', async () => {
     const { head } = await reply('GET /health/live HTTP/1.0');
     expect(head).toMatch(/^http\/1\.1 200 /);
   });
 
-  it('gets 417 expectation_failed for an Expect header other than 100-continue, and is logged', async () => {
+  it('with an Expect header other than 100-continue gets 417 expectation_failed, and is logged', async () => {
     gateway.log.length = 0;
     const post = ['POST /v1/messages/send HTTP/1.1', 'Host: x', 'Content-Length: 9'];
     const { head, body } = await reply(...post, 'Expect: 200-maybe');
@@ -57,7 +57,7 @@ describe('A request that Node.js rejects by default', () => {
     ]);
   });
 
-  it('gets 405 method_not_allowed if its method is CONNECT', async () => {
+  it('with the method CONNECT gets 405 method_not_allowed', async () => {
     const { head, body } = await reply('CONNECT example.com:443 HTTP/1.1', 'Host: example.com');
     expectProblem(head);
     expect(head).toMatch(/^http\/1\.1 405 /);
@@ -65,7 +65,7 @@ describe('A request that Node.js rejects by default', () => {
     expect(body).toMatchObject({ status: 405, code: 'method_not_allowed', requestId: 'mine' });
   });
 
-  it('does not crash the gateway if a CONNECT caller disconnects at once', async () => {
+  it('with the method CONNECT does not crash the gateway if the caller disconnects at once', async () => {
     for (let i = 0; i < 20; i++) {
       const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
       socket.on('error', () => undefined);

@@ -16,7 +16,7 @@ describe('The fingerprint of a send', () => {
     expect(one).toBe(two);
   });
 
-  it('depends on every field, the order of lists, the structure of metadata and the file content', () => {
+  it('depends on the values of fields, the order of lists, the structure of metadata and the file content', () => {
     const all = [
       BASE,
       { ...BASE, message: 'ho' },
@@ -31,7 +31,7 @@ describe('The fingerprint of a send', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  it('does not depend on the blob id or name of a file', () => {
+  it('does not depend on the blob id, the name or the content type of a file', () => {
     const moved = { ...FILE, blobId: 'blb_2', name: 'b', contentType: 'image/png' };
     expect(fingerprintOf({ ...BASE, file: FILE })).toBe(fingerprintOf({ ...BASE, file: moved }));
   });

@@ -45,7 +45,7 @@ async function faultyFields(init: RequestInit): Promise<string[]> {
 }
 
 describe('A send request', () => {
-  it('gets the status queued, an id and a Location header, as JSON and as a form', async () => {
+  it('in JSON or as a form is answered with the status queued, an id and a Location header', async () => {
     for (const init of [
       json({ phoneNumber: NUMBER, message: 'hi' }),
       form({ phoneNumber: NUMBER, message: 'hi' }),
@@ -67,7 +67,7 @@ describe('A send request', () => {
     });
   });
 
-  it('passes its request id to the relay, which logs attempts with that id', async () => {
+  it('in JSON or as a form passes its request id on to the stored send', async () => {
     for (const init of [
       json({ phoneNumber: NUMBER, message: 'hi' }),
       form({ phoneNumber: NUMBER, message: 'hi' }),
@@ -79,7 +79,7 @@ describe('A send request', () => {
     expect(gateway.sends.requests.map(({ requestId }) => requestId)).toEqual(['order-66', 'order-66']);
   });
 
-  it('has the same content as JSON and as a form', async () => {
+  it('creates the same send with the same fingerprint, whether the fields come as JSON or as a form', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi 👋', reference: 'r-1', type: 'audio' };
     const times = { sendAt: '2099-01-01T00:00:00Z', expiresAt: '2099-01-02T01:00:00+01:00' };
     const metadata = { b: [1, { d: 1, c: 2 }], a: 'x' };
@@ -93,7 +93,7 @@ describe('A send request', () => {
     expect(first?.idempotency?.fingerprint).toBe(second?.idempotency?.fingerprint);
   });
 
-  it('gets an error that names every invalid field, as JSON and as a form', async () => {
+  it('in JSON or as a form gets one error that names every invalid field', async () => {
     const faulty = {
       phoneNumber: '415 555',
       type: 'Text!',
@@ -150,7 +150,7 @@ describe('A send request', () => {
 describe('An undocumented field', () => {
   const extra = (index = 0): unknown => gateway.sends.requests[index]?.request.extraFields;
 
-  it('is passed on to upstream as text, has the same value as JSON and as a form, and is shown with the send', async () => {
+  it('is stored as text, equal for JSON and form requests, and is shown when the send is read', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi' };
     const given = { priority: 'high', retries: '3', ratio: '0.5', urgent: 'true', 'x.y-z': '👋' };
     const response = await send(
@@ -228,17 +228,20 @@ describe('An Idempotency-Key', () => {
   it.each([
     ['168', 168],
     ['1', 24],
-  ])('is kept as long as events are (%s hours), but for at least 24 hours', async (hours, expected) => {
-    await using other = await startTestGateway({
-      redisUrl: redis.url,
-      environment: { EVENT_RETENTION_HOURS: hours },
-    });
-    const request = json({ phoneNumber: NUMBER, message: 'Hi' });
-    const headers = new Headers(request.headers);
-    headers.set('idempotency-key', 'key-0');
-    await other.fetch('/v1/messages/send', { ...request, headers });
-    expect(other.sends.requests[0]?.idempotency?.lifetimeMs).toBe(expected * 3_600_000);
-  });
+  ])(
+    'is kept as long as events, but at least 24 hours: with EVENT_RETENTION_HOURS=%s for %d hours',
+    async (hours, expected) => {
+      await using other = await startTestGateway({
+        redisUrl: redis.url,
+        environment: { EVENT_RETENTION_HOURS: hours },
+      });
+      const request = json({ phoneNumber: NUMBER, message: 'Hi' });
+      const headers = new Headers(request.headers);
+      headers.set('idempotency-key', 'key-0');
+      await other.fetch('/v1/messages/send', { ...request, headers });
+      expect(other.sends.requests[0]?.idempotency?.lifetimeMs).toBe(expected * 3_600_000);
+    },
+  );
 
   it('that is repeated with a different body causes 422 idempotency_key_reused', async () => {
     await send(json({ phoneNumber: NUMBER, message: 'one' }), 'key-2');
@@ -260,7 +263,7 @@ describe('An Idempotency-Key', () => {
     expect((await ask('in time', 'key-4')).status).toBe(400);
   });
 
-  it('of an upload in progress causes 409 idempotency_in_progress, and is free again after the upload is rejected', async () => {
+  it('of an upload in progress causes 409 idempotency_in_progress; a rejected upload frees the key for another request', async () => {
     const upload = (): Promise<Response> =>
       send(form({ phoneNumber: NUMBER }, new Blob(['abc']), 'a.txt'), 'key-5');
     gateway.sends.reservations.set('key-5', 'another');

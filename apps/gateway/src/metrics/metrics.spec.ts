@@ -23,13 +23,13 @@ async function scrape(): Promise<ReturnType<typeof metricsIn>> {
 }
 
 describe('GET /metrics', () => {
-  it('answers in the text format of Prometheus, which is not cached', async () => {
+  it('answers in the text format of Prometheus, and forbids caching', async () => {
     const reply = await gateway.fetch('/metrics', { key: null });
     expect(reply.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect(reply.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('is refused with the reason and the remedy to a proxy, unless it has an admin key', async () => {
+  it('is refused to a caller behind a proxy without an admin key, and the error names METRICS_TOKEN', async () => {
     const asked = (key: string | null): Promise<Response> =>
       gateway.fetch('/metrics', { key, headers: { 'x-forwarded-for': '203.0.113.9' } });
     const refused = await asked(null);
@@ -42,7 +42,7 @@ describe('GET /metrics', () => {
     expect((await asked(KEY)).status).toBe(200);
   });
 
-  it('counts requests by the pattern of their route, whatever the URL and the method', async () => {
+  it('counts requests by route pattern; unknown URLs count as "unmatched" and unusual methods as "other"', async () => {
     const before = await scrape();
     await gateway.fetch('/v1/sends/snd_1');
     await gateway.fetch('/v1/sends/snd_2');
@@ -58,7 +58,7 @@ describe('GET /metrics', () => {
     expect(added({ method: 'other', route: 'unmatched', status: '404' })).toBe(1);
   });
 
-  it('shows the state of the installation: workers, reasons, accounts and Redis', async () => {
+  it('shows the state of workers, accounts, sends and Redis, and the reason why the installation is degraded', async () => {
     const metrics = await scrape();
     expect(metrics.value('tidings_redis_up')).toBe(1);
     expect(metrics.value('tidings_degraded', { reason: 'no_worker' })).toBe(1);
@@ -72,7 +72,7 @@ describe('GET /metrics', () => {
     expect(metrics.value('tidings_redis_commands_total', { command: 'evalsha' })).toBeGreaterThan(0);
   });
 
-  it('shows that Redis is gone, and still answers', async () => {
+  it('still answers while Redis hangs, and shows that Redis is unavailable', async () => {
     redis.server.kill('SIGSTOP');
     try {
       const metrics = await eventually('the loss is shown', async () => {

@@ -60,7 +60,7 @@ describe('A send', () => {
     }
   });
 
-  it('with the status unknown can be resolved; any other send is 409 conflict', async () => {
+  it('with the status unknown can be resolved; a request to resolve any other send causes 409 conflict', async () => {
     const id = await unknownSend();
     const resolve = (outcome: unknown, of = id): Promise<Response> =>
       gateway.fetch(`/v1/sends/${of}/resolve`, json({ outcome }));

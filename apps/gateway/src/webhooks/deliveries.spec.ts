@@ -102,7 +102,7 @@ describe('The deliveries of a webhook', () => {
     expect((await list('?status=succeeded')).deliveries).toEqual([]);
   });
 
-  it('are listed for all webhooks together, and can be filtered by status, time and webhook', async () => {
+  it('can also be listed for all webhooks together, filtered by status, time and webhook', async () => {
     const [event] = await dispatched(1);
     await failAll();
     const failed = async (query: string): Promise<Listed> =>
@@ -117,7 +117,7 @@ describe('The deliveries of a webhook', () => {
     expect(problem).toMatchObject({ status: 400, errors: [{ field: 'since' }] });
   });
 
-  it('determine what the webhook shows as pending and failingSince; the status names a failing webhook', async () => {
+  it('are counted as pending at the webhook; once they fail, the webhook shows failingSince, and the account status lists the webhook', async () => {
     await dispatched(2);
     const shown = (): Promise<Record<string, unknown>> => body(gateway.fetch(`/v1/webhooks/${webhook}`));
     expect(await shown()).toMatchObject({ pending: 2, failingSince: null, lastSuccessAt: null });
@@ -148,7 +148,7 @@ describe('The deliveries of a webhook', () => {
     });
   });
 
-  it('can be retried: finished deliveries once more, and pending deliveries without further delay', async () => {
+  it('can be retried while pending or after a failure; a failed delivery becomes pending again', async () => {
     await dispatched(1);
     const id = String((await list()).deliveries[0]?.id);
     const retry = (): Promise<Response> => post(`/v1/deliveries/${id}/retry`);
@@ -224,7 +224,7 @@ describe('The deliveries of a webhook', () => {
     }
   });
 
-  it('are accessible only to their account, with keys that may manage webhooks', async () => {
+  it('are accessible only with an API key of their account that may manage webhooks', async () => {
     await dispatched(1);
     const delivery = `/v1/deliveries/${String((await list()).deliveries[0]?.id)}`;
     for (const [method, address] of [

@@ -44,7 +44,7 @@ const post = (path: string, body?: unknown): Promise<Response> =>
   gateway.fetch(path, body === undefined ? { method: 'POST' } : json(body));
 
 describe('Webhooks of an account', () => {
-  it('can be created, listed, read and deleted; only the creation shows the secret', async () => {
+  it('can be created, listed, read and deleted; of these responses, only that of the creation contains the secret', async () => {
     const url = 'https://example.com/hook';
     const made = await create({ url, eventTypes: ['message.*'], contactIds: ['c1'], description: 'mine' });
     expect(made.headers.get('cache-control')).toBe('no-store');
@@ -95,7 +95,7 @@ describe('Webhooks of an account', () => {
   });
 });
 
-it('contactIds above the total size limit are rejected, and the error names the remedy', async () => {
+it('a webhook with contactIds above the total size limit is rejected, and the error names the remedy', async () => {
   const contactIds = Array.from({ length: 129 }, (_, n) => String(n).padStart(512, 'x'));
   const problem = await problemOf(await create({ url: 'https://example.com', contactIds }));
   expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
@@ -213,7 +213,7 @@ describe('A webhook', () => {
     expect(await read(path)).toEqual(before);
   });
 
-  it('with a forbidden URL is rejected, and the error names the reason and the remedy', async () => {
+  it('cannot be changed to a forbidden URL, and the error names the reason and the remedy', async () => {
     const { path } = await made();
     const problem = await problemOf(await patch(path, { url: 'https://private.example/' }));
     expect(problem.detail).toMatch(/10\.0\.0\.1 is not public.*WEBHOOK_ALLOW_NETWORKS/);
@@ -258,7 +258,7 @@ describe('A webhook', () => {
     });
   });
 
-  it('shows its signing secret, and a rotation replaces it', async () => {
+  it('has a signing secret that can be read and that a rotation replaces', async () => {
     const { path, secret } = await made();
     const shown = await gateway.fetch(`${path}/secret`);
     expect([await shown.json(), shown.headers.get('cache-control')]).toEqual([{ secret }, 'no-store']);
@@ -273,7 +273,7 @@ describe('A webhook', () => {
     expect(await read(`${path}/secret`)).toEqual({ secret: rotated.secret });
   });
 
-  it('has at most five valid signing secrets; a further rotation is rejected with a working remedy', async () => {
+  it('has at most five valid signing secrets; a further rotation is rejected unless overlapSeconds is 0', async () => {
     const { path } = await made();
     for (let i = 0; i < 4; i++) expect((await post(`${path}/rotate-secret`, {})).status).toBe(200);
     const before = await read(`${path}/secret`);
@@ -290,7 +290,7 @@ describe('A webhook', () => {
     }
   });
 
-  it('gets a new test event for each test, unless it is disabled', async () => {
+  it('gets a new webhook.test event for each test request, but a test of a disabled webhook causes 409 conflict', async () => {
     const { id, path } = await made({ eventTypes: ['contact.*'] });
     const tests = await Promise.all([post(`${path}/test`), post(`${path}/test`)]);
     expect(tests.map(({ status }) => status)).toEqual([202, 202]);
@@ -309,7 +309,7 @@ describe('A webhook', () => {
     expect(refused.detail).toMatch(/PATCH it with \{"enabled": true\}/);
   });
 
-  it('is accessible only to its account, with keys that may manage webhooks', async () => {
+  it('is accessible only with an API key of its account that may manage webhooks', async () => {
     const { path } = await made();
     for (const [method, address] of [
       ['GET', path],

@@ -24,7 +24,7 @@ function withoutTimes(state: object): object {
   return Object.fromEntries(Object.entries(state).filter(([name]) => !moving.has(name)));
 }
 
-describe('the state file', () => {
+describe('the state file of the simulator', () => {
   it('restores messages, deletions, scheduled actions, settings, random state and the ledger', async () => {
     const first = await start({ sendVisibleDelayMs: 100_000 });
     first.simulator.control('messages', { from: '+15551', count: 3 });
@@ -69,7 +69,7 @@ describe('the state file', () => {
     await third.stop();
   });
 
-  it('applies the start settings again only if they differ from those of the last start', async () => {
+  it('keeps changed settings over a restart, unless the start settings differ from those of the last start', async () => {
     const first = await start({ limitCap: 10 });
     first.simulator.control('settings', { limitCap: 30 });
     await first.stop();

@@ -90,7 +90,7 @@ it('the event dispatch opens only one additional Redis connection for any number
   expect((await connections()) - before).toBe(1);
 });
 
-it('an event dispatch that stops lets another process continue to read the event log at once', async () => {
+it('the event dispatch releases the event log of an account when it stops, so that another process reads that log at once', async () => {
   dispatch.added('a');
   await append('a', 1);
   await eventually('the first event is dispatched', () => dispatched.includes('a 1'));

@@ -71,7 +71,7 @@ it('a worker polls a few due contacts itself without a queued job, and checks ag
   expect(await run('due')).toBe(170_000);
 });
 
-it('a worker checks an account for due contacts when its first contact is due, and never if it has no contacts', async () => {
+it('a worker checks an account again when the next contact of the account is due, and never if the account has no contacts', async () => {
   dueInMs = 170_000;
   expect(await run('due')).toBe(170_000);
   dueInMs = undefined;
@@ -96,12 +96,12 @@ it('a worker polls nothing while upstream is unavailable, and schedules a probe 
   expect(calls.filter((round) => round === 'probe')).toHaveLength(3);
 });
 
-it('a worker schedules the polls that are due as soon as a probe finds that an outage has ended', async () => {
+it('a worker schedules the due polls of an account at once when a probe finds that the outage has ended', async () => {
   expect(await run('probe')).toBe(500);
   expect(calls).toEqual(['due', 'survey']);
 });
 
-it('a worker reads the contact list at its configured interval, even after a read that failed', async () => {
+it('a worker reads the contact list at the configured interval, even after a failed read', async () => {
   listErrors = [undefined, new UpstreamUnreachableError('ECONNREFUSED')];
   expect([await run('contacts'), await run('contacts')]).toEqual([{ everyMs: 30_000 }, { everyMs: 30_000 }]);
   expect(calls).toEqual(['list read', 'list read']);

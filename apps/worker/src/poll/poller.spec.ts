@@ -183,7 +183,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
     await eventually('the free slot is used', () => contacts.started.length > 15);
   });
 
-  it("reads a contact's older messages if the queue hands out the contact for such a deep read", async () => {
+  it('reads older messages of a contact if the queue hands out the contact for a deep read', async () => {
     contacts = new FakeQueue([['d', 'deep']]);
     start();
     await settle();
@@ -192,7 +192,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
 
   it.each([
     ['upstream is unavailable', () => (contacts.held = true)],
-    ['the account is not polled', () => (contacts.account.polling = false)],
+    ['polling of the account is turned off', () => (contacts.account.polling = false)],
   ])('takes no contact from the queue while %s', async (_, turn) => {
     turn();
     start();
@@ -213,7 +213,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect(contacts.agendaTimes).toEqual([123_000]);
   });
 
-  it('asks the queue once per read, and learns the next due time when it reports the end of the read', async () => {
+  it('asks the queue only once per read, because the queue returns the next due time at the end of the read', async () => {
     contacts.due.push(['c', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();
@@ -224,7 +224,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect([contacts.claims, contacts.agendaTimes]).toEqual([1, [123_000]]);
   });
 
-  it('returns the next due time to a waiting caller, and stores that time in Redis only if the caller no longer waits', async () => {
+  it('returns the next due time to a caller that waits, and stores that time in Redis only if no caller waits any more', async () => {
     contacts.due.push(['c', 'head'], ['d', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     poller = contacts.poller();
@@ -247,7 +247,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect(contacts.agendaTimes).toEqual([]);
   });
 
-  it('asks the queue again at once when it is notified of due contacts, even if it is asking the queue at that moment', async () => {
+  it('asks the queue again at once when notified of due contacts, even during a request to the queue', async () => {
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 900 };
     start();
     await settle();

@@ -4,7 +4,7 @@ import { FixedAccounts } from '../account/account.js';
 import { FixedApiKeys } from './api-key.js';
 
 describe('an API key', () => {
-  it('authenticates a caller for one account with the scopes of the key, and any other text is invalid', async () => {
+  it('authenticates a caller for one account with the scopes of the key; any other text is rejected', async () => {
     const keys = new FixedApiKeys([
       { id: 'one', key: 'first', account: 'default', scopes: ['admin', 'events:read'] },
       { id: 'two', key: 'second', account: 'other', scopes: [] },
@@ -26,7 +26,7 @@ describe('an API key', () => {
 });
 
 describe('accounts that are fixed while the process runs', () => {
-  it('are listed and found by id, and an unknown id is not found', async () => {
+  it('can be listed and found by id; an unknown id finds no account', async () => {
     const account = { id: 'a', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
     const accounts = new FixedAccounts([account]);
     expect(await accounts.list()).toEqual([account]);

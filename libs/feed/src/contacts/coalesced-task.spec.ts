@@ -30,7 +30,7 @@ describe('a requested run of a task', () => {
     await run;
   });
 
-  it('begins after the current run and is shared by all callers that wait', async () => {
+  it('begins after the current run, and all callers that wait share that one run', async () => {
     const { runs, begun, end } = controlled();
     const first = runs.run('a');
     const later = [runs.run('a'), runs.run('a'), runs.run('a')];
@@ -52,7 +52,7 @@ describe('a requested run of a task', () => {
     await Promise.all(both);
   });
 
-  it('that fails rejects for all callers that share it, and the next run still begins', async () => {
+  it('that fails returns the error to all callers that share the run, and the next run still begins', async () => {
     const { runs, begun, end } = controlled();
     const first = runs.run('a').catch((error: unknown) => error);
     const later = [runs.run('a'), runs.run('a')].map((run) => run.catch((error: unknown) => error));

@@ -140,7 +140,7 @@ describe('the first read of a contact', () => {
     expect(types(events)).toEqual(['message.sent']);
   });
 
-  it('emits nothing if the first read is silent, not even for a message that belongs to a send', () => {
+  it('emits nothing with the setting "silent", not even a message that belongs to a send', () => {
     const events = new Memory().see([shown('m', at(1))], {
       firstRead: 'silent',
       sends: new Map([['m', { sendId: 'snd_1' }]]),
@@ -148,7 +148,7 @@ describe('the first read of a contact', () => {
     expect(events).toEqual([]);
   });
 
-  it('emits no event for a flag of an old message that is already set; a flag that is set later causes an event', () => {
+  it('emits no event for a flag that an old message already has, but a flag that is set later causes an event', () => {
     const memory = new Memory();
     expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })], { firstRead })).toEqual([]);
     expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })])).toEqual([]);

@@ -4,7 +4,7 @@ import { removeUrlSignature } from './signed-url.js';
 
 const at = (query: string): string => `https://files.example/a/b.jpg?${query}`;
 
-describe('removing the signature of a URL', () => {
+describe('the function that removes the signature of a URL', () => {
   it.each([
     ['Amazon S3', 'X-Amz-Algorithm=AWS4&X-Amz-Date=2026&X-Amz-Expires=60&X-Amz-Signature=ab', ''],
     ['Amazon S3, version 2', 'AWSAccessKeyId=AK&Expires=177&Signature=a%2Fb', ''],

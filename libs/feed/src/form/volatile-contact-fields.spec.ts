@@ -68,7 +68,7 @@ const contacts = (count: number, fields: (i: number) => Fields): Fields[] =>
 const avatar = (n: number): Fields => ({ avatarUrl: `https://a.example/${n}.png` });
 
 describe('a contact field', () => {
-  it('that differs for 30 contacts at every read is muted after two events per contact until it stops changing', () => {
+  it('that differs for all contacts at every read is muted after two events per contact, until the field stops changing', () => {
     const account = new Account();
     for (let n = 0; n < 20; n += 1) account.list(contacts(30, () => avatar(n)));
     expect(account.changedMutes).toEqual(['muted avatarUrl']);

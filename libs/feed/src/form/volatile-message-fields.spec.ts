@@ -144,7 +144,7 @@ describe('a message field that differs at every read', () => {
     expect(contact.read(other)).toEqual([]);
   });
 
-  it('except a few causes at most 12 events per message in 50 reads', () => {
+  it('causes at most 12 events per message in 50 reads, even if the field is unchanged at some of the reads', () => {
     const stills = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 50, maxLength: 50 });
     fc.assert(
       fc.property(stills, (draws) => {
@@ -160,7 +160,7 @@ describe('a message field that differs at every read', () => {
   });
 });
 
-describe('changes made by people', () => {
+describe('edits of messages by people', () => {
   /** Messages that are edited before each read; none at more than two consecutive reads. */
   const edits = fc
     .array(fc.uniqueArray(fc.integer({ min: 0, max: 4 }), { maxLength: 2 }), { minLength: 5, maxLength: 30 })
@@ -175,7 +175,7 @@ describe('changes made by people', () => {
       );
     });
 
-  it('are emitted at the read that shows them if nobody edits a message before three consecutive reads', () => {
+  it('are emitted at the next read, unless a message is edited again before each of three consecutive reads', () => {
     fc.assert(
       fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
         const contact = new Contact();
@@ -193,7 +193,7 @@ describe('changes made by people', () => {
     );
   });
 
-  it('to the text of a message at many consecutive reads still cause an event with the last text once the edits stop', () => {
+  it('that are repeated before many consecutive reads still cause an event with the last text once the edits stop', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
@@ -214,7 +214,7 @@ describe('changes made by people', () => {
     );
   });
 
-  it('to all messages before each of two consecutive reads cause two events per message', () => {
+  it('that change all messages before each of two consecutive reads cause two events per message', () => {
     const contact = new Contact();
     const events = contact.reads(9, (n) =>
       ids(20).map((id) => shown(id, picture(n < 3 ? 0 : n < 4 ? 1 : 2))),

@@ -48,7 +48,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('are at least the configured minimum and at most 1.25 times the interval if all contacts were polled equally often', () => {
+  it('are at least the configured minimum, and at most 25 % longer than if all contacts were polled equally often', () => {
     fc.assert(
       fc.property(histograms, budgets, fc.double({ min: 0, max: 1e3 }), (histogram, budget, rate) => {
         const { intervalMs } = planPollIntervals(histogram, budget, BOUNDS);
@@ -59,7 +59,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('do not exceed the configured maximum if the budget is 10 % larger than polling all contacts at the maximum costs', () => {
+  it('do not exceed the configured maximum if the budget is 10 % above the cost of polling all contacts at that maximum', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
         const { intervalMs, budgetAllowsMaxMs } = planPollIntervals(histogram, budget, BOUNDS);

@@ -14,7 +14,7 @@ const states: fc.Arbitrary<RateState> = fc.record({
   gapsMs: amount(1e8),
 });
 
-describe('a packed rate', () => {
+describe('a packed rate of change', () => {
   it('unpacks to the same rate, up to rounding', () => {
     fc.assert(
       fc.property(states, (state) => {
@@ -46,7 +46,7 @@ describe('a packed rate', () => {
     );
   });
 
-  it('unpacks to undefined if bytes are missing or superfluous, or if the version is another one', () => {
+  it('unpacks to undefined if it has missing bytes, extra bytes or another version', () => {
     const bytes = packMessageRate({ at: NOW, starts: 3, follows: 9, watchedMs: 1e6, gaps: 2, gapsMs: 4e4 });
     for (let length = 0; length < bytes.length; length += 1) {
       expect(unpackMessageRate(bytes.subarray(0, length))).toBeUndefined();

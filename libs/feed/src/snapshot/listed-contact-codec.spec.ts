@@ -12,7 +12,7 @@ describe('a packed contact snapshot', () => {
   });
 
   it.each(['', '0123456789abcdef', '\0too short', '\x04________'])(
-    'has an empty fingerprint if the bytes %j are damaged, so that the contact counts as changed',
+    'with the damaged bytes %j unpacks to an empty fingerprint, so that the contact counts as changed',
     (damaged) => {
       expect(unpackListedContact(Buffer.from(damaged))).toEqual({ fingerprint: '', deleted: false });
     },

@@ -17,22 +17,22 @@ const after = (...counts: number[]): UnreadableElementHistory => {
 };
 
 describe('a contact that is missing in a list with unreadable elements', () => {
-  it('may be an unreadable element if the number of such elements rose in the list that first lacked the contact', () => {
+  it('counts as possibly unreadable if the list that first lacked the contact has more unreadable elements than the list before', () => {
     expect(mayContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
-  it('is not an unreadable element if the number of such elements rose only in earlier or later lists', () => {
+  it('does not count as possibly unreadable if the number of unreadable elements rose only in earlier or later lists', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
     const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayContactBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);
   });
 
-  it('is not an unreadable element once a list has as few such elements as before the contact went missing', () => {
+  it('no longer counts as possibly unreadable once a list has as few unreadable elements as before the contact went missing', () => {
     expect(mayContactBeUnreadable(after(1, 3, 1), 2)).toBe(false);
     expect(mayContactBeUnreadable(after(1, 3, 2), 2)).toBe(true);
   });
 
-  it('may be an unreadable element if an older build read the previous lists and the number of such elements rises', () => {
+  it('counts as possibly unreadable if an older build read the previous lists and the number of unreadable elements rises', () => {
     const old = parseUnreadableElementHistory(undefined, 1);
     expect(mayContactBeUnreadable(updateUnreadableElementHistory(old, 2, 1_000), 900)).toBe(true);
     expect(mayContactBeUnreadable(updateUnreadableElementHistory(old, 1, 1_000), 900)).toBe(false);

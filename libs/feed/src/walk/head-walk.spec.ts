@@ -187,10 +187,10 @@ describe('a read of the newest messages', () => {
   );
 
   it.each([
-    ['as many messages known as on the page', 12, true],
-    ['one message more known than on the page', 13, false],
+    ['the page has all known messages', 12, true],
+    ['the page lacks a known message', 13, false],
   ])(
-    'treats a page that is shorter than other contacts’ pages as the last one, unless it lacks a known message: %s',
+    'treats a page that is shorter than pages of other contacts as the last page, unless the page lacks a known message: %s',
     async (_, length, showsEnd) => {
       const pages = contact('newestFirst', length, 0);
       pages.cap = 12;
@@ -215,7 +215,7 @@ describe('a read of the newest messages', () => {
     expect(idsOf(await pages.head('newestFirst'))).toEqual(expect.arrayContaining(allIds(messages(36, 60))));
   });
 
-  it('reports if it reached the end of the list without finding a known message', async () => {
+  it('reports that it found no known message if it reaches the end of the list without one', async () => {
     const pages = contact('newestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     expect(await pages.head('newestFirst')).toMatchObject({ metNoKnownMessage: true });
@@ -262,7 +262,7 @@ describe('a read of the newest messages', () => {
   });
 });
 
-describe('a read of the newest messages, if every page with a certain message fails,', () => {
+describe('a read of the newest messages while every page with a certain message fails', () => {
   /** Returns pages that fail if they contain the message at `index`, counted from 0 at the newest. */
   function failingAt(index: number): Pages {
     const pages = contact('newestFirst', 60, 0);
@@ -282,7 +282,7 @@ describe('a read of the newest messages, if every page with a certain message fa
   });
 
   it.each([9, 5, 3, 1])(
-    'requests even shorter pages after a failed read: position of the message %d',
+    'requests even shorter pages after a failed read, if the message is at position %d',
     async (index) => {
       const pages = failingAt(index);
       await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
@@ -340,7 +340,7 @@ describe('a page of messages that equals the previous page', () => {
     expect(read.metNoKnownMessage).toBe(false);
   });
 
-  it('ends the read, which has found all messages, if upstream repeats its last page for higher page numbers', async () => {
+  it('ends the read with all messages found if upstream repeats its last page for higher page numbers', async () => {
     const pages = contact('newestFirst', 3, 3);
     const page = pages.page.bind(pages);
     pages.page = (number, limit) => page(Math.min(number, 3), limit);

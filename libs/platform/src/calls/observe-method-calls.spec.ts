@@ -32,7 +32,7 @@ describe('an object whose calls are observed', () => {
     await expect(store.fail()).rejects.toThrow('broken');
   });
 
-  it('reports the parameters, outcome and duration of each call, also of a failed one, but not of calls to itself', async () => {
+  it('reports the parameters, outcome and duration of each call, even of a failed call, but not of calls between its own methods', async () => {
     const calls: unknown[] = [];
     const note = (call: object): void => {
       calls.push(call);

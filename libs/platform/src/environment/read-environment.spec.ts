@@ -104,7 +104,7 @@ describe('the environment', () => {
     );
   });
 
-  it('has the default value of a variable that is empty, and is rejected if a required variable is empty', () => {
+  it('has the default value for an empty variable, and is rejected if a required variable is empty', () => {
     expect(
       readEnvironment(WorkerEnvironment, { ...REQUIRED, WORKER_PORT: '', SEND_ON_UNKNOWN: '' }),
     ).toMatchObject({
@@ -116,7 +116,7 @@ describe('the environment', () => {
     ]);
   });
 
-  it('is rejected if the max poll interval is below the min poll interval, even if one of them is the default', () => {
+  it('is rejected if the max poll interval is below the min poll interval, even if one of the two is a default', () => {
     const interval = (min: string, max = ''): Record<string, string> => ({
       ...REQUIRED,
       POLL_MIN_INTERVAL_MS: min,

@@ -33,7 +33,7 @@ describe('a Redis address', () => {
     });
   });
 
-  it('with an IPv6 host is parsed to the host without brackets, because sockets need it without them', () => {
+  it('with an IPv6 host is parsed to the host without brackets, as sockets require', () => {
     expect(parseRedisAddress('redis-cluster://[::1]:7000,127.0.0.1:7001')).toEqual({
       kind: 'cluster',
       nodes: [

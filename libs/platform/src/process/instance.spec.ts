@@ -25,7 +25,7 @@ describe('the heartbeat entry of a process in Redis', () => {
   });
 });
 
-describe('the time since when processes of different versions run together is', () => {
+describe('the time since which processes of different versions run together', () => {
   const of = (version: string | undefined, since: number) => ({ name: 'x', version, since });
 
   it.each([

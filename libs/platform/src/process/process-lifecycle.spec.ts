@@ -28,7 +28,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 const running = (stop = (): Promise<void> => Promise.resolve()) => ({ port: 3000, stop });
 
-describe('A process', () => {
+describe('A Tidings process', () => {
   it('sends its port to its parent when it accepts requests', async () => {
     const handle = new FakeProcess();
     await runProcess(() => Promise.resolve(running()), handle);

@@ -25,7 +25,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('due times that could not be written are written once Redis is available again; later due times are written at once', async () => {
+it('due times that could not be written to Redis are written once Redis is available again; later due times are written at once', async () => {
   away = true;
   hints.announce('a', 'due', 500);
   await jest.advanceTimersByTimeAsync(1_200);

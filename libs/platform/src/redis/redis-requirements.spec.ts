@@ -4,7 +4,7 @@ import { describeUnmetRedisRequirements } from './redis-requirements.js';
 const version = (text: string): string => `# Server\r\nredis_version:${text}\r\nredis_mode:standalone\r\n`;
 const policy = (text: string): string => `# Memory\r\nused_memory:1\r\nmaxmemory_policy:${text}\r\n`;
 
-describe('a Redis', () => {
+describe('a Redis server', () => {
   it.each(['7.0.0', '7.0.15', '7.2.4', '8.0.1', '10.1.0'])(
     'of version %s that never evicts keys meets the requirements',
     (text) => {

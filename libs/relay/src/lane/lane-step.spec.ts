@@ -74,7 +74,7 @@ describe('the send that is first in the queue of its recipient', () => {
       { kind: 'expire', reason: TOO_OLD },
     ],
     [
-      'is left alone while its POST holds the lease',
+      'waits while the lease of its POST is valid',
       { status: 'relaying', phase: 'posting', notBefore: NOW + 7 },
       {},
       { kind: 'wait', ms: 7 },

@@ -149,7 +149,7 @@ describe('a message matches a send', () => {
     expect(match([message('m', shown)], [send('s1', typed)])).toEqual(['m=s1']);
   });
 
-  it('one to one; of random lists of messages and sends, as many as possible match', () => {
+  it('at most once; in random lists of messages and sends, as many pairs as possible match', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {
@@ -179,35 +179,35 @@ describe('the matching of several messages with equal text to sends:', () => {
       [],
     ],
     [
-      'the oldest message matches a send that upstream accepted',
+      'the older of two messages matches a single send that upstream accepted',
       [send('s1', 'Hi', {}, since(0))],
       [at('m1', 1), at('m2', 9)],
       ['m1=s1'],
       [],
     ],
     [
-      'the oldest message matches a send that is being posted',
+      'the older of two messages matches a single send that is being posted',
       [send('s1', 'Hi', {}, { ...POSTING, ...since(0) })],
       [at('m1', 1), at('m2', 9)],
       ['m1=s1'],
       [],
     ],
     [
-      'no message matches a send that upstream may not have accepted',
+      'neither of two messages matches a single send that upstream may not have accepted',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [at('m1', 1), at('m2', 9)],
       [],
       ['s1'],
     ],
     [
-      'no message matches a send with the status unknown',
+      'neither of two messages matches a single send with the status unknown',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(0) })],
       [at('m1', 60), at('m2', 90)],
       [],
       ['s1'],
     ],
     [
-      'no message matches a send that upstream may not have accepted if the messages have no timestamps',
+      'neither of two messages without timestamps matches a single send that upstream may not have accepted',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [undated('m1'), undated('m2')],
       [],
@@ -221,7 +221,7 @@ describe('the matching of several messages with equal text to sends:', () => {
       [],
     ],
     [
-      'a message from long after the POST is ignored',
+      'a second message from long after the POST is ignored',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [at('m1', 1), at('m2', 40)],
       ['m1=s1'],
@@ -268,7 +268,7 @@ describe('the matching of several messages with equal text to sends:', () => {
   });
 });
 
-describe('if several sends have the text of a message, the message matches', () => {
+describe('a message with the text of several sends', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[]]>([
     [
       'the first posted send',
@@ -319,12 +319,12 @@ describe('if several sends have the text of a message, the message matches', () 
       ['m=s2'],
     ],
     [
-      'the sends in order if there are enough messages, including sends with the status unknown',
+      'the sends in order if there are as many messages as sends, even a send with the status unknown',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m1', 1), at('m2', 2)],
       ['m1=s1', 'm2=s2'],
     ],
-  ])('%s', (_, waiting, shown, matches) => {
+  ])('matches %s', (_, waiting, shown, matches) => {
     expect(match(shown, waiting)).toEqual(matches);
   });
 });

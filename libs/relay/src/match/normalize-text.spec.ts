@@ -15,7 +15,7 @@ describe('a normalized text', () => {
     ['whether spaces are narrow and non-breaking', 'a\u202F!', 'a !'],
     ['the placeholder character of an attachment', '\uFFFCa', 'a'],
     [
-      'all of these characters at once',
+      'several differences of accents, quotes, dashes and blanks at once',
       '\uFFFC \u201CCafe\u0301\u201D\r\n\u2014\u00a0\u2026 ',
       '"Caf\u00e9"\n-- ...',
     ],

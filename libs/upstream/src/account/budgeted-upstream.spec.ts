@@ -133,7 +133,7 @@ describe('an account whose upstream is down', () => {
   });
 
   it.each(['fine', status(404), status(429), new UpstreamReplyError('not JSON')] as const)(
-    'still gets requests if an answer comes between the failures: %s',
+    'still gets requests if the failures are interrupted by this answer: %s',
     async (answer) => {
       const one = make();
       for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);
@@ -157,7 +157,7 @@ describe('an account whose upstream is down', () => {
     [1, 10],
     [1, 100],
   ])(
-    'still gets requests if only reads of other pages than page 1 with limit 20 fail: page %d, limit %d',
+    'still gets requests if only reads of page %d with limit %d get 5xx, because 5xx counts only for page 1 with limit 20',
     async (page, limit) => {
       const one = make();
       for (let i = 0; i < 3 * FAILURES_UNTIL_BREAKER_OPENS; i += 1)
@@ -168,7 +168,7 @@ describe('an account whose upstream is down', () => {
     },
   );
 
-  it('gets no more requests after several first pages got 5xx, even if later pages got 5xx in between', async () => {
+  it('gets no more requests once several reads of page 1 have got 5xx, even with 5xx for page 3 in between', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
       expect(begun).toEqual([]);
@@ -177,7 +177,7 @@ describe('an account whose upstream is down', () => {
     expect(begun).toMatchObject([{ kind: 'away', reason: 'upstream answered 503' }]);
   });
 
-  it('gets no more requests after several reads of later pages got no answer', async () => {
+  it('gets no more requests once several reads of later pages have timed out', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) await pages(one, [3, 20, lost]);
     expect(begun).toMatchObject([{ kind: 'away' }]);
@@ -233,7 +233,7 @@ describe('an account whose upstream is down', () => {
 });
 
 describe('an account that upstream refuses', () => {
-  it('gets no more requests after the first 401 answer, whatever was requested', async () => {
+  it('gets no more requests after the first 401 answer', async () => {
     ends = [status(401)];
     await expect(make().listContacts('a', MORE, reader)).rejects.toThrow('401');
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 401' }]);

@@ -78,7 +78,7 @@ describe('a message of upstream', () => {
     expect(parseMessage({ id: 'x', timestamp })?.timestamp).toBe(read);
   });
 
-  it('may be any JSON value without causing an error; any direction counts as inbound, outbound or other', () => {
+  it('that is any JSON value causes no error; any direction counts as inbound, outbound or other', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (value, direction) => {
         parseMessage(value);
@@ -89,7 +89,7 @@ describe('a message of upstream', () => {
 });
 
 describe('a contact of upstream', () => {
-  it('has the phone numbers of all its top-level fields that are in E.164 form', () => {
+  it('has as phone numbers the values of all top-level fields in E.164 form', () => {
     const contact = parseContact({
       id: 1,
       phoneNumber: '+15551234567',

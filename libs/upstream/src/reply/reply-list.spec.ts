@@ -67,7 +67,7 @@ describe('a list in a reply', () => {
     '[{"id":1}}',
     '[{"id":1}]]',
     '[]"',
-  ])('is not read as an empty list if it is missing or invalid: %p', (text) => {
+  ])('is rejected, and not read as an empty list, if missing or invalid: %p', (text) => {
     expect(() => read(text)).toThrow(UpstreamReplyError);
   });
 });
@@ -96,18 +96,21 @@ describe('a nested element', () => {
     },
   );
 
-  it('outside the list makes the reply unreadable if it is nested too deeply', () => {
+  it('that is outside the list and too deep makes the whole reply unreadable', () => {
     const deep = '{"a":'.repeat(1_000_000);
     expect(() => read(`{"contacts":[],"x":${deep}1${'}'.repeat(1_000_000)}}`)).toThrow(UpstreamReplyError);
   });
 });
 
 describe('a list with more elements than the maximum', () => {
-  it.each(['[1,2,3]', '{"contacts":[1],"others":[2,3]}', '[{"id":1},[],"x"]'])('is too large: %s', (text) => {
-    expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow(UpstreamReplyTooLargeError);
-    expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow('more than 2 elements');
-    expect(() => parseReplyList(text, 'contacts', parseContact, 3)).not.toThrow();
-  });
+  it.each(['[1,2,3]', '{"contacts":[1],"others":[2,3]}', '[{"id":1},[],"x"]'])(
+    'is rejected as too large: %s',
+    (text) => {
+      expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow(UpstreamReplyTooLargeError);
+      expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow('more than 2 elements');
+      expect(() => parseReplyList(text, 'contacts', parseContact, 3)).not.toThrow();
+    },
+  );
 });
 
 describe('a reply that arrives in chunks', () => {

@@ -49,7 +49,7 @@ describe('the decision after an attempt of a delivery', () => {
   });
 
   it.each([429, 503])(
-    'is a retry after the wait of Retry-After for status %d, whether it is in seconds or a date',
+    'for status %d is a retry after the wait in the Retry-After header, given in seconds or as a date',
     (status) => {
       for (const retryAfter of ['60', ' 60 ', 'Thu, 01 Jan 2026 00:01:00 GMT']) {
         expect(decideNextStep(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
@@ -60,7 +60,7 @@ describe('the decision after an attempt of a delivery', () => {
     },
   );
 
-  it('never shortens a wait because of Retry-After, limits Retry-After to a day, and obeys it only for 429 and 503', () => {
+  it('follows Retry-After only for 429 and 503, for at most a day, and never waits less than the schedule', () => {
     const wait = (status: number, retryAfter: string): unknown =>
       decideNextStep(policy, 1, outcome(status, { retryAfter }), now);
     expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000 });

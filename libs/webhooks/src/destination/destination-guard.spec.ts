@@ -56,9 +56,12 @@ describe('the destination guard', () => {
     expect(check(strict, `https://${host}/hook`)).toThrow(DestinationRefusedError);
   });
 
-  it.each(HOSTILE_FORMS)('refuses the URL %p for its form, before its name is resolved', (text) => {
-    expect(() => strict.parse(text)).toThrow(DestinationRefusedError);
-  });
+  it.each(HOSTILE_FORMS)(
+    'refuses the URL %p because of its form, before the host name is resolved',
+    (text) => {
+      expect(() => strict.parse(text)).toThrow(DestinationRefusedError);
+    },
+  );
 
   it.each([
     ...['https://8.8.8.8/', 'https://1.1.1.1:8443/hook?a=b', 'https://172.32.0.1/', 'https://100.128.0.1/'],
@@ -68,7 +71,7 @@ describe('the destination guard', () => {
     expect(check(strict, text)).not.toThrow();
   });
 
-  it('accepts every valid name, because its addresses are checked only after the name is resolved', () => {
+  it('accepts every valid host name at first, because addresses are checked only after the name is resolved', () => {
     for (const text of ['https://example.com/', 'https://example.com./', 'https://bücher.example/x']) {
       expect(() => strict.parse(text)).not.toThrow();
     }
@@ -98,7 +101,7 @@ describe('the destination guard', () => {
     }
   });
 
-  it('names the reason and the remedy in its error', () => {
+  it('refuses a URL with an error that names the reason and the setting to change', () => {
     expect(check(strict, 'https://10.0.0.1/')).toThrow(
       /10\.0\.0\.1 is not public \(private\).*WEBHOOK_ALLOW_NETWORKS/,
     );

@@ -71,7 +71,7 @@ describe('a request to a receiver', () => {
     });
   });
 
-  it('leaves its connection open for later requests', async () => {
+  it('reuses the connection of an earlier request', async () => {
     const { port, seen } = await receiver((_, response) => response.end('ok'));
     const client = clientFor();
     for (let i = 0; i < 10; i++) await post(client, `http://127.0.0.1:${port}/`);
@@ -157,7 +157,7 @@ describe('a request to a receiver', () => {
     expect(requests).toBe(0);
   });
 
-  it('fails if its signal is aborted', async () => {
+  it('fails if the caller aborts the request', async () => {
     const stop = new AbortController();
     const { port } = await receiver(() => {
       stop.abort();
