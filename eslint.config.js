@@ -11,7 +11,7 @@ const PROMETHEUS = ['prom-client'];
 const OPENTELEMETRY = ['@opentelemetry/*'];
 
 const APPS = ['gateway', 'worker', 'simulator', 'launcher', 'cli'];
-const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs'];
+const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs', 'conversations'];
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
 
 /**

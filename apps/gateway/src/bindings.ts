@@ -13,6 +13,7 @@ import {
   PromMetrics,
   UpstreamMetrics,
 } from '#metrics';
+import { RedisConversations } from '#conversations';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
@@ -63,6 +64,7 @@ import {
   BLOB_STORE,
   BLOB_STORE_MONITOR,
   BUDGET_WATCH,
+  CONVERSATIONS,
   ENVIRONMENT,
   EVENT_LOG,
   EVENT_TAIL,
@@ -104,6 +106,7 @@ export function bindings(opened: OpenedResources): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
   const metrics = new PromMetrics('gateway', productVersion());
   const upstreamMetrics = new UpstreamMetrics(metrics);
+  const feed = new RedisFeedStore(redis, prefix, environment.CONVERSATIONS);
   const budget = upstreamMetrics.observeBudget(new RedisRequestBudget(redis, prefix));
   registerRedisCommandMetrics(redis, metrics);
   registerClockDifferenceMetric(clock, metrics);
@@ -122,7 +125,8 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(BLOB_STORE, opened.blobs),
     value(BLOB_STORE_MONITOR, opened.blobStoreMonitor),
     value(CLOCK, clock),
-    value(FEED, new RedisFeedStore(redis, prefix)),
+    value(FEED, feed),
+    value(CONVERSATIONS, new RedisConversations(redis, prefix, feed)),
     value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(EVENT_TAIL, tailOf(opened)),
@@ -177,7 +181,7 @@ function sendsOf(
   const jobs = new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger);
   const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoredSendIntake(
-    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints),
+    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
     new RedisIdempotencyKeys(redis, prefix),
     new RelayJobsWithLossRecovery(jobs, relay.hints),
     async (account) => {

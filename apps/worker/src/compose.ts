@@ -70,7 +70,7 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
   const store = metrics.relay.observeStore(
-    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints),
+    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
   );
   const sends = traces?.relay.observeStore(store) ?? store;
   const feed = composeFeed(opened, { accounts, upstream, sends, agendas });
@@ -85,7 +85,9 @@ function composeFeed(
 ): Pick<WorkerCore, 'events' | 'feed' | 'contactList' | 'contacts' | 'lookup'> {
   const prefix = environment.REDIS_KEY_PREFIX;
   const events = new RedisEventLog(redis, prefix);
-  const store = metrics.feed.observeStore(new AgendaNotifyingFeedStore(redis, prefix, agendas.poll.hints));
+  const store = metrics.feed.observeStore(
+    new AgendaNotifyingFeedStore(redis, prefix, agendas.poll.hints, environment.CONVERSATIONS),
+  );
   const feed = traces?.feed.interceptStore(store) ?? store;
   const budgeted = metrics.feed.observeSource(new AccountFeedSource(upstream));
   const source = traces?.feed.interceptSource(budgeted) ?? budgeted;

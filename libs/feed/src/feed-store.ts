@@ -1,3 +1,4 @@
+import type { RowUpdate } from '#conversations';
 import type { NewEvent } from '#events';
 import type { LearnedContactState } from './snapshot/learned-contact-state.js';
 import type { PollReport } from './delay/poll-report.js';
@@ -96,6 +97,8 @@ export interface ContactUpdate {
   raw?: string;
   /** Phone numbers in the contact's fields, in E.164 format. */
   numbers: readonly string[];
+  /** Search words that the contact's fields have gained and lost. Absent if the fields did not change. */
+  words?: { added: readonly string[]; removed: readonly string[] };
   /**
    * Only for a new contact: its first read emits messages whose timestamp is later than this time
    * (milliseconds since 1970 by upstream's clock); see `FirstRead`.
@@ -183,6 +186,8 @@ export interface ContactState {
   expediteRequests: number;
   /** Number of messages of the contact whose snapshot is stored. */
   storedMessages: number;
+  /** False if the contact has no conversation row yet, because an earlier build stored the contact. */
+  hasRow: boolean;
   /**
    * Id of the account's current event log. It changes if the log is lost and created again. Absent if the
    * account has no event log.
@@ -286,6 +291,8 @@ export interface PollCommit {
   unreadable: number;
   /** The contact's own phone numbers, taken from its messages on the pages that were read. */
   numbers: readonly string[];
+  /** Changes of the contact's conversation row. */
+  row: RowUpdate;
   /** Measurements of the poll, which are added to the account's statistics. */
   report: PollReport;
 }

@@ -1,3 +1,4 @@
+import { NO_ROW_UPDATE } from '#conversations';
 import { describe, expect, it } from '@jest/globals';
 import type { DetectionDelay, PollReport } from '#feed';
 import { eventually } from '../../support/eventually.js';
@@ -45,6 +46,7 @@ async function commitArrivals(
     ...{ known: new Map(), events: [], memory: state.memory, bucket: 1, dueInMs: 1_000, unreadable: 0 },
     ...{ extension: state.extension, baseline: 'unchanged', deep: 'unchanged' },
     numbers: [],
+    row: NO_ROW_UPDATE,
     report: {
       startedAt: state.now - tookMs,
       arrivals,

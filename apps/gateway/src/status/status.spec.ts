@@ -1,3 +1,4 @@
+import { NO_ROW_UPDATE } from '#conversations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
@@ -116,6 +117,7 @@ describe('the status of an account', () => {
         known: new Map(),
         events: [],
         numbers: [],
+        row: NO_ROW_UPDATE,
       },
       ...{ extension, baseline: 'unchanged', deep: 'unchanged', bucket: 1, dueInMs: 1_000, unreadable: 0 },
       report: {

@@ -1,3 +1,4 @@
+import { searchWordsOf } from '#conversations';
 import { type NewEvent } from '#events';
 import { type Logger, logMessageOf } from '#platform';
 import {
@@ -261,13 +262,15 @@ export class ContactListPoll {
     if (verdict === 'withheld' && before?.missingSince === undefined && !areSomeUnscheduled) return undefined;
     if (verdict !== 'changed') return update;
     const raw = JSON.stringify(contact.raw);
-    if (isBaseline) return { ...update, raw };
+    const words = wordsOfChange(record?.raw, contact.raw);
+    if (isBaseline) return { ...update, raw, words };
     const revision = nextRevision(known, record);
-    if (isNew) return { ...update, raw, event: contactEvent('contact.created', contact, revision, {}) };
+    if (isNew)
+      return { ...update, raw, words, event: contactEvent('contact.created', contact, revision, {}) };
     const event = before.deleted
       ? contactEvent('contact.created', contact, revision, RETURN_EVENT_CHANGES)
       : contactEvent('contact.updated', contact, revision, tracker.withoutMuted(changes));
-    return { ...update, raw, event };
+    return { ...update, raw, words, event };
   }
 
   private async updateOfMissing(
@@ -296,6 +299,23 @@ export class ContactListPoll {
       },
     };
   }
+}
+
+/**
+ * Returns the search words that a contact has gained and lost.
+ * @param before the contact as JSON before the change; undefined for a new contact
+ */
+function wordsOfChange(
+  before: string | undefined,
+  after: Readonly<Record<string, unknown>>,
+): NonNullable<ContactUpdate['words']> {
+  const earlier: unknown = JSON.parse(before ?? '{}');
+  const had = isRecord(earlier) ? searchWordsOf(earlier) : [];
+  const has = searchWordsOf(after);
+  return {
+    added: has.filter((word) => !had.includes(word)),
+    removed: had.filter((word) => !has.includes(word)),
+  };
 }
 
 /** Returns true if the list contains more than half of the known contacts. */

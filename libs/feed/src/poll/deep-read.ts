@@ -1,3 +1,4 @@
+import { MessageDigest } from '#conversations';
 import { CommittingPageReader, FailedPageRead, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import { contradictsAssumedPageOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
@@ -12,6 +13,8 @@ import {
 } from '../walk/page-reader.js';
 import { lastPageOf } from '../walk/page-tail.js';
 import { hashIds, splitIdHashes } from '../snapshot/poll-memory.js';
+import { rowMessageOf, upstreamAheadMs } from './row-update.js';
+import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
@@ -87,6 +90,9 @@ export class DeepRead {
   private firstIds: readonly string[] = [];
   private lastIds: string[] = [];
   private stable = false;
+  /** What the conversation row needs of the messages of this pass. */
+  private digest = new MessageDigest();
+  private readonly startedAt: number;
   /**
    * True if the read ended with a page that showed only messages of earlier pages. Messages may then have
    * moved by a whole page during the read.
@@ -102,6 +108,7 @@ export class DeepRead {
     state: ContactState,
   ) {
     const { pageRetriesMs } = settings;
+    this.startedAt = state.now;
     this.pages = new CommittingPageReader(store, source, committer, { ...task, pageRetriesMs }, state);
     this.reader = this.pages.reader;
   }
@@ -257,6 +264,7 @@ export class DeepRead {
     this.pages.beginPass();
     this.orderDetector = new MessageOrderDetector();
     this.lastIds = [];
+    this.digest = new MessageDigest();
     this.stable = false;
     this.endedOnRepeat = false;
   }
@@ -306,6 +314,7 @@ export class DeepRead {
       // the list.
       const added = read.items.filter(({ id }) => read.added.has(id));
       this.orderDetector.add(added);
+      this.addToDigest(added);
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
       if (contradictsAssumedPageOrder(this.pages.order, read.items)) this.pages.order = 'unsorted';
       if (this.reader.ids.size > MAX_MESSAGES) return page;
@@ -335,6 +344,8 @@ export class DeepRead {
               seen: this.reader.ids,
               knownBefore: this.knownBefore,
               isStable: this.stable,
+              digest: this.digest,
+              startedAt: this.startedAt,
             }
           : undefined;
       const reading: PagesRead = {
@@ -347,6 +358,12 @@ export class DeepRead {
       if (await this.committer.commit(this.pages.startOf(), reading, known, 'end')) return true;
     }
     return false;
+  }
+
+  private addToDigest(messages: readonly UpstreamMessage[]): void {
+    const { state, reader } = this.pages;
+    const clock = { now: state.now, upstreamAheadMs: upstreamAheadMs(reader.date, state.now) };
+    for (const message of messages) this.digest.add(rowMessageOf(message, clock, false));
   }
 
   /** Returns the order, the length and the newest messages of the list, as a read of all pages shows them. */

@@ -1,6 +1,7 @@
+import { type RowUpdate, searchWordsOf } from '#conversations';
 import type { NewEvent } from '#events';
 import type { Logger } from '#platform';
-import type { UpstreamMessage } from '#upstream';
+import { isRecord, phoneNumbersOf, type UpstreamMessage } from '#upstream';
 import {
   type AbsenceResult,
   classifyMissingMessages,
@@ -22,6 +23,7 @@ import { addUnreadableElementHashes, type PollMemory } from '../snapshot/poll-me
 import { packPollMemory } from '../snapshot/poll-memory-codec.js';
 import { PollIntervalPlans } from '../schedule/poll-plans.js';
 import { msUntilNextFlagCheck, nextPollMemory } from './next-poll-memory.js';
+import { type RowUpdateInput, rowUpdateOf, upstreamAheadMs } from './row-update.js';
 import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
@@ -150,6 +152,19 @@ export class PollCommitter {
       next.size === 0 &&
       events.length === 0 &&
       isSameMemory(memory, state.memory);
+    const row = await this.rowUpdate(start, {
+      hasRow: state.hasRow,
+      isResync: resync !== undefined,
+      endsResync: kind === 'end' && state.extension.resyncing === true,
+      observed,
+      before: known,
+      changed: changes.known,
+      events,
+      sends,
+      deleted: absence?.deleted ?? [],
+      fullRead: reading.fullRead,
+      clock: { now: state.now, upstreamAheadMs: upstreamAheadMs(reading.date, state.now) },
+    });
     const committed = await this.store.commitPoll(account, contactId, {
       version: state.version,
       redisRun: state.redisRun,
@@ -168,6 +183,7 @@ export class PollCommitter {
       baseline: baselineAfter(start, reading),
       deep: this.deepAfter(start, reading, memory, kind),
       numbers: numbersIn(reading.served.filter(({ id }) => next.has(id))),
+      row,
       report: {
         startedAt: state.now,
         ...(reading.date === undefined ? {} : { upstreamDate: reading.date }),
@@ -179,6 +195,17 @@ export class PollCommitter {
     if (committed === undefined) return false;
     if (reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
     return true;
+  }
+
+  /** Returns the changes of the contact's row. A new row also gets what the contact's own fields show. */
+  private async rowUpdate({ account, contactId }: PollStart, input: RowUpdateInput): Promise<RowUpdate> {
+    const update = rowUpdateOf(input);
+    if (!update.isNew) return update;
+    const record = await this.store.contactRecord(account, contactId);
+    const fields: unknown = JSON.parse(record?.raw ?? '{}');
+    if (!isRecord(fields)) return update;
+    const contact = { id: contactId, raw: fields };
+    return { ...update, words: searchWordsOf(fields), fieldNumbers: phoneNumbersOf(contact) };
   }
 
   private async logVolatility(
@@ -234,8 +261,7 @@ export class PollCommitter {
     arrivals: readonly Arrival[],
   ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
     const { now, extension } = state;
-    // Upstream's `Date` header has no fraction of a second, so it is half a second too early on average.
-    const aheadMs = date === undefined ? 0 : date + 500 - now;
+    const aheadMs = upstreamAheadMs(date, now);
     const before = extension.rate === undefined ? undefined : unpackMessageRate(extension.rate);
     const rate = rateStateAfterRead(before, {
       arrivals: arrivals.length,

@@ -9,8 +9,9 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     redis: RedisClient,
     prefix: string,
     private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
+    rowsKept?: 'on' | 'off',
   ) {
-    super(redis, prefix);
+    super(redis, prefix, rowsKept);
   }
 
   override async commitContacts(account: string, commit: ListCommit): Promise<boolean> {

@@ -22,6 +22,7 @@ export const recordContactListFailure = LuaScript.from(
   'lua/record-contact-list-failure.lua',
 );
 export const readContactJson = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
+export const readContactsJson = LuaScript.from(import.meta.url, 'lua/read-contacts.lua');
 export const takeListPollRequest = LuaScript.from(import.meta.url, 'lua/take-list-poll-request.lua');
 export const readRates = LuaScript.from(import.meta.url, 'lua/read-rates.lua');
 export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');

@@ -1,4 +1,6 @@
+import { type ContactFields, rowArguments, rowRedisKeys } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
+import { isRecord } from '#upstream';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import { packLearnedContactState, unpackLearnedContactState } from '../snapshot/learned-contact-state.js';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
@@ -37,6 +39,7 @@ import {
   recordContactListFailure,
   readContactPollState,
   readContactJson,
+  readContactsJson,
   readContactListState,
   readRates,
   takeListPollRequest,
@@ -96,13 +99,16 @@ interface ContactReply {
   failures: Buffer;
   longestPage: Buffer;
   extension: Buffer;
+  hasRow: number;
 }
 
 /** Implements {@link FeedStore} with Redis. */
-export class RedisFeedStore implements FeedStore {
+export class RedisFeedStore implements FeedStore, ContactFields {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
+    /** Whether conversation rows are kept. */
+    private readonly rowsKept: 'on' | 'off' = 'on',
   ) {}
 
   async knownContacts(account: string): Promise<KnownContacts> {
@@ -185,6 +191,22 @@ export class RedisFeedStore implements FeedStore {
       : { raw: unpackContactJson(contactId, text), revision: Number(revision) };
   }
 
+  async contactFields(
+    account: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
+    if (ids.length === 0) return new Map();
+    const keys = this.keys(account);
+    const texts = await readContactsJson.run(this.redis, { contacts: ids.map((id) => keys('c', id)) });
+    const found = new Map<string, Readonly<Record<string, unknown>>>();
+    for (const [i, id] of ids.entries()) {
+      const text = (texts as string[])[i] ?? '';
+      const fields: unknown = text === '' ? undefined : JSON.parse(unpackContactJson(id, text));
+      if (isRecord(fields)) found.set(id, fields);
+    }
+    return found;
+  }
+
   async commitContacts(
     account: string,
     { version, redisRun, startedAt, listedAt, upstream, service, ...commit }: ListCommit,
@@ -201,6 +223,7 @@ export class RedisFeedStore implements FeedStore {
       upstreams: keys('upstreams'),
       ...eventLogRedisKeys(keys),
       ...phoneNumberOwnerKeys(keys),
+      ...rowRedisKeys(keys),
     };
     let expected = version;
     for await (const { part, last } of inParts(updates)) {
@@ -220,6 +243,7 @@ export class RedisFeedStore implements FeedStore {
           upstream,
           service,
           unreadable: serializeUnreadableElementHistory(unreadable),
+          rowsKept: this.rowsKept,
           changes: [
             ...part.flatMap(contactArguments),
             ...appendEventsLuaArguments(account, [
@@ -251,6 +275,7 @@ export class RedisFeedStore implements FeedStore {
         contacts: keys('contacts'),
         log,
         logCounters,
+        rows: rowRedisKeys(keys).rows,
       },
       { contactId },
     )) as ContactReply;
@@ -282,6 +307,7 @@ export class RedisFeedStore implements FeedStore {
       ...(emitAfter === '' ? {} : { emitAfter: Number(emitAfter) }),
       expediteRequests: Number(expediteRequests),
       storedMessages,
+      hasRow: this.rowsKept === 'off' || reply.hasRow === 1,
       ...(epoch === '' ? {} : { epoch: String(epoch) }),
       ...(deletionsConfirmedAt === '' ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),
       ...(listSuspectSince === '' ? {} : { listSuspectSince: Number(listSuspectSince) }),
@@ -336,8 +362,20 @@ export class RedisFeedStore implements FeedStore {
     const keys = this.keys(account);
     const { version, redisRun, expediteRequests, deletesSnapshots, suspectAt, messagesShownAt, unreadable } =
       commit;
-    const { known, events, memory, extension, bucket, dueInMs, baseline, deep, numbers, suspicion, report } =
-      commit;
+    const {
+      known,
+      events,
+      memory,
+      extension,
+      bucket,
+      dueInMs,
+      baseline,
+      deep,
+      numbers,
+      suspicion,
+      row,
+      report,
+    } = commit;
     const reply = await commitPoll.run(
       this.redis,
       {
@@ -350,6 +388,7 @@ export class RedisFeedStore implements FeedStore {
         rates: keys('polls', 'rates'),
         ...eventLogRedisKeys(keys),
         ...phoneNumberOwnerKeys(keys),
+        ...rowRedisKeys(keys),
         ...pollReportKeys(keys, report.startedAt),
       },
       {
@@ -371,10 +410,14 @@ export class RedisFeedStore implements FeedStore {
         deepRead: typeof deep === 'object' ? (deep.overwrites ? 'replace' : 'new') : deep,
         deepIn: typeof deep === 'object' ? Math.round(deep.inMs) : '',
         longestPage: commit.longestPage ?? '',
+        rowsKept: this.rowsKept,
+        rowIsNew: row.isNew ? 'new' : '',
         changes: [
           ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
-          numbers.length,
-          ...numbers,
+          ...lengthAndItems(numbers),
+          ...rowArguments(row),
+          ...lengthAndItems(row.words ?? []),
+          ...lengthAndItems(row.fieldNumbers ?? []),
           ...pollReportArguments(report),
           ...appendEventsLuaArguments(account, events),
         ],
@@ -455,6 +498,7 @@ function contactArguments({
   emitAfter,
   event,
   numbers,
+  words,
 }: ContactUpdate): (string | number | Buffer)[] {
   return [
     id,
@@ -463,9 +507,14 @@ function contactArguments({
     emitAfter === undefined ? '' : Math.round(emitAfter),
     event?.revision ?? '',
     listed.deleted ? '' : 'yes',
-    numbers.length,
-    ...numbers,
+    ...lengthAndItems(numbers),
+    ...lengthAndItems(words?.added ?? []),
+    ...lengthAndItems(words?.removed ?? []),
   ];
+}
+
+function lengthAndItems(items: readonly string[]): (string | number)[] {
+  return [items.length, ...items];
 }
 
 /** Unpacks the {@link PollMemory} of a contact. Returns undefined if the bytes are damaged. */

@@ -1,3 +1,4 @@
+import type { MessageDigest } from '#conversations';
 import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
 
@@ -64,4 +65,8 @@ export interface FullRead {
    * the list.
    */
   isStable: boolean;
+  /** What the contact's conversation row needs of these messages. */
+  digest: MessageDigest;
+  /** When the read began, in milliseconds since 1970 by Redis' clock. */
+  startedAt: number;
 }

@@ -98,6 +98,11 @@ export class CommonEnvironment {
   @HttpAddress('https://s3.example.com')
   AWS_ENDPOINT_URL = '';
   @Description(
+    'Whether conversations are kept: `off` removes their rows and previews, and `/v1/conversations` answers 404.',
+  )
+  @OneOf('on', 'off')
+  CONVERSATIONS: 'on' | 'off' = 'on';
+  @Description(
     'Networks that may read `/metrics`. A request that a proxy forwards does not count as from its network.',
   )
   @IpNetworks('10.0.0.0/8,fd00::/8')

@@ -15,8 +15,9 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
     blobs: BlobStore,
     logger: Logger,
     private readonly hints: RelayHints,
+    rowsKept?: 'on' | 'off',
   ) {
-    super(redis, prefix, clock, blobs, logger);
+    super(redis, prefix, clock, blobs, logger, rowsKept);
   }
 
   /**

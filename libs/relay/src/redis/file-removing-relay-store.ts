@@ -13,8 +13,9 @@ export class FileRemovingRelayStore extends RedisRelayStore {
     clock: Clock,
     private readonly blobs: BlobStore,
     private readonly logger: Logger,
+    rowsKept?: 'on' | 'off',
   ) {
-    super(redis, prefix, clock);
+    super(redis, prefix, clock, rowsKept);
   }
 
   override async apply(

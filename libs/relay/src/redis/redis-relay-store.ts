@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { categoryOfSend, previewOf, rowRedisKeys } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import {
   accountKeys,
@@ -53,9 +54,31 @@ import {
   fieldsKeptAcrossTransitions,
   toPublicSend,
 } from '../send/send-record.js';
+import type { Send } from '../send/send.js';
 
 const DROPPED_REASON =
   'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
+
+/** The status of a send, as Redis publishes it for event streams. */
+export interface SendStatusNotice extends Pick<
+  Send,
+  'id' | 'status' | 'reference' | 'phoneNumber' | 'contactId'
+> {
+  /** Increases with every change of the send. */
+  revision: number;
+}
+
+function statusNotice({ order, state }: SendRecord): string {
+  const notice: SendStatusNotice = {
+    id: order.id,
+    status: state.status,
+    reference: order.reference ?? null,
+    revision: state.revision,
+    phoneNumber: order.phoneNumber,
+    contactId: state.contactId ?? null,
+  };
+  return JSON.stringify(notice);
+}
 
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
@@ -68,6 +91,8 @@ export class RedisRelayStore implements RelayStore {
     private readonly redis: RedisClient,
     private readonly prefix: string,
     private readonly clock: Clock,
+    /** Whether conversation rows are kept. */
+    private readonly rowsKept: 'on' | 'off' = 'on',
   ) {}
 
   async insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
@@ -90,6 +115,7 @@ export class RedisRelayStore implements RelayStore {
         expiring: keys('sends', 'expiring'),
         sets: [sendIndexKeys.status(keys, state.status), ...indexKeysOfStoredSend(keys, order)],
         ...laneRedisKeys(keys),
+        ...rowRedisKeys(keys),
       },
       {
         id: order.id,
@@ -101,6 +127,10 @@ export class RedisRelayStore implements RelayStore {
         idempotencyMs: idempotency?.lifetimeMs ?? '',
         owner: idempotency?.owner ?? '',
         expiresAt: order.expiresAt ?? '',
+        rowsKept: this.rowsKept,
+        createdAt: order.createdAt,
+        preview: this.rowsKept === 'on' ? previewOf(order.message ?? '') : '',
+        notice: statusNotice({ order, state }),
       },
     );
     return reply === 'new' ? { kind: 'new' } : parseIdempotencyKeyUse(String(reply));
@@ -142,6 +172,7 @@ export class RedisRelayStore implements RelayStore {
         undecided: keys('sends', 'undecided'),
         ...eventLogRedisKeys(keys),
         ...laneRedisKeys(keys),
+        ...rowRedisKeys(keys),
       },
       {
         id: order.id,
@@ -160,6 +191,10 @@ export class RedisRelayStore implements RelayStore {
         nonceBefore: before.step ?? '',
         expiresAt: order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
         isUndecided: hasUncertainOutcome(after) ? 'undecided' : '',
+        rowsKept: this.rowsKept,
+        rowCount: categoryOfSend(after.status),
+        isOver: after.status === 'cancelled' ? 'over' : '',
+        notice: statusNotice(next),
         events: appendEventsLuaArguments(
           account,
           step.event === undefined
@@ -336,14 +371,14 @@ export class RedisRelayStore implements RelayStore {
   ): Promise<SendOrder[]> {
     const keys = this.keys(account);
     const oldest = (await this.now(account)) - maxAgeMs;
-    const removed = await trimFinishedSends(this.redis, keys, oldest, maxCount);
+    const removed = await trimFinishedSends(this.redis, keys, { oldest, maxCount, rowsKept: this.rowsKept });
     if (removed.length > 0) return removed;
     for (const record of await readExcessSendsOfUncertainOutcome(this.redis, keys, maxCount))
       await this.apply(account, record, {
         transition: record.state.status === 'accepted' ? 'dropped_accepted' : 'dropped_unknown',
         state: { ...fieldsKeptAcrossTransitions(record.state), forgotten: true, reason: DROPPED_REASON },
       });
-    return trimFinishedSends(this.redis, keys, oldest, maxCount);
+    return trimFinishedSends(this.redis, keys, { oldest, maxCount, rowsKept: this.rowsKept });
   }
 
   async now(account: string): Promise<number> {

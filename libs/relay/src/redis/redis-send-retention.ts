@@ -1,3 +1,4 @@
+import { rowRedisKeys } from '#conversations';
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import { messageBindingField } from './redis-send-claims.js';
 import { indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
@@ -19,14 +20,14 @@ const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 /**
  * Removes finished sends, the oldest first, up to a maximum number per call: sends that finished before `oldest`, and
  * sends in excess of `maxCount`. Returns the orders of the removed sends.
- * @param oldest milliseconds since 1970 by Redis' clock
+ * @param limits `oldest` in milliseconds since 1970 by Redis' clock; `rowsKept`: whether conversation rows are kept
  */
 export async function trimFinishedSends(
   redis: RedisClient,
   keys: AccountKeys,
-  oldest: number,
-  maxCount: number,
+  limits: { oldest: number; maxCount: number; rowsKept: 'on' | 'off' },
 ): Promise<SendOrder[]> {
+  const { oldest, maxCount, rowsKept } = limits;
   const excess = await excessOf(redis, keys, maxCount);
   const oldestEntries = await redis.zrange(keys('finished'), '0', String(MAX_TRIMMED - 1), 'WITHSCORES');
   const ids: string[] = [];
@@ -48,10 +49,11 @@ export async function trimFinishedSends(
   const records = found.filter(({ state }) => !hasUncertainOutcome(state));
   const removed = (await trimSends.run(
     redis,
-    { finished: keys('finished'), confirms: keys('confirms'), claims: keys('claims') },
+    { finished: keys('finished'), confirms: keys('confirms'), claims: keys('claims'), ...rowRedisKeys(keys) },
     {
       sendPrefix: keys('send', ''),
       awaitingPrefix: keys('awaiting', ''),
+      rowsKept,
       // Remove ids whose send does not exist from the set, too. Otherwise every later call would read them again.
       missingIds: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
       sends: records.map(({ order, state }) =>

@@ -12,6 +12,11 @@
 -- @key deep           Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key rates          Hash from a bucket of rates of change to its number of contacts.
 -- @key upstreams      Hash from an upstream address to its service.
+-- @key rows           Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key row_order      Sorted set of the ids of all rows by their last activity, in ms.
+-- @key row_sends      Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_words      Sorted set of search words, each followed by a zero byte and the id of a row.
+-- @key row_revision   Counter of the changes of rows.
 -- @keys records       Hashes of the contacts' records.
 -- @arg version        Version with which the list was read.
 -- @arg listed_at      When the list was read, in ms, or '' if more parts follow.
@@ -23,9 +28,11 @@
 -- @arg upstream       Stamp of the address that was read.
 -- @arg service        Stamp of the first address of the same service.
 -- @arg unreadable     History of unreadable elements.
+-- @arg rows_kept      'on' if rows are kept, or 'off'.
 -- @args changes       For each contact: id; contact as listed; raw text or ''; time after which messages are
 --                     emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
---                     numbers. Then the events to append (`appendEventsLuaArguments`).
+--                     numbers; number of new search words; words; number of old search words; words. Then the
+--                     events to append (`appendEventsLuaArguments`).
 -- @reply              1, or 0 if the list changed since it was read.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/due-at.lua"
@@ -33,6 +40,7 @@
 --- @include "includes/rates.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/note-number.lua"
+--- @include "includes/listed-row.lua"
 
 -- Maximum number of stored addresses of an account. Beyond this number, all are removed: an account normally has few.
 local MAX_ADDRESSES = 100
@@ -54,7 +62,10 @@ for i = 1, tonumber(count) do
   if revision ~= '' then redis.call('HSET', contact, 'rev', revision) end
   if raw ~= '' then put_text(contact, 'r', raw) end
   if present == 'yes' then
-    if redis.call('HSETNX', contact, 'v', 0) == 1 then redis.call('HSET', contact, 'tellAfter', emit_after) end
+    if redis.call('HSETNX', contact, 'v', 0) == 1 then
+      redis.call('HSET', contact, 'tellAfter', emit_after)
+      create_row(id)
+    end
     if raw ~= '' or not redis.call('ZSCORE', due, id) then
       redis.call('HINCRBY', contact, 'hastened', 1)
       redis.call('HSET', contact, 'hastenedTo', now)
@@ -67,8 +78,11 @@ for i = 1, tonumber(count) do
     count_rate(contact, rates, '')
   end
   local number_count = tonumber(ARGV[at + 6])
-  for n = at + 7, at + 6 + number_count do note_number(numbers, other_numbers, ARGV[n], id, false) end
-  at = at + 7 + number_count
+  local adopted = {}
+  for n = at + 7, at + 6 + number_count do
+    if note_number(numbers, other_numbers, ARGV[n], id, false) then adopted[#adopted + 1] = ARGV[n] end
+  end
+  at = list_row(id, present == 'yes', raw ~= '', at + 7, number_count, adopted)
 end
 -- A list without changes keeps the version, so that concurrent commits are not refused.
 if tonumber(count) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', version + 1) end

@@ -15,6 +15,11 @@
 -- @key facts              Hash of the account's figures.
 -- @key slot               Hash of the current slot of the window of delays.
 -- @key other_numbers      Hash from a phone number to its other contacts, as JSON.
+-- @key rows               Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key row_order          Sorted set of the ids of all rows by their last activity, in ms.
+-- @key row_sends          Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_words          Sorted set of search words, each followed by a zero byte and the id of a row.
+-- @key row_revision       Counter of the changes of rows.
 -- @arg contact_id         The contact's id.
 -- @arg version            Version with which the record was read.
 -- @arg memory             Poll memory, packed; '' leaves the memory and the version unchanged.
@@ -33,8 +38,12 @@
 -- @arg deep_read          'new', 'replace' (also if one is scheduled), 'unchanged' or 'over'.
 -- @arg deep_in            In how many ms the read of older messages is due.
 -- @arg longest_page       Length of a page that is longer than the account's longest, or ''.
+-- @arg rows_kept          'on' if rows are kept, or 'off'.
+-- @arg row_is_new         'new' if the contact has no row yet, or ''.
 -- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; phone
---                         numbers; the report (`pollReportArguments`); events to append (`appendEventsLuaArguments`).
+--                         numbers; changes of the row (`rowArguments`); number of search words of a new row; words;
+--                         number of phone numbers in the contact's fields; numbers; the report
+--                         (`pollReportArguments`); events to append (`appendEventsLuaArguments`).
 -- @reply                  Detection delays of the new messages as texts in ms, or 0 if the contact changed since it was
 --                         read.
 --- @include "@events/lua/includes/append-events.lua"
@@ -44,6 +53,7 @@
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "../../delay/lua/includes/poll-report.lua"
 --- @include "includes/note-number.lua"
+--- @include "includes/contact-row.lua"
 
 if redis.call('HGET', contact, 'v') ~= version then return 0 end
 if redis_run() ~= run then return 0 end
@@ -62,7 +72,14 @@ for _ = 1, tonumber(message_count) do
   at = at + 2
 end
 local count = tonumber(ARGV[at])
-for i = at + 1, at + count do note_number(numbers, other_numbers, ARGV[i], contact_id, true) end
+local adopted, released = {}, {}
+for i = at + 1, at + count do
+  local is_new, before = note_number(numbers, other_numbers, ARGV[i], contact_id, true)
+  if is_new then
+    adopted[#adopted + 1] = ARGV[i]
+    released[#released + 1] = before or nil
+  end
+end
 if memory ~= '' then
   redis.call('HSET', contact, 'v', version + 1)
   put_text(contact, 'm', memory)
@@ -88,6 +105,7 @@ if due_in ~= '' then
   -- the version stays the same.
   if memory ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
 end
-local first_event, delays = record_report(facts, slot, at + count + 1)
+local report = commit_row(contact_id, at + count + 1, scheduled, adopted, released)
+local first_event, delays = record_report(facts, slot, report)
 append_events(first_event)
 return delays

@@ -6,6 +6,7 @@
 -- @key contacts                  Hash from a contact's id to the contact as it was listed.
 -- @key log                       Stream of the account's events.
 -- @key log_counters              Hash of the log's counters.
+-- @key rows                      Hash from a contact's id to its row.
 -- @arg contact_id                The contact's id.
 -- @reply                         An array; empty if the contact is unknown.
 -- @field now                     The time in ms.
@@ -26,6 +27,7 @@
 -- @field failures                Number of consecutive failed polls.
 -- @field longest_page            Number of elements on the account's longest page.
 -- @field extension               Extension of the memory, packed.
+-- @field has_row                 1 if the contact has a row, or 0.
 --- @include "includes/due-at.lua"
 --- @include "includes/texts.lua"
 --- @include "includes/revision-floor.lua"
@@ -44,4 +46,5 @@ if redis.call('HEXISTS', log_counters, 'last') == 1 and redis.call('EXISTS', log
 return {due_at(0), state[1], get_text(contact, 'm'), state[2] or '', state[3] or '0',
   listed[1] or '', redis.call('HLEN', messages), epoch, state[4] or '',
   listed[2] or '', listed[3] or '', listed[4] or '', redis.call('HLEN', contacts),
-  revision_floor(list), redis_run(), state[5] or '0', listed[5] or '0', get_text(contact, 'x')}
+  revision_floor(list), redis_run(), state[5] or '0', listed[5] or '0', get_text(contact, 'x'),
+  redis.call('HEXISTS', rows, contact_id)}

@@ -10,6 +10,12 @@
 -- @key idempotency     Redis key of the idempotency key; any key if the request has none.
 -- @key last_number     Number of the send that was accepted last.
 -- @key expiring        Sorted set of sends by when they expire.
+-- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
+-- @key row_sends       Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
+-- @key row_revision    Counter of the changes of rows.
+-- @key numbers         Hash from a phone number to its most likely contact.
 -- @keys sets           The set of the send's status, and the sets that list the send until it is removed.
 -- @arg id              The send's id.
 -- @arg order           The unchanging part of the send, as JSON.
@@ -20,10 +26,15 @@
 -- @arg idempotency_ms  Time for which the idempotency key belongs to the send, in ms.
 -- @arg owner           Owner of the reservation of the idempotency key, or ''.
 -- @arg expires_at      Time at which the send expires, in ms, or ''.
+-- @arg rows_kept       'on' if rows are kept, or 'off'.
+-- @arg created_at      Time of the acceptance, in ms.
+-- @arg preview         Beginning of the text, or ''.
+-- @arg notice          The send's status as JSON, for event streams.
 -- @reply               'new', 'reused', 'busy', or the id of the send that already owns the idempotency key.
 --- @include "includes/send-lanes.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/idempotency.lua"
+--- @include "@conversations/redis/lua/includes/row-sends.lua"
 
 if redis.call('EXISTS', send) == 1 then return 'new' end
 if fingerprint ~= '' then
@@ -40,4 +51,9 @@ if send_at ~= '' then
 else
   join_lane(lane, lanes_due, lanes_since, lane_depths, id, recipient, now_ms())
 end
+if rows_kept == 'on' then
+  redis.call('HSET', send, 'row', 'p')
+  add_send_to_row(recipient, id, created_at, preview)
+end
+publish_change('send ' .. notice)
 return 'new'

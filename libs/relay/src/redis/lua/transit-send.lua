@@ -18,6 +18,12 @@
 -- @key status_after     Set of the sends of the status that the send gets.
 -- @key expiring         Sorted set of sends by when they expire.
 -- @key undecided        Sorted set of undecided sends by when they became that.
+-- @key rows             Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key row_order        Sorted set of the ids of all rows by their last activity, in ms.
+-- @key row_sends        Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_words        Sorted set of search words, each followed by a zero byte and the id of a row.
+-- @key row_revision     Counter of the changes of rows.
+-- @key numbers          Hash from a phone number to its most likely contact.
 -- @arg id               The send's id.
 -- @arg revision         Revision with which the send was read.
 -- @arg state            New state as JSON.
@@ -35,11 +41,16 @@
 -- @arg nonce_before     Nonce with which the send was read.
 -- @arg expires_at       New expiry time of the send in ms, 'never', or '' to leave it unchanged.
 -- @arg is_undecided     'undecided' or ''.
+-- @arg rows_kept        'on' if rows are kept, or 'off'.
+-- @arg row_count        How a row counts the send after the transition: 'p', 'f' or ''.
+-- @arg is_over          'over' if rows no longer show the send, or ''.
+-- @arg notice           The send's new status as JSON, for event streams.
 -- @args events          Events to append (`appendEventsLuaArguments`).
 -- @reply                1, or 0 if nothing happened.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/send-lanes.lua"
+--- @include "@conversations/redis/lua/includes/row-sends.lua"
 
 local step = redis.call('HGET', send, 'nonce') or ''
 if redis.call('HGET', send, 'revision') ~= revision or step ~= nonce_before then
@@ -81,5 +92,13 @@ if confirm_in == 'never' then redis.call('ZREM', confirms, id)
 elseif confirm_in ~= '' then redis.call('ZADD', confirms, whole(now + confirm_in), id) end
 if expires_at == 'never' then redis.call('ZREM', expiring, id)
 elseif expires_at ~= '' then redis.call('ZADD', expiring, expires_at, id) end
+if rows_kept == 'on' then
+  local counted = redis.call('HGET', send, 'row') or ''
+  if counted ~= row_count or is_over == 'over' then
+    redis.call('HSET', send, 'row', row_count)
+    recount_send(recipient, id, counted, row_count, is_over == 'over')
+  end
+end
+if status_before ~= status_after then publish_change('send ' .. notice) end
 append_events(events_from)
 return 1

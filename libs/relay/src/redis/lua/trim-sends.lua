@@ -2,11 +2,19 @@
 -- @key finished         Sorted set of finished sends by when they finished.
 -- @key confirms         Sorted set of sends by when their sighting is due.
 -- @key claims           Hash from a message to the send that claims it.
+-- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
+-- @key row_sends       Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
+-- @key row_revision    Counter of the changes of rows.
+-- @key numbers         Hash from a phone number to its most likely contact.
 -- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
 -- @arg awaiting_prefix  Prefix of the keys of the sets of sends that await a message of a recipient.
 -- @arg missing_ids      Ids of sends that no longer exist, as JSON.
+-- @arg rows_kept        'on' if rows are kept, or 'off'.
 -- @args sends           Each send as JSON: id, revision, recipient, claims, and the sets that list it.
 -- @reply                Ids of the sends that were removed.
+--- @include "@conversations/redis/lua/includes/row-sends.lua"
 
 for _, id in ipairs(cjson.decode(missing_ids)) do redis.call('ZREM', finished, id) end
 local removed = {}
@@ -14,7 +22,9 @@ for i = sends_from, #ARGV do
   local send = cjson.decode(ARGV[i])
   local key = send_prefix .. send.id
   if redis.call('HGET', key, 'revision') == send.revision then
+    local counted = redis.call('HGET', key, 'row') or ''
     redis.call('DEL', key)
+    if rows_kept == 'on' then recount_send(send.recipient, send.id, counted, '', true) end
     redis.call('ZREM', finished, send.id)
     redis.call('ZREM', confirms, send.id)
     redis.call('ZREM', awaiting_prefix .. send.recipient, send.id)

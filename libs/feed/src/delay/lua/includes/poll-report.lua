@@ -47,7 +47,8 @@ end
 
 local function delay_bucket(delay)
   if delay <= FIRST_DELAY_BUCKET_MAX_MS then return 0 end
-  return math.min(math.ceil(math.log(delay / FIRST_DELAY_BUCKET_MAX_MS) / math.log(DELAY_BUCKET_WIDTH_RATIO)), LAST_DELAY_BUCKET_INDEX)
+  local index = math.ceil(math.log(delay / FIRST_DELAY_BUCKET_MAX_MS) / math.log(DELAY_BUCKET_WIDTH_RATIO))
+  return math.min(index, LAST_DELAY_BUCKET_INDEX)
 end
 
 -- Returns the delay in ms, or nothing if it is unknown or longer than a day.

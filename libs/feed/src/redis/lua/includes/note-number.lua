@@ -7,11 +7,15 @@
 -- latest messages are kept.
 local MAX_CONTACTS = 20
 
+-- Returns true if the number leads to the contact from now on, and the contact to which it led before.
 -- `by_message` is true if a message shows that the number is the contact's.
 local function note_number(numbers, others, number, id, by_message)
   local first = redis.call('HGET', numbers, number)
-  if first == id then return end
-  if not first then return redis.call('HSET', numbers, number, id) end
+  if first == id then return false end
+  if not first then
+    redis.call('HSET', numbers, number, id)
+    return true
+  end
   local before = redis.call('HGET', others, number)
   local kept, was_kept = {}, false
   for _, other in ipairs(before and cjson.decode(before) or {}) do
@@ -20,8 +24,9 @@ local function note_number(numbers, others, number, id, by_message)
   if by_message then
     table.insert(kept, 1, first)
     redis.call('HSET', numbers, number, id)
-  elseif was_kept then return
+  elseif was_kept then return false
   else kept[#kept + 1] = id end
   for n = #kept, MAX_CONTACTS, -1 do kept[n] = nil end
   redis.call('HSET', others, number, cjson.encode(kept))
+  return by_message, by_message and first
 end

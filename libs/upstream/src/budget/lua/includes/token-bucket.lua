@@ -12,8 +12,8 @@
 --
 -- **Upstream's limit.** Upstream receives a request some time after its token was granted, and this
 -- time varies. Let J be the largest difference. In t seconds upstream receives at most the requests whose tokens were
--- granted in t + J seconds. A request is written at most `BUDGET_TOKEN_TTL_MS` (100 ms, request-budget.ts) after its token
--- was requested. The other 100 ms of J = 0.2 s cover differences of the network's latency.
+-- granted in t + J seconds. A request is written at most `BUDGET_TOKEN_TTL_MS` (100 ms, request-budget.ts) after its
+-- token was requested. The other 100 ms of J = 0.2 s cover differences of the network's latency.
 --
 -- A bucket of capacity C that refills every g seconds grants at most C + (t + J) / g in t + J seconds. This must not
 -- exceed rate * t + max(rate, 1) for any t:

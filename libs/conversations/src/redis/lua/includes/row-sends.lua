@@ -1,0 +1,32 @@
+--- Counts the sends of rows. A send counts as pending ('p'), failed ('f') or not at all ('').
+--- @include "rows.lua"
+
+-- Adds a new send to the row to which its recipient leads.
+local function add_send_to_row(number, send_id, accepted_at, preview)
+  local sends = load_sends(number)
+  sends.p = sends.p + 1
+  sends.s = sends.s or {}
+  local at, i = tonumber(accepted_at), 1
+  while sends.s[i] and is_earlier({at, send_id}, sends.s[i]) do i = i + 1 end
+  table.insert(sends.s, i, {at, send_id, preview})
+  sends.s[MAX_SENDS_WITH_PREVIEW + 1] = nil
+  local id = save_sends(number, sends)
+  if redis.call('ZADD', row_order, 'GT', 'CH', at, id) == 1 and id == number then
+    change_number_words('ZADD', number, number)
+  end
+end
+
+-- Counts a send otherwise than before. `is_over` is true if the send is no longer shown.
+local function recount_send(number, send_id, before, after, is_over)
+  local sends = load_sends(number)
+  -- The counts of sends that an earlier build accepted, or that were accepted while rows were off, may be missing.
+  if before ~= '' and sends[before] > 0 then sends[before] = sends[before] - 1 end
+  if after ~= '' then sends[after] = sends[after] + 1 end
+  local was_shown = is_over and remove_preview(sends, send_id)
+  local id = save_sends(number, sends)
+  if not was_shown or not redis.call('ZSCORE', row_order, id) then return end
+  local last = 0
+  if id ~= number then last = last_activity(id, load_row(id) or {})
+  elseif sends.s then last = sends.s[1][1] end
+  redis.call('ZADD', row_order, 'XX', last, id)
+end

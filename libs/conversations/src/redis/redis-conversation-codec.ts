@@ -1,0 +1,68 @@
+import { comparePositions } from '../row/message-digest.js';
+import type { Conversation, LastEntry } from '../row/conversation.js';
+
+/** What a script returns of a row: id, last activity, the row as JSON or '', and pairs of a number and its sends as JSON. */
+export type StoredRow = [id: string, lastActivity: string, row: string, ...sends: string[]];
+
+/** The part of a row that its messages decide (see `rowRedisKeys`). */
+interface RowOfMessages {
+  m?: [at: number, id: string, direction: 'i' | 'o' | 'n', preview: string];
+  w?: [at: number, id: string, unread: number][];
+  n?: string[];
+  c?: string[];
+  r?: string;
+  v?: number;
+}
+
+/** The part of a row that the sends to one of its numbers decide. */
+interface RowOfSends {
+  p: number;
+  f: number;
+  s?: [at: number, id: string, preview: string][];
+  v?: number;
+}
+
+const DIRECTIONS = { i: 'inbound', o: 'outbound', n: 'other' } as const;
+/** Maximum number of unread messages that a conversation shows. */
+const MAX_UNREAD = 100;
+
+/** Returns a stored row as a conversation. */
+export function conversationOf([id, lastActivity, text, ...parts]: StoredRow): Conversation {
+  const isNumber = text === '' && parts[0] === id;
+  const row = (text === '' ? {} : JSON.parse(text)) as RowOfMessages;
+  const sends = sendsIn(parts);
+  const last = lastOf(row, sends);
+  const at = Number(lastActivity);
+  const sum = (field: 'p' | 'f'): number => sends.reduce((total, part) => total + part[field], 0);
+  return {
+    id,
+    contactId: isNumber ? undefined : id,
+    phoneNumbers: isNumber ? [id] : [...new Set([...(row.n ?? []), ...(row.c ?? [])])],
+    replaces: row.r,
+    last,
+    lastActivityAt: at > 0 ? at : undefined,
+    unreadCount: Math.min((row.w ?? []).filter(([, , unread]) => unread === 1).length, MAX_UNREAD),
+    waitingSince: row.w?.[0]?.[0],
+    pendingSends: sum('p'),
+    failedSends: sum('f'),
+    revision: Math.max(row.v ?? 0, ...sends.map(({ v = 0 }) => v)),
+  };
+}
+
+function sendsIn(parts: readonly string[]): RowOfSends[] {
+  const sends: RowOfSends[] = [];
+  for (let i = 1; i < parts.length; i += 2) {
+    const part = parts[i] ?? '';
+    if (part !== '') sends.push(JSON.parse(part) as RowOfSends);
+  }
+  return sends;
+}
+
+function lastOf({ m }: RowOfMessages, sends: readonly RowOfSends[]): LastEntry | undefined {
+  const entries: LastEntry[] = [];
+  if (m !== undefined)
+    entries.push({ kind: 'message', at: m[0], id: m[1], direction: DIRECTIONS[m[2]], preview: m[3] || null });
+  for (const [at, id, preview] of sends.flatMap(({ s = [] }) => s))
+    entries.push({ kind: 'send', at, id, direction: 'outbound', preview: preview || null });
+  return entries.toSorted(comparePositions).at(-1);
+}

@@ -1,0 +1,147 @@
+import { accountKeys, LuaScript, type RedisClient } from '#platform';
+import { comparePositions } from '../row/message-digest.js';
+import type { Conversation, ConversationPage, Conversations, ListPosition } from '../row/conversation.js';
+import { type SearchTerms, searchTermsOf, searchWordsOf } from '../search/search-words.js';
+import { conversationOf, type StoredRow } from './redis-conversation-codec.js';
+import { rowRedisKeys } from './redis-row-keys.js';
+
+const listRows = LuaScript.from(import.meta.url, 'lua/list-rows.lua');
+const readRows = LuaScript.from(import.meta.url, 'lua/read-rows.lua');
+const findCandidates = LuaScript.from(import.meta.url, 'lua/find-candidates.lua');
+const markSeen = LuaScript.from(import.meta.url, 'lua/mark-seen.lua');
+
+/** A word that more rows have than this is not looked up in the index. */
+const MAX_INDEXED = 2_000;
+/** Maximum number of rows that a search considers: the latest. */
+const MAX_CANDIDATES = 1_000;
+/** Number of candidates whose contacts are read at once. */
+const CANDIDATES_A_READ = 100;
+
+/** Reads the stored fields of contacts. */
+export interface ContactFields {
+  /** Returns the fields of contacts by id. Unknown contacts are left out. */
+  contactFields(
+    account: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** Implements {@link Conversations} with Redis. */
+export class RedisConversations implements Conversations {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+    private readonly contacts: ContactFields,
+  ) {}
+
+  async list(account: string, limit: number, after?: ListPosition): Promise<ConversationPage> {
+    const { rows, rowOrder, rowSends, numbers } = this.keysOf(account);
+    const reply = await listRows.run(
+      this.redis,
+      { rows, rowOrder, rowSends, numbers },
+      // One row more than the page has tells whether there is a next page.
+      { limit: limit + 1, afterAt: after?.at ?? '', afterId: after?.id ?? '' },
+    );
+    return pageOf((reply as StoredRow[]).map(conversationOf), limit);
+  }
+
+  async search(
+    account: string,
+    query: string,
+    limit: number,
+    after?: ListPosition,
+  ): Promise<ConversationPage> {
+    const terms = searchTermsOf(query);
+    const words = wordsToFind(terms);
+    if (words.length === 0) return { conversations: [], next: undefined };
+    const { rowOrder, rowWords } = this.keysOf(account);
+    const [source, ...pairs] = (await findCandidates.run(
+      this.redis,
+      { rowOrder, rowWords },
+      { maxIndexed: MAX_INDEXED, maxCandidates: MAX_CANDIDATES, words },
+    )) as string[];
+    const candidates = positionsIn(pairs).filter((one) => after === undefined || isAfter(one, after));
+    // The index has answered a query of one part.
+    const isCertain = source === 'indexed' && words.length === 1;
+    const found: Conversation[] = [];
+    for (let i = 0; i < candidates.length && found.length <= limit; i += CANDIDATES_A_READ) {
+      const ids = candidates.slice(i, i + (isCertain ? limit + 1 : CANDIDATES_A_READ)).map(({ id }) => id);
+      const conversations = await this.read(account, ids);
+      found.push(...(isCertain ? conversations : await this.matching(account, conversations, terms)));
+      if (isCertain) break;
+    }
+    return pageOf(found, limit);
+  }
+
+  async read(account: string, ids: readonly string[]): Promise<Conversation[]> {
+    if (ids.length === 0) return [];
+    const { rows, rowOrder, rowSends, numbers } = this.keysOf(account);
+    const reply = await readRows.run(this.redis, { rows, rowOrder, rowSends, numbers }, { ids });
+    return (reply as StoredRow[]).map(conversationOf);
+  }
+
+  async markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean> {
+    const args = { id, message: upTo.id, at: upTo.at ?? '' };
+    return (await markSeen.run(this.redis, this.keysOf(account), args)) === 1;
+  }
+
+  async countRows(account: string): Promise<number> {
+    return this.redis.hlen(this.keysOf(account).rows);
+  }
+
+  async erase(account: string): Promise<void> {
+    const { rows, rowOrder, rowSends, rowWords } = this.keysOf(account);
+    await this.redis.unlink(rows, rowOrder, rowSends, rowWords);
+  }
+
+  /** Returns the conversations whose contact or phone number has all that is looked for. */
+  private async matching(
+    account: string,
+    conversations: readonly Conversation[],
+    { words, digits }: SearchTerms,
+  ): Promise<Conversation[]> {
+    const ofContacts = words.length === 0 ? [] : conversations.flatMap(({ contactId }) => contactId ?? []);
+    const fields = await this.contacts.contactFields(account, ofContacts);
+    return conversations.filter(({ id, phoneNumbers }) => {
+      if (digits !== undefined && !phoneNumbers.some((number) => hasDigits(number, digits))) return false;
+      const known = searchWordsOf(fields.get(id) ?? {});
+      return words.every((word) => known.some((one) => one.startsWith(word)));
+    });
+  }
+
+  private keysOf(account: string): ReturnType<typeof rowRedisKeys> {
+    return rowRedisKeys(accountKeys(this.prefix, account));
+  }
+}
+
+function pageOf(conversations: Conversation[], limit: number): ConversationPage {
+  const page = conversations.slice(0, limit);
+  const last = conversations.length > limit ? page.at(-1) : undefined;
+  return {
+    conversations: page,
+    next: last === undefined ? undefined : { at: last.lastActivityAt ?? 0, id: last.id },
+  };
+}
+
+/** Returns the words to look up in the index. Alternatives are joined by a space. */
+function wordsToFind({ words, digits }: SearchTerms): string[] {
+  if (digits === undefined) return words;
+  return [`+${digits} -${[...digits].reverse().join('')}`];
+}
+
+function hasDigits(phoneNumber: string, digits: string): boolean {
+  const own = phoneNumber.replace(/\D/g, '');
+  return own.startsWith(digits) || own.endsWith(digits);
+}
+
+function positionsIn(pairs: readonly string[]): ListPosition[] {
+  const positions: ListPosition[] = [];
+  for (let i = 0; i + 1 < pairs.length; i += 2)
+    positions.push({ id: pairs[i] ?? '', at: Number(pairs[i + 1]) });
+  return positions;
+}
+
+/** Returns true if a row comes after a position in the list, which is sorted from the greatest to the least. */
+function isAfter(row: ListPosition, position: ListPosition): boolean {
+  return comparePositions(row, position) < 0;
+}

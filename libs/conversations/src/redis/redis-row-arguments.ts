@@ -1,0 +1,29 @@
+import type { RowEntry, RowUpdate } from '../row/row-entry.js';
+
+const KINDS = { inbound: 'in', outbound: 'out', other: 'other' } as const;
+
+/**
+ * Returns the arguments of a script that includes `row-messages.lua`: the number of entries, then for each entry its
+ * kind, time in ms, message id, phone number, preview and send id.
+ */
+export function rowArguments({ entries }: Pick<RowUpdate, 'entries'>): (string | number)[] {
+  return [entries.length, ...entries.flatMap(argumentsOfEntry)];
+}
+
+function argumentsOfEntry(entry: RowEntry): (string | number)[] {
+  switch (entry.kind) {
+    case 'message': {
+      const { id, direction, at, phoneNumber = '', preview = '', isUnread, sendId = '' } = entry.message;
+      const kind = isUnread === true ? 'unread' : KINDS[direction];
+      return [kind, Math.round(at), id, phoneNumber, preview, sendId];
+    }
+    case 'text':
+      return ['text', 0, entry.id, '', entry.preview, ''];
+    case 'deleted':
+      return ['deleted', 0, entry.id, '', '', ''];
+    case 'reset':
+      return ['reset', 0, '', '', '', ''];
+    case 'replace':
+      return ['replace', Math.round(entry.upTo), '', '', '', ''];
+  }
+}

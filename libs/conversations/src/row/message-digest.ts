@@ -1,0 +1,52 @@
+import type { RowEntry, RowMessage } from './row-entry.js';
+
+/** Maximum number of inbound messages without an answer that a digest keeps: the first and the latest. */
+const MAX_WAITING = 101;
+
+/** Compares positions of messages in a conversation: by time, then by id. Ids are compared by their UTF-8 bytes. */
+export function comparePositions(a: Position, b: Position): number {
+  return a.at - b.at || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
+}
+
+/** Where a message or send stands in a conversation. */
+export interface Position {
+  /** Time in milliseconds since 1970. */
+  at: number;
+  id: string;
+}
+
+/**
+ * Collects from all messages of a contact what its row needs: the last message, the last outbound one, and the inbound
+ * messages after it. Messages may be added in any order, but each only once.
+ */
+export class MessageDigest {
+  /** The message with the greatest position. */
+  last: RowMessage | undefined;
+  private lastOutbound: RowMessage | undefined;
+  private waiting: RowMessage[] = [];
+
+  add(message: RowMessage): void {
+    if (this.last === undefined || comparePositions(this.last, message) < 0) this.last = message;
+    const { lastOutbound } = this;
+    if (message.direction === 'outbound') {
+      if (lastOutbound !== undefined && comparePositions(lastOutbound, message) > 0) return;
+      this.lastOutbound = message;
+      this.waiting = this.waiting.filter((one) => comparePositions(one, message) > 0);
+    } else if (message.direction === 'inbound') {
+      if (lastOutbound !== undefined && comparePositions(lastOutbound, message) > 0) return;
+      this.addWaiting(message);
+    }
+  }
+
+  /** Returns the collected messages, each once. */
+  entries(): RowEntry[] {
+    const messages = [this.lastOutbound, ...this.waiting, this.last].filter((one) => one !== undefined);
+    return [...new Set(messages)].map((message) => ({ kind: 'message', message }));
+  }
+
+  private addWaiting(message: RowMessage): void {
+    const after = this.waiting.findLastIndex((one) => comparePositions(one, message) < 0);
+    this.waiting.splice(after + 1, 0, message);
+    if (this.waiting.length > MAX_WAITING) this.waiting.splice(1, 1);
+  }
+}

@@ -1,0 +1,22 @@
+/** How a row counts a send: as pending (`p`), as failed (`f`), or not at all (empty). */
+export type SendCategory = 'p' | 'f' | '';
+
+/**
+ * Returns how a row counts a send with this status. Pending sends wait for their time, their turn or their message.
+ * Sends that failed, expired, or whose outcome is unknown count as failed, because somebody must look at them.
+ */
+export function categoryOfSend(status: string): SendCategory {
+  switch (status) {
+    case 'scheduled':
+    case 'queued':
+    case 'relaying':
+    case 'accepted':
+      return 'p';
+    case 'unknown':
+    case 'failed':
+    case 'expired':
+      return 'f';
+    default:
+      return '';
+  }
+}

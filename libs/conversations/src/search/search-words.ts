@@ -1,0 +1,59 @@
+/** Maximum number of words per contact that a search finds. */
+const MAX_WORDS = 16;
+/** Maximum number of characters of a word. Longer words are found by their beginning. */
+const MAX_WORD_LENGTH = 32;
+/** Maximum length of a field's text that is searched for words. */
+const MAX_TEXT_LENGTH = 1_000;
+
+/** A text that is no name: an address with a scheme, or a date with a time. */
+const NO_NAME = /^[a-z][a-z0-9+.-]*:\/\/|^\d{4}-\d\d-\d\dT/i;
+
+/**
+ * Returns the search words of a contact: the words in its text fields, except in its id, in URLs and in times. Lists of
+ * texts and one level of nested objects count too.
+ */
+export function searchWordsOf(contact: Readonly<Record<string, unknown>>): string[] {
+  const texts = Object.entries(contact).flatMap(([name, value]) => (name === 'id' ? [] : textsIn(value, 2)));
+  const words = texts.filter((text) => !NO_NAME.test(text)).flatMap(wordsOf);
+  return [...new Set(words)].slice(0, MAX_WORDS);
+}
+
+/**
+ * Returns the words of a text in the form in which they are compared: lower case, without accents, letters and digits
+ * only.
+ */
+export function wordsOf(text: string): string[] {
+  return text
+    .slice(0, MAX_TEXT_LENGTH)
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+    .map((word) => [...word].slice(0, MAX_WORD_LENGTH).join(''));
+}
+
+/** What a search looks for. All parts must be found. */
+export interface SearchTerms {
+  /** Beginnings of words. */
+  words: string[];
+  /** Digits with which a phone number begins or ends. Undefined if none are looked for. */
+  digits?: string;
+}
+
+/** Characters of which a text consists that is taken for a part of a phone number. */
+const NUMBER_PART = /^[+(\d][\d\s().\-/]*$/;
+
+/** Returns what a query of a user looks for: a part of a phone number, or the beginnings of words. */
+export function searchTermsOf(query: string): SearchTerms {
+  const text = query.trim();
+  const digits = text.replace(/\D/g, '');
+  if (NUMBER_PART.test(text) && digits !== '') return { words: [], digits };
+  return { words: [...new Set(wordsOf(text))] };
+}
+
+function textsIn(value: unknown, depth: number): string[] {
+  if (typeof value === 'string') return [value];
+  if (depth === 0 || typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap((part) => textsIn(part, depth - 1));
+}

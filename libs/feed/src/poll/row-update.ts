@@ -1,0 +1,156 @@
+import {
+  MessageDigest,
+  NO_ROW_UPDATE,
+  previewOf,
+  type RowEntry,
+  type RowMessage,
+  type RowUpdate,
+} from '#conversations';
+import type { NewEvent } from '#events';
+import type { UpstreamMessage } from '#upstream';
+import type { KnownMessage } from '../snapshot/known-message.js';
+import type { BoundSend } from '../ports.js';
+import type { FullRead } from '../walk/pages-read.js';
+
+/** What a commit tells about the messages of a contact. */
+export interface RowUpdateInput {
+  /** False if the contact has no row yet. All observed messages are then put into the new row. */
+  hasRow: boolean;
+  /** True if the commit starts a new baseline. */
+  isResync: boolean;
+  /** True if the commit ends the read of all pages that a new baseline began. */
+  endsResync: boolean;
+  /** Messages that the read returned. */
+  observed: readonly UpstreamMessage[];
+  /** Snapshots of the observed messages before the commit, by message id. */
+  before: ReadonlyMap<string, KnownMessage>;
+  /** Ids of the messages that the commit stores as new or changed. */
+  changed: ReadonlyMap<string, KnownMessage>;
+  /** Events of the commit. */
+  events: readonly NewEvent[];
+  /** The sends that some of the observed messages belong to, by message id. */
+  sends: ReadonlyMap<string, BoundSend>;
+  /** Messages whose deletion the commit emits. */
+  deleted: readonly { id: string }[];
+  fullRead: FullRead | undefined;
+  clock: MessageClock;
+}
+
+/** Tells when a message was sent, by Redis' clock. */
+export interface MessageClock {
+  /** When the read began, in milliseconds since 1970. */
+  now: number;
+  /** How far upstream's clock is ahead of Redis' clock, in milliseconds. */
+  upstreamAheadMs: number;
+}
+
+/**
+ * Returns how far upstream's clock is ahead, in milliseconds; 0 if unknown.
+ * @param date time of upstream's reply by the `Date` header, in milliseconds since 1970
+ * @param now time by Redis' clock, in milliseconds since 1970
+ */
+export function upstreamAheadMs(date: number | undefined, now: number): number {
+  // The header has no fraction of a second, so it is half a second too early on average.
+  return date === undefined ? 0 : date + 500 - now;
+}
+
+/** Difference of the clocks that the `Date` header cannot tell from none, in milliseconds. */
+const MIN_DIFFERENCE_MS = 1_500;
+
+/** Returns the changes of a contact's conversation row that a commit causes. Pure function. */
+export function rowUpdateOf(input: RowUpdateInput): RowUpdate {
+  const entries: RowEntry[] = [
+    ...(input.isResync ? [{ kind: 'reset' } as const] : []),
+    ...messagesOf(input),
+    ...changedTexts(input),
+    ...input.deleted.map(({ id }) => ({ kind: 'deleted', id }) as const),
+    ...allMessages(input),
+  ];
+  if (entries.length === 0 && input.hasRow) return NO_ROW_UPDATE;
+  return { entries, isNew: !input.hasRow };
+}
+
+/** Returns the messages that the row does not contain yet. Only the latest of them needs a preview. */
+function messagesOf({
+  hasRow,
+  isResync,
+  observed,
+  before,
+  changed,
+  events,
+  sends,
+  clock,
+}: RowUpdateInput): RowEntry[] {
+  const isAll = !hasRow || isResync;
+  const digest = new MessageDigest();
+  const found = observed.filter(({ id }) => isAll || (changed.has(id) && before.get(id)?.deleted !== false));
+  if (found.length === 0) return [];
+  const received = receivedIds(events);
+  const messages = found.map((message): RowMessage => {
+    const isNew = !before.has(message.id);
+    const row = rowMessageOf(message, isNew ? { ...clock, upstreamAheadMs: 0 } : clock, isNew);
+    const sendId = sends.get(message.id)?.sendId;
+    return {
+      ...row,
+      ...(received.has(message.id) ? { isUnread: true } : {}),
+      ...(sendId === undefined ? {} : { sendId }),
+    };
+  });
+  for (const message of messages) digest.add(message);
+  return messages.map((message) => {
+    const { preview, ...rest } = message;
+    return {
+      kind: 'message',
+      message: preview === undefined || message !== digest.last ? rest : { ...rest, preview },
+    };
+  });
+}
+
+/** Returns the ids of the inbound messages that the events report as new. */
+function receivedIds(events: readonly NewEvent[]): ReadonlySet<unknown> {
+  return new Set(
+    events.flatMap(({ type, data }) =>
+      type === 'message.received' ? (data.message as { id: unknown }).id : [],
+    ),
+  );
+}
+
+function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdateInput): RowEntry[] {
+  if (!hasRow || isResync) return [];
+  return observed.flatMap(({ id, body }) =>
+    changed.has(id) && before.get(id)?.deleted === false
+      ? { kind: 'text', id, preview: previewOf(body) }
+      : [],
+  );
+}
+
+/** After a read of all pages, the row gets what it needs from all messages that upstream shows. */
+function allMessages({ fullRead, endsResync }: RowUpdateInput): RowEntry[] {
+  if (fullRead?.isStable !== true) return [];
+  const { digest, startedAt } = fullRead;
+  return [...(endsResync ? [{ kind: 'replace', upTo: startedAt } as const] : []), ...digest.entries()];
+}
+
+/** A phone number in E.164 form. Other senders, such as mail addresses, are no phone numbers. */
+const PHONE_NUMBER = /^\+\d{5,15}$/;
+
+/**
+ * Returns a message as a row needs it. The time of a message is the earlier of its timestamp and the time when it was
+ * first read. For a message that was read before, its timestamp is converted to Redis' clock instead.
+ * @param isNew true if no earlier read has shown the message
+ */
+export function rowMessageOf(
+  { id, direction, timestamp, from, to, body }: UpstreamMessage,
+  { now, upstreamAheadMs }: MessageClock,
+  isNew: boolean,
+): RowMessage {
+  const number = direction === 'outbound' ? to : direction === 'inbound' ? from : undefined;
+  const sentAt = timestamp ?? (isNew ? now : 0);
+  return {
+    id,
+    direction,
+    at: Math.min(upstreamAheadMs < MIN_DIFFERENCE_MS ? sentAt : sentAt - upstreamAheadMs, now),
+    ...(number !== undefined && PHONE_NUMBER.test(number) ? { phoneNumber: number } : {}),
+    preview: previewOf(body),
+  };
+}

@@ -1,0 +1,42 @@
+--- Commits the row of a contact together with its entry in the contact list.
+-- @uses rows_kept  'on' if rows are kept, or 'off'.
+--- @include "@conversations/redis/lua/includes/row-messages.lua"
+
+-- Adds an empty row for a new contact.
+local function create_row(id)
+  if rows_kept == 'on' then redis.call('HSETNX', rows, id, '{}') end
+end
+
+local function put_field_numbers(id, row, first, count)
+  row.c = nil
+  for i = first, first + count - 1 do
+    change_number_words('ZADD', ARGV[i], id)
+    row.c = row.c or {}
+    row.c[#row.c + 1] = ARGV[i]
+  end
+end
+
+-- Brings the row up to date with a contact of the list. `first` is the index of the contact's phone numbers, of which
+-- `adopted` lead to the contact from now on. Returns the index of the argument after those of the contact.
+local function list_row(id, present, has_fields, first, number_count, adopted)
+  local added = first + number_count + 1
+  local removed = added + ARGV[added - 1] + 1
+  local next = removed + ARGV[removed - 1]
+  if rows_kept ~= 'on' then return next end
+  if not present then
+    redis.call('ZREM', row_order, id)
+    return next
+  end
+  for i = added, removed - 2 do redis.call('ZADD', row_words, 0, ARGV[i] .. '\0' .. id) end
+  for i = removed, next - 1 do redis.call('ZREM', row_words, ARGV[i] .. '\0' .. id) end
+  local is_shown = redis.call('ZSCORE', row_order, id)
+  if is_shown and not has_fields and #adopted == 0 then return next end
+  local row = load_row(id)
+  -- Without a row, an earlier build has stored the contact: its next poll makes the row.
+  if not row then return next end
+  if has_fields then put_field_numbers(id, row, first, number_count) end
+  for _, number in ipairs(adopted) do adopt_number(row, number) end
+  save_row(id, row)
+  if not is_shown or #adopted > 0 then redis.call('ZADD', row_order, last_activity(id, row), id) end
+  return next
+end

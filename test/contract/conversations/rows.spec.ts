@@ -1,0 +1,349 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { type Conversation, RedisConversations } from '#conversations';
+import { newId } from '#platform';
+import type { SendOrder, SendRecord } from '../../../libs/relay/src/send/send-record.js';
+import type { TransitionName } from '../../../libs/relay/src/send/send-transitions.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
+import { DAY_MS, NUMBER, WithFeedHarness } from '../feed/with-feed-harness.js';
+
+const OTHER_NUMBER = '+15551230002';
+const here = new WithFeedHarness();
+let conversations: RedisConversations;
+
+beforeEach(() => {
+  const { redis, prefix, store } = here.harness;
+  conversations = new RedisConversations(redis, prefix, store);
+});
+
+async function row(id: string): Promise<Conversation | undefined> {
+  const [found] = await conversations.read(ACCOUNT, [id]);
+  return found;
+}
+
+async function listed(): Promise<string[]> {
+  return (await conversations.list(ACCOUNT, 100)).conversations.map(({ id }) => id);
+}
+
+/** Creates a message in the simulator `ago` milliseconds in the past, without reading it. */
+function create(
+  contactId: string,
+  direction: 'inbound' | 'outbound',
+  ago: number,
+  text: string = direction,
+): string {
+  const [id = ''] = here.harness.createMessages(contactId, { direction, timestamp: Date.now() - ago, text });
+  return id;
+}
+
+async function accept(phoneNumber: string, message: string): Promise<SendRecord> {
+  const order: SendOrder = { id: newId('snd'), type: 'text', phoneNumber, message, createdAt: Date.now() };
+  await here.harness.sends.insert(ACCOUNT, order);
+  return found(order.id);
+}
+
+async function found(id: string): Promise<SendRecord> {
+  const record = await here.harness.sends.find(ACCOUNT, id);
+  if (record === undefined) throw new Error(`no send ${id}`);
+  return record;
+}
+
+async function transit(record: SendRecord, transition: TransitionName): Promise<SendRecord> {
+  const { attempts, refusals } = record.state;
+  const next = await here.harness.sends.apply(ACCOUNT, record, { transition, state: { attempts, refusals } });
+  if (next === undefined) throw new Error(`${transition} was refused`);
+  return next;
+}
+
+describe('the conversation of a contact', () => {
+  it('exists from the first contact list on, without any activity', async () => {
+    const id = here.harness.createContact(NUMBER);
+    await here.harness.list.poll(ACCOUNT);
+    expect(await row(id)).toMatchObject({
+      ...{ id, contactId: id, phoneNumbers: [NUMBER], last: undefined, lastActivityAt: undefined },
+      ...{ unreadCount: 0, waitingSince: undefined, pendingSends: 0, failedSends: 0 },
+    });
+  });
+
+  it('shows the last message; the messages of the baseline are not unread, but the contact may wait for an answer', async () => {
+    const { contactId, ids } = await here.createKnownContact(3);
+    const shown = await row(contactId);
+    expect(shown).toMatchObject({
+      last: { kind: 'message', id: ids[2], direction: 'inbound' },
+      unreadCount: 0,
+    });
+    expect(shown?.lastActivityAt).toBe(shown?.last?.at);
+    expect(shown?.waitingSince).toBeLessThan(shown?.last?.at ?? 0);
+  });
+
+  it('counts new inbound messages as unread until they are seen or an outbound message follows', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    const first = create(contactId, 'inbound', 3_000, 'one');
+    create(contactId, 'inbound', 2_000, 'two');
+    await harness.sweep();
+    expect(await row(contactId)).toMatchObject({ unreadCount: 2, last: { preview: 'two' } });
+    expect(await conversations.markSeen(ACCOUNT, contactId, { id: first })).toBe(true);
+    const seen = await row(contactId);
+    expect(seen?.unreadCount).toBe(1);
+    expect(seen?.waitingSince).toBeDefined();
+    create(contactId, 'outbound', 1_000, 'answer');
+    await harness.sweep();
+    expect(await row(contactId)).toMatchObject({
+      ...{ unreadCount: 0, waitingSince: undefined },
+      last: { preview: 'answer', direction: 'outbound' },
+    });
+  });
+
+  it('does not change if an older message is marked as seen after a later one', async () => {
+    const { contactId } = await here.createKnownContact(1);
+    const first = create(contactId, 'inbound', 3_000);
+    const second = create(contactId, 'inbound', 2_000);
+    await here.harness.sweep();
+    await conversations.markSeen(ACCOUNT, contactId, { id: second });
+    const before = await row(contactId);
+    expect(before?.unreadCount).toBe(0);
+    expect(await conversations.markSeen(ACCOUNT, contactId, { id: first })).toBe(true);
+    expect(await row(contactId)).toEqual(before);
+    expect(await conversations.markSeen(ACCOUNT, contactId, { id: 'msg_unknown' })).toBe(false);
+    expect(await conversations.markSeen(ACCOUNT, 'con_unknown', { id: first })).toBe(false);
+  });
+
+  it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
+    'is the same in whatever order messages are found: an outbound message that appears late answers only those before it (order of upstream: %s)',
+    async (order) => {
+      const { harness } = here;
+      harness.control('settings', { order });
+      const { contactId } = await here.createKnownContact(25);
+      create(contactId, 'inbound', 30_000);
+      const waiting = create(contactId, 'inbound', 10_000, 'last');
+      await harness.sweepUntil('both are found', async () => (await row(contactId))?.unreadCount === 2);
+      create(contactId, 'outbound', 20_000);
+      await harness.sweepUntil('the answer is found', async () => (await row(contactId))?.unreadCount === 1);
+      expect(await row(contactId)).toMatchObject({ last: { id: waiting, preview: 'last' } });
+      create(contactId, 'inbound', 40_000);
+      create(contactId, 'inbound', 5_000, 'newest');
+      await harness.sweepUntil('the newest is found', async () => (await row(contactId))?.unreadCount === 2);
+      const shown = await row(contactId);
+      expect(shown?.last?.preview).toBe('newest');
+      expect(Date.now() - (shown?.waitingSince ?? 0)).toBeLessThan(20_000);
+    },
+  );
+
+  it('does not move if a flag or a volatile field of a message changes, and shows the edited text of the last message', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    const id = create(contactId, 'outbound', 1_000, 'first form');
+    await harness.sweep();
+    const before = await row(contactId);
+    harness.control('messages/flags', { id, delivered: true });
+    await harness.sweep();
+    expect((await harness.eventTypes()).at(-1)).toBe('message.delivered');
+    expect(await row(contactId)).toEqual(before);
+    harness.control('messages/edit', { id, message: 'second form' });
+    await harness.sweep();
+    const after = await row(contactId);
+    expect(after?.last).toEqual({ ...before?.last, preview: 'second form' });
+    expect(after?.lastActivityAt).toBe(before?.lastActivityAt);
+    expect(after?.revision).toBeGreaterThan(before?.revision ?? 0);
+  });
+
+  it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
+    'is calculated anew when messages are deleted (order of upstream: %s)',
+    async (order) => {
+      const { harness } = here;
+      harness.control('settings', { order });
+      const { contactId } = await here.createKnownContact(25);
+      const first = create(contactId, 'inbound', 60_000, 'stays');
+      const answer = create(contactId, 'outbound', 50_000, 'goes');
+      const last = create(contactId, 'inbound', 40_000, 'goes too');
+      await harness.sweepUntil('all are found', async () => (await row(contactId))?.last?.id === last);
+      harness.control('messages/delete', { ids: [answer, last] });
+      await here.readAllMinutesApart(contactId, 2);
+      expect((await harness.eventTypes()).filter((type) => type === 'message.deleted')).toHaveLength(2);
+      const shown = await row(contactId);
+      expect(shown).toMatchObject({ last: { id: first, preview: 'stays' } });
+      expect(shown?.lastActivityAt).toBe(shown?.last?.at);
+      // The messages of the baseline before it were never answered.
+      expect(shown?.waitingSince).toBeLessThan(Date.now() - 2 * DAY_MS);
+    },
+  );
+
+  it('is removed with its contact, and comes back with it', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(2);
+    const before = await row(contactId);
+    harness.control('contacts/delete', { contactId });
+    await harness.list.poll(ACCOUNT);
+    harness.store.aheadMs += 62_000;
+    await harness.list.poll(ACCOUNT);
+    expect((await harness.eventTypes()).at(-1)).toBe('contact.deleted');
+    expect(await row(contactId)).toBeUndefined();
+    expect(await listed()).toEqual([]);
+    harness.control('contacts/restore', { contactId });
+    await harness.list.poll(ACCOUNT);
+    expect(await row(contactId)).toEqual({ ...before, revision: (await row(contactId))?.revision });
+    expect(before?.last?.id).toBe(ids[1]);
+  });
+
+  it('is made from the messages of the next poll if an earlier build stored the contact', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(5);
+    const before = await row(contactId);
+    await conversations.erase(ACCOUNT);
+    expect(await row(contactId)).toBeUndefined();
+    await harness.polls.poll(ACCOUNT, contactId);
+    const after = await row(contactId);
+    expect(after).toMatchObject({ last: { id: ids[4] }, phoneNumbers: [NUMBER], unreadCount: 0 });
+    expect({ ...after, revision: 0 }).toEqual({ ...before, revision: 0 });
+    expect((await conversations.search(ACCOUNT, '4567', 10)).conversations).toEqual([after]);
+  });
+});
+
+describe('a send in a conversation', () => {
+  it('is shown by its phone number until a contact has the number, whose conversation then replaces it', async () => {
+    const { harness } = here;
+    const { order } = await accept(NUMBER, 'hello');
+    expect(await row(NUMBER)).toMatchObject({
+      ...{ id: NUMBER, contactId: undefined, phoneNumbers: [NUMBER], pendingSends: 1 },
+      last: { kind: 'send', id: order.id, preview: 'hello', direction: 'outbound' },
+      lastActivityAt: order.createdAt,
+    });
+    const contactId = harness.createContact(NUMBER);
+    await harness.list.poll(ACCOUNT);
+    expect(await listed()).toEqual([contactId]);
+    const shown = await row(NUMBER);
+    expect(shown).toMatchObject({
+      id: contactId,
+      replaces: NUMBER,
+      pendingSends: 1,
+      lastActivityAt: order.createdAt,
+    });
+    expect(shown).toEqual(await row(contactId));
+  });
+
+  it('is pending until it is sent, and its preview stays until its message is committed', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    let record = await accept(NUMBER, 'on its way');
+    expect(await listed()).toEqual([contactId]);
+    for (const transition of ['fenced', 'accepted'] as const) record = await transit(record, transition);
+    expect(await row(contactId)).toMatchObject({
+      pendingSends: 1,
+      last: { kind: 'send', id: record.order.id },
+    });
+    const id = create(contactId, 'outbound', 0, 'on its way');
+    await harness.sweep();
+    expect((await found(record.order.id)).state).toMatchObject({ status: 'sent', messageId: id });
+    const shown = await row(contactId);
+    expect(shown).toMatchObject({ pendingSends: 0, last: { kind: 'message', id, preview: 'on its way' } });
+    expect(shown?.lastActivityAt).toBeGreaterThanOrEqual(record.order.createdAt);
+  });
+
+  it('counts as failed if it fails, as pending again if it is resent, and no longer if it is removed', async () => {
+    const { harness } = here;
+    let record = await accept(NUMBER, 'refused');
+    record = await transit(await transit(record, 'fenced'), 'refused');
+    expect(record.state.status).toBe('failed');
+    expect(await row(NUMBER)).toMatchObject({
+      pendingSends: 0,
+      failedSends: 1,
+      last: { preview: 'refused' },
+    });
+    record = await transit(record, 'resolved_resend');
+    expect(await row(NUMBER)).toMatchObject({ pendingSends: 1, failedSends: 0 });
+    record = await transit(await transit(record, 'fenced'), 'refused');
+    await harness.sends.trim(ACCOUNT, { maxAgeMs: -10_000, maxCount: 100 });
+    await expect(harness.sends.find(ACCOUNT, record.order.id)).resolves.toBeUndefined();
+    expect(await row(NUMBER)).toBeUndefined();
+    expect(await listed()).toEqual([]);
+  });
+
+  it('is no longer shown if it is cancelled: the conversation shows what was before', async () => {
+    const { contactId, ids } = await here.createKnownContact(1);
+    const first = await accept(NUMBER, 'first');
+    const second = await accept(NUMBER, 'second');
+    await transit(second, 'cancelled');
+    expect(await row(contactId)).toMatchObject({ pendingSends: 1, last: { id: first.order.id } });
+    await transit(first, 'cancelled');
+    const shown = await row(contactId);
+    expect(shown).toMatchObject({ pendingSends: 0, last: { id: ids[0] } });
+    expect(shown?.lastActivityAt).toBe(shown?.last?.at);
+  });
+
+  it('belongs to the contact whose message used the number last', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    await accept(NUMBER, 'for whom');
+    const other = harness.createContact(OTHER_NUMBER);
+    await harness.list.poll(ACCOUNT);
+    harness.createMessages(other, { timestamp: Date.now(), text: 'my new phone' });
+    // The other contact writes from the number of the first.
+    const { source } = harness;
+    const fromNumber: typeof source = {
+      ...source,
+      listMessages: async (...request) => {
+        const page = await source.listMessages(...request);
+        return { ...page, items: page.items.map((message) => ({ ...message, from: NUMBER })) };
+      },
+    };
+    await harness.poller(fromNumber).poll(ACCOUNT, other);
+    expect(await harness.ownerOf(NUMBER)).toBe(other);
+    expect(await row(contactId)).toMatchObject({ pendingSends: 0, last: { kind: 'message' } });
+    expect(await row(other)).toMatchObject({ pendingSends: 1, phoneNumbers: [NUMBER, OTHER_NUMBER] });
+  });
+});
+
+describe('the list of conversations', () => {
+  it('is sorted by last activity and id, and has each conversation that does not move exactly once while others move', async () => {
+    const { harness } = here;
+    const contacts = Array.from({ length: 12 }, (_, i) => harness.createContact(`+1555777${1000 + i}`));
+    const timestamp = Date.now() - DAY_MS;
+    // Half of the contacts have a last message of the same time, and two have none.
+    for (const [i, contactId] of contacts.slice(0, 10).entries())
+      harness.createMessages(contactId, { timestamp: timestamp + Math.max(i - 5, 0) * 1_000 });
+    await harness.sweep();
+    const rows = (await conversations.list(ACCOUNT, 100)).conversations;
+    const places = rows.map(({ id, lastActivityAt = 0 }) => [lastActivityAt, id] as const);
+    expect(places).toEqual(
+      places.toSorted(([a, x], [b, y]) => b - a || Buffer.compare(Buffer.from(y), Buffer.from(x))),
+    );
+    const met: string[] = [];
+    let after: { at: number; id: string } | undefined;
+    const moving = new Set([rows[3]?.id, rows[9]?.id]);
+    do {
+      const page = await conversations.list(ACCOUNT, 3, after);
+      met.push(...page.conversations.map(({ id }) => id));
+      after = page.next;
+      if (met.length === 3) for (const id of moving) create(String(id), 'inbound', 0);
+      await harness.sweep();
+    } while (after !== undefined);
+    expect(met.filter((id) => !moving.has(id))).toEqual(
+      rows.map(({ id }) => id).filter((id) => !moving.has(id)),
+    );
+  });
+
+  it('is searched by the beginnings of words in the fields of contacts and by the first or last digits of numbers', async () => {
+    const { harness } = here;
+    const jose = harness.createContact(NUMBER, { name: 'José García-Márquez' });
+    const josephine = harness.createContact(OTHER_NUMBER, {
+      name: 'Josephine Baker',
+      note: 'https://jose.example',
+    });
+    await harness.sweep();
+    const search = async (q: string): Promise<string[]> =>
+      (await conversations.search(ACCOUNT, q, 10)).conversations.map(({ id }) => id).sort();
+    expect(await search('jos')).toEqual([jose, josephine].sort());
+    expect(await search('JOSÉ')).toEqual([jose, josephine].sort());
+    expect(await search('marq')).toEqual([jose]);
+    expect(await search('jos bak')).toEqual([josephine]);
+    expect(await search('ose')).toEqual([]);
+    expect(await search('  ')).toEqual([]);
+    expect(await search('4567')).toEqual([jose]);
+    expect(await search('(555) 123-0002')).toEqual([josephine]);
+    expect(await search('+1555123')).toEqual([jose, josephine].sort());
+    harness.control('contacts/edit', { contactId: jose, name: 'Pepe' });
+    await harness.list.poll(ACCOUNT);
+    expect(await search('garc')).toEqual([]);
+    expect(await search('pepe')).toEqual([jose]);
+  });
+});
