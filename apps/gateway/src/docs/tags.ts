@@ -6,6 +6,10 @@ export const TAGS = [
     description: 'Get the status of a send, cancel a send, or set the outcome of an unknown send.',
   },
   { name: 'Contacts', description: 'Read contacts and their messages from the messaging service.' },
+  {
+    name: 'Conversations',
+    description: 'List and search conversations, as front ends show them, and mark messages as seen.',
+  },
   { name: 'Events', description: 'Read events page by page, wait for events, or stream events.' },
   {
     name: 'Webhooks',

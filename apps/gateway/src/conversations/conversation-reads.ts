@@ -1,0 +1,82 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { AccountDirectory, Principal } from '#accounts';
+import { type ContactFields, type Conversation, type Conversations } from '#conversations';
+import { type EventLog, formatCursor } from '#events';
+import type { FeedStore } from '#feed';
+import type { GatewayEnvironment } from '#platform';
+import { notFound, Problem } from '../problems/problem.js';
+import { ACCOUNTS, CONVERSATIONS, ENVIRONMENT, EVENT_LOG, FEED } from '../tokens.js';
+import { type ConversationView, viewOf } from './conversation.view.js';
+import type { ConversationsQuery, ConversationsReply } from './conversations.dto.js';
+import { formatListCursor, parseListCursor } from './list-cursor.js';
+
+/** Answers callers' requests for conversations. */
+@Injectable()
+export class ConversationReads {
+  constructor(
+    @Inject(CONVERSATIONS) private readonly conversations: Conversations,
+    @Inject(FEED) private readonly feed: ContactFields & Pick<FeedStore, 'knownMessages'>,
+    @Inject(EVENT_LOG) private readonly log: Pick<EventLog, 'end'>,
+    @Inject(ACCOUNTS) private readonly accounts: Pick<AccountDirectory, 'find'>,
+    @Inject(ENVIRONMENT) private readonly environment: Pick<GatewayEnvironment, 'CONVERSATIONS'>,
+  ) {}
+
+  /** Returns a page of the list. @throws {Problem} if the account has no conversations */
+  async list(caller: Principal, { q, limit, cursor }: ConversationsQuery): Promise<ConversationsReply> {
+    const { account } = caller;
+    await this.assertKept(account);
+    const after = formatCursor(await this.log.end(account));
+    const position = parseListCursor(cursor);
+    const { conversations, next } =
+      q === undefined
+        ? await this.conversations.list(account, Number(limit), position)
+        : await this.conversations.search(account, q, Number(limit), position);
+    return {
+      conversations: await this.views(account, conversations),
+      next: next === undefined ? null : formatListCursor(next),
+      after,
+    };
+  }
+
+  /** Returns one conversation. @throws {Problem} if it does not exist */
+  async get(caller: Principal, id: string): Promise<ConversationView> {
+    const [view] = await this.views(caller.account, [await this.find(caller, id)]);
+    if (view === undefined) throw notFound('conversation', id);
+    return view;
+  }
+
+  /** Marks the messages up to one as seen. @throws {Problem} if the conversation or the message does not exist */
+  async markSeen(caller: Principal, id: string, upTo: string): Promise<void> {
+    const { account } = caller;
+    const conversation = await this.find(caller, id);
+    if (await this.conversations.markSeen(account, conversation.id, { id: upTo })) return;
+    // The row contains only the last messages: the snapshot tells the time of an earlier one.
+    const known = await this.feed.knownMessages(account, conversation.id, [upTo]);
+    const message = known.get(upTo);
+    if (message === undefined || message.deleted) throw notFound('message', upTo);
+    await this.conversations.markSeen(account, conversation.id, { id: upTo, at: message.timestamp ?? 0 });
+  }
+
+  /** Returns conversations as callers see them. */
+  async views(account: string, conversations: readonly Conversation[]): Promise<ConversationView[]> {
+    const ids = conversations.flatMap(({ contactId }) => contactId ?? []);
+    const contacts = await this.feed.contactFields(account, ids);
+    return conversations.map((conversation) => viewOf(conversation, contacts.get(conversation.id)));
+  }
+
+  /** Returns one conversation. @throws {Problem} if it does not exist */
+  async find({ account }: Principal, id: string): Promise<Conversation> {
+    await this.assertKept(account);
+    const [conversation] = await this.conversations.read(account, [id]);
+    if (conversation === undefined) throw notFound('conversation', id);
+    return conversation;
+  }
+
+  /** @throws {Problem} if the account has no conversations */
+  async assertKept(account: string): Promise<void> {
+    if (this.environment.CONVERSATIONS === 'off')
+      throw new Problem('not_found', 'Conversations are turned off: set CONVERSATIONS=on.');
+    if ((await this.accounts.find(account))?.polling !== true)
+      throw new Problem('not_found', 'The account has no conversations, because its polling is turned off.');
+  }
+}

@@ -1,0 +1,134 @@
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import type { Conversation } from '#conversations';
+
+const DIRECTIONS = ['inbound', 'outbound', 'other'] as const;
+
+/** Documents one row of the conversation list. */
+@ApiSchema({ name: 'Conversation' })
+export class ConversationView {
+  @ApiProperty({
+    description: 'Id of the contact. While no contact has the phone number, the phone number itself.',
+    example: 'con_8cf49639261462f7',
+  })
+  id!: string;
+
+  @ApiProperty({ type: 'string', nullable: true, example: 'con_8cf49639261462f7' })
+  contactId!: string | null;
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description:
+      'Phone number whose conversation this conversation replaced, because a contact now has the number.',
+    example: '+14155550123',
+  })
+  replaces!: string | null;
+
+  @ApiProperty({
+    type: [String],
+    description: 'Phone numbers of the contact, the last used first.',
+    example: ['+14155550123'],
+  })
+  phoneNumbers!: readonly string[];
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    nullable: true,
+    description: 'The contact as the messaging service shows it.',
+    example: { id: 'con_8cf49639261462f7', name: 'Ada' },
+  })
+  contact!: Readonly<Record<string, unknown>> | null;
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description:
+      'Beginning of the text of the last message or send, at most 280 characters. Null if it has no text.',
+    example: 'See you tomorrow',
+  })
+  preview!: string | null;
+
+  @ApiProperty({
+    enum: DIRECTIONS,
+    nullable: true,
+    description: 'Direction of the last message or send. `other` is a direction that is not documented.',
+    example: 'inbound',
+  })
+  lastDirection!: (typeof DIRECTIONS)[number] | null;
+
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description:
+      'Time of the last message or send. A message counts at the earlier of its timestamp and the time when it was first seen, a send at its acceptance.',
+  })
+  lastActivityAt!: string | null;
+
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    maximum: 100,
+    description: 'Number of new inbound messages that were neither seen nor answered, at most 100.',
+    example: 2,
+  })
+  unreadCount!: number;
+
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description: 'Time of the first inbound message after the last outbound message. Null if there is none.',
+  })
+  waitingSince!: string | null;
+
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of sends with the status `scheduled`, `queued`, `relaying` or `accepted`.',
+    example: 0,
+  })
+  pendingSends!: number;
+
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of stored sends with the status `failed`, `expired` or `unknown`.',
+    example: 0,
+  })
+  failedSends!: number;
+
+  @ApiProperty({
+    type: 'integer',
+    description: 'Increases with every change of the conversation. Ignore a row with a lower revision.',
+    example: 7,
+  })
+  revision!: number;
+}
+
+/** Returns a conversation as callers see it. */
+export function viewOf(
+  conversation: Conversation,
+  contact: Readonly<Record<string, unknown>> | undefined,
+): ConversationView {
+  const { id, contactId, replaces, phoneNumbers, last, lastActivityAt, unreadCount } = conversation;
+  const { waitingSince, pendingSends, failedSends, revision } = conversation;
+  return {
+    id,
+    contactId: contactId ?? null,
+    replaces: replaces ?? null,
+    phoneNumbers,
+    contact: contact ?? null,
+    preview: last?.preview ?? null,
+    lastDirection: last?.direction ?? null,
+    lastActivityAt: timeOrNull(lastActivityAt),
+    unreadCount,
+    waitingSince: timeOrNull(waitingSince),
+    pendingSends,
+    failedSends,
+    revision,
+  };
+}
+
+function timeOrNull(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

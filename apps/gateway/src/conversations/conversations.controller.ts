@@ -1,0 +1,66 @@
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Principal } from '#accounts';
+import { Caller } from '../auth/caller.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { InputPipe } from '../input/input.pipe.js';
+import { ApiProblems } from '../problems/api-problems.js';
+import { ConversationReads } from './conversation-reads.js';
+import { ConversationView } from './conversation.view.js';
+import { ConversationsQuery, ConversationsReply, SeenDto } from './conversations.dto.js';
+
+@ApiTags('Conversations')
+@Controller('v1/conversations')
+export class ConversationsController {
+  constructor(@Inject(ConversationReads) private readonly reads: ConversationReads) {}
+
+  @Get()
+  @RequireScope('messages:read')
+  @ApiOperation({
+    operationId: 'listConversations',
+    summary: 'List conversations, newest first',
+    description:
+      'The list needs no request to the messaging service. A conversation that does not move is on exactly one page. Conversations that move while you page are reported by the event stream. A search considers the 1,000 conversations with the latest activity if a word is very frequent.',
+  })
+  @ApiOkResponse({ type: ConversationsReply })
+  @ApiProblems('validation_failed', 'not_found')
+  async list(
+    @Caller() caller: Principal,
+    @Query(new InputPipe(ConversationsQuery)) query: ConversationsQuery,
+  ): Promise<ConversationsReply> {
+    return this.reads.list(caller, query);
+  }
+
+  @Get(':id')
+  @RequireScope('messages:read')
+  @ApiOperation({
+    operationId: 'getConversation',
+    summary: 'Get a conversation',
+    description:
+      'The id is that of a contact, or a phone number. The phone number of a contact leads to the conversation of the contact.',
+  })
+  @ApiOkResponse({ type: ConversationView })
+  @ApiProblems('not_found')
+  async get(@Caller() caller: Principal, @Param('id') id: string): Promise<ConversationView> {
+    return this.reads.get(caller, id);
+  }
+
+  @Post(':id/seen')
+  @HttpCode(204)
+  @RequireScope('messages:read')
+  @ApiOperation({
+    operationId: 'markConversationSeen',
+    summary: 'Mark the messages of a conversation as seen',
+    description:
+      'Messages never become unseen again. The mark counts for the whole account, and nothing is sent to the messaging service.',
+  })
+  @ApiNoContentResponse()
+  @ApiProblems('validation_failed', 'not_found')
+  async seen(
+    @Caller() caller: Principal,
+    @Param('id') id: string,
+    @Body(new InputPipe(SeenDto)) { upTo }: SeenDto,
+  ): Promise<void> {
+    await this.reads.markSeen(caller, id, upTo);
+  }
+}

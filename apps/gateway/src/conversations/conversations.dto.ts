@@ -1,0 +1,54 @@
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { CursorOf, Optional, TextOf, WholeNumberText } from '../input/rules.js';
+import { ConversationView } from './conversation.view.js';
+import { parseListCursor } from './list-cursor.js';
+
+export class ConversationsQuery {
+  @ApiProperty({ default: 50 })
+  @Optional()
+  @WholeNumberText(1, 100)
+  limit: string = '50';
+
+  @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
+  @Optional()
+  @CursorOf('must be the value of next from a previous page', (value) => parseListCursor(value) !== undefined)
+  cursor?: string;
+
+  @ApiProperty({
+    description:
+      'Beginnings of words in the text fields of the contact, or the first or last digits of its phone number. Texts of messages are not searched.',
+    example: 'ada',
+  })
+  @Optional()
+  @TextOf(1, 200)
+  q?: string;
+}
+
+@ApiSchema({ name: 'ConversationList' })
+export class ConversationsReply {
+  @ApiProperty({ type: [ConversationView], description: 'The conversations of the page, the newest first.' })
+  conversations!: ConversationView[];
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Cursor of the next page, or null on the last page.',
+  })
+  next!: string | null;
+
+  @ApiProperty({
+    description:
+      'Cursor of the event log from before the page was read. Events after it may be newer than the page.',
+  })
+  after!: string;
+}
+
+@ApiSchema({ name: 'SeenRequest' })
+export class SeenDto {
+  @ApiProperty({
+    description: 'Id of the last message that was seen. Earlier inbound messages count as seen too.',
+    example: 'msg_f5124f487dbe7ba5',
+  })
+  @TextOf(1, 512)
+  upTo!: string;
+}
