@@ -77,18 +77,22 @@ export class RedisTokenStore implements TokenStore {
 }
 
 /**
- * Removes the tokens of an API key that was removed. The tokens are invalid already; this only frees memory, which
- * would otherwise be in use until the tokens expire.
+ * Removes the tokens of an API key that was removed. The tokens are invalid already, so this only frees memory: after an
+ * error, the tokens stay until they expire.
  */
 export async function removeTokensOfKey(
   redis: RedisClient,
   { tokensOf, token }: Pick<RegistryKeys, 'tokensOf' | 'token'>,
   keyId: string,
 ): Promise<void> {
-  for (;;) {
-    const popped = await redis.zpopmin(tokensOf(keyId), REMOVED_AT_ONCE);
-    const ids = popped.filter((_, i) => i % 2 === 0);
-    if (ids.length === 0) return;
-    await redis.unlink(...ids.map(token));
+  try {
+    for (;;) {
+      const popped = await redis.zpopmin(tokensOf(keyId), REMOVED_AT_ONCE);
+      const ids = popped.filter((_, i) => i % 2 === 0);
+      if (ids.length === 0) return;
+      await redis.unlink(...ids.map(token));
+    }
+  } catch {
+    // The API key is removed, and its caller must not be told otherwise.
   }
 }
