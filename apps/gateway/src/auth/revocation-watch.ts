@@ -17,7 +17,8 @@ type Listener = () => void;
 @Injectable()
 export class RevocationWatch {
   private readonly listeners = new Map<string, Set<Listener>>();
-  private isRunning = false;
+  /** 1 while the loop runs, otherwise 0. */
+  private loops = 0;
   private starting: Promise<string> | undefined;
 
   constructor(
@@ -53,12 +54,12 @@ export class RevocationWatch {
   }
 
   private async start(): Promise<void> {
-    if (this.isRunning) return;
+    if (this.hasLoop()) return;
     this.starting ??= this.revocations.end().finally(() => (this.starting = undefined));
     const position = await this.starting;
     // Several followers may have waited for the same position. The first one starts the loop.
-    if (this.isRunning) return;
-    this.isRunning = true;
+    if (this.hasLoop()) return;
+    this.loops = 1;
     // Never rejects: `read` handles what the store may throw.
     void this.run(position);
   }
@@ -69,7 +70,11 @@ export class RevocationWatch {
       await pause(READ_INTERVAL_MS);
       if (this.listeners.size > 0) position = await this.read(position);
     }
-    this.isRunning = false;
+    this.loops = 0;
+  }
+
+  private hasLoop(): boolean {
+    return this.loops > 0;
   }
 
   private async read(after: string): Promise<string> {

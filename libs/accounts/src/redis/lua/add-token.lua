@@ -13,10 +13,11 @@
 local now = now_ms()
 local ends = now + tonumber(lifetime)
 if latest_end ~= '' then ends = math.min(ends, tonumber(latest_end)) end
-redis.call('ZREMRANGEBYSCORE', own_tokens, '-inf', whole(now))
-if redis.call('ZCARD', own_tokens) >= tonumber(max_tokens) then return 'full' end
+if redis.call('ZCOUNT', own_tokens, '(' .. whole(now), '+inf') >= tonumber(max_tokens) then return 'full' end
+-- The first write is one that fails while Redis is full.
 redis.call('HSET', token, 'token', record, 'keyId', key_id, 'expiresAt', whole(ends))
 redis.call('PEXPIREAT', token, whole(ends))
+redis.call('ZREMRANGEBYSCORE', own_tokens, '-inf', whole(now))
 redis.call('ZADD', own_tokens, whole(ends), id)
 local last = redis.call('ZRANGE', own_tokens, -1, -1, 'WITHSCORES')
 redis.call('PEXPIREAT', own_tokens, whole(tonumber(last[2] or ends)))
