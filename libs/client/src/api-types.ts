@@ -550,6 +550,36 @@ export type ApiKeyList = {
     apiKeys: Array<ApiKey>;
 };
 
+export type NewToken = {
+    /**
+     * Scopes of the token. The API key must have them too.
+     */
+    scopes: Array<'messages:send' | 'messages:read' | 'events:read'>;
+    /**
+     * Restricts the token to these contacts: to their messages, events and sends, and to sends to their phone numbers. By default, the token gives access to all contacts of the account.
+     */
+    contactIds?: Array<string> | null;
+    /**
+     * Time until the token expires, in seconds. If the API key expires earlier, the token expires with it. Default: `900`.
+     */
+    expiresInSeconds?: number | null;
+};
+
+export type CreatedToken = {
+    /**
+     * Id of the token, with which it can be revoked. The id is not secret.
+     */
+    id: string;
+    /**
+     * The token. Only this response shows the token; Tidings stores only a hash of the token.
+     */
+    token: string;
+    /**
+     * Time when the token expires.
+     */
+    expiresAt: string;
+};
+
 export type ReadinessReason = {
     code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'blob_store_not_shared' | 'clock_off';
     /**

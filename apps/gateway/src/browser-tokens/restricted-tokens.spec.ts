@@ -312,6 +312,19 @@ describe('a token that is restricted to one contact', () => {
     expect(Object.keys(TABLE).sort()).toEqual(names.sort());
   });
 
+  it('is a security scheme of exactly the operations that accept some token', () => {
+    const acceptsTokens = (rule: Entry['rule'] = 'public'): boolean =>
+      ['contact', 'filtered', 'denied'].includes(rule);
+    const { paths } = describeApi(gateway.app) as unknown as ApiDocument;
+    for (const { name, method, path } of documented()) {
+      const { security } = paths[path]?.[method] ?? {};
+      const schemes = [{ apiKey: [] }, { bearerAuth: [] }];
+      // Operations without schemes of their own have that of the whole document: the API key.
+      const expected = acceptsTokens(TABLE[name]?.rule) ? schemes : path.startsWith('/v1') ? undefined : [{}];
+      expect([name, security]).toEqual([name, expected]);
+    }
+  });
+
   it('gets 403 from every operation that is denied to it, with the reason', async () => {
     const reasons = {
       denied: 'restricted to contacts',

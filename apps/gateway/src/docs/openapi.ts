@@ -49,14 +49,11 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     .setVersion(productVersion())
     .addServer('/', 'This gateway')
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, SECURITY_SCHEMES.apiKey)
-    .addBearerAuth(
-      {
-        type: 'http',
-        scheme: 'bearer',
-        description: 'A token for browsers, from `POST /v1/tokens`.',
-      },
-      SECURITY_SCHEMES.token,
-    )
+    .addSecurity(SECURITY_SCHEMES.token, {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'A token for browsers, from `POST /v1/tokens`.',
+    })
     .addSecurityRequirements(SECURITY_SCHEMES.apiKey)
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
