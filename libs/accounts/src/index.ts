@@ -59,6 +59,7 @@ export { RedisRevocations } from './redis/redis-revocations.js';
 export { RedisTokenStore } from './redis/redis-token-store.js';
 export {
   type FoundToken,
+  hasTokenFormat,
   MAX_TOKEN_LIFETIME_SECONDS,
   type Revocations,
   type StoredToken,

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   AccountConflictError,
+  ApiKeyRegistry,
+  FixedAccounts,
   FixedApiKeys,
   type Principal,
   RedisAccountStore,
@@ -20,7 +22,6 @@ import {
   parseRedisAddress,
   type RedisClient,
 } from '#platform';
-import { ApiKeyRegistry, FixedAccounts } from '#accounts';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
 
@@ -109,7 +110,7 @@ describe.each([
     const longer = await tokens.create(FIXED, { ...WANTED, expiresInSeconds: 600 });
     const stored = JSON.stringify([
       await redis.hgetall(key('token', made.id)),
-      await redis.zrange(key('tokens-of', 'environment'), 0, -1),
+      await redis.zrange(key('tokens-of', 'environment'), '0', '-1'),
     ]);
     expect(stored).toContain(made.id);
     for (const secret of [made.token, made.token.slice(3), 'the key']) expect(stored).not.toContain(secret);
@@ -128,7 +129,7 @@ describe.each([
     expect(Date.parse(made.expiresAt)).toBe(end);
     expect(await tokens.authenticate(made.token)).toMatchObject({ expiresAt: end });
     // Simulates the end of the minute.
-    await redis.hset(key('token', made.id), 'expiresAt', Date.now() - 1);
+    await redis.hset(key('token', made.id), { expiresAt: String(Date.now() - 1) });
     expect(await tokens.authenticate(made.token)).toBeUndefined();
     const other = await tokens.create(owner, WANTED);
     const stored = JSON.parse((await redis.hget(key('api-keys'), owner.keyId)) ?? '') as object;

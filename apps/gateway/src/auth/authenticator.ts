@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ApiKeys, Principal, Tokens } from '#accounts';
+import { type ApiKeys, hasTokenFormat, type Principal, type Tokens } from '#accounts';
 import { Problem } from '../problems/problem.js';
 
 /** What a caller authenticates with. */
@@ -45,12 +45,17 @@ export class Authenticator {
   }
 }
 
-/** Returns the credential of a request. @throws {Problem} `unauthenticated` if there is none, or two */
+/**
+ * Returns the credential of a request. Generated clients may send the same text in both headers. Beside an API key, a
+ * bearer token that is not one of the gateway is ignored, because it is for somebody else, such as a proxy.
+ * @throws {Problem} `unauthenticated` if there is no credential, or an API key and a token
+ */
 function credentialOf(headers: IncomingHttpHeaders): Credential {
   const key = headers['x-api-key'];
   const [, token] = BEARER.exec(headers.authorization ?? '') ?? [];
   const hasKey = typeof key === 'string' && key !== '';
-  if (hasKey && token !== undefined) {
+  if (hasKey && token !== undefined && hasTokenFormat(token)) {
+    if (token === key) return { kind: 'token', text: token };
     const detail =
       'Send either an API key in the X-API-Key header or a token in the Authorization header, not both.';
     throw new Problem('unauthenticated', detail, { headers: { 'www-authenticate': 'Bearer' } });

@@ -381,8 +381,7 @@ describe('a token that is restricted to one contact', () => {
   });
 
   it('does not see more with the health checks and metrics than without a token', async () => {
-    const { version: _, ...ready } = (await (await ask('/health/ready')).json()) as Record<string, unknown>;
-    expectNothingOfOthers(JSON.stringify(ready));
+    expectNothingOfOthers(await (await ask('/health/ready')).text());
     expect((await ask('/metrics', { headers: { via: 'a proxy' } })).status).toBe(401);
   });
 

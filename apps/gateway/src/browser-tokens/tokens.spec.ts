@@ -54,7 +54,7 @@ describe('a token', () => {
     expect(Math.abs(Date.parse(String(expiresAt)) - Date.now() - 900_000)).toBeLessThan(5_000);
     expect(await Promise.all([used(one, String(token)), used(two, String(token))])).toEqual([200, 200]);
     for (const name of await one.redis.keys('*')) {
-      const stored = (await one.redis.dump(name)) ?? '';
+      const stored = await one.redis.dump(name);
       expect([name, name.includes(String(token)), stored.includes(String(token))]).toEqual([
         name,
         false,
@@ -184,8 +184,10 @@ describe('a request with an invalid credential', () => {
     const problem = await problemOf(await one.fetch('/v1/sends', { token, key: KEY }));
     expect(problem).toMatchObject({ status: 401, code: 'unauthenticated' });
     expect(problem.detail).toContain('not both');
-    const basic = await one.fetch('/v1/sends', { headers: { authorization: 'Basic eDp5' } });
-    expect(basic.status).toBe(200);
+    // These are for somebody else, such as a proxy. Generated clients may send the same text in both headers.
+    for (const authorization of ['Basic eDp5', 'Bearer eyJhbGciOiJub25lIn0.e30.', `Bearer ${KEY}`])
+      expect((await one.fetch('/v1/sends', { headers: { authorization } })).status).toBe(200);
+    expect((await one.fetch('/v1/sends', { token, key: token })).status).toBe(200);
   });
 });
 

@@ -60,10 +60,7 @@ export function createAccountRegistry(
  * Returns an object that authenticates callers by the API key of the environment variable `API_KEY`, which only
  * gateways have, and by the API keys in Redis, which all processes share.
  */
-export function createApiKeys(
-  environment: KeyEnvironment,
-  redis: RedisClient,
-): ApiKeys {
+export function createApiKeys(environment: KeyEnvironment, redis: RedisClient): ApiKeys {
   return new StoredApiKeys(
     environmentApiKeys(environment),
     new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX),
