@@ -342,6 +342,10 @@ describe('a token that is restricted to one contact', () => {
           : { ...json(body), method: method.toUpperCase() };
       const problem = await problemOf(await ask(path.replace('{id}', id), init));
       expect([name, problem.code]).toEqual([name, 'forbidden']);
+      if (method === 'get') {
+        const head = await ask(path.replace('{id}', id), { method: 'HEAD' });
+        expect([name, head.status]).toEqual([name, 403]);
+      }
       expect([name, problem.detail]).toEqual([
         name,
         expect.stringContaining(reasons[rule as keyof typeof reasons]),
