@@ -140,7 +140,17 @@ async function exerciseRefusals(product: Product): Promise<void> {
   const own = { 'X-API-Key': product.apiKey, 'Content-Type': 'application/json' };
   const send = (init: RequestInit, path = '/v1/messages/send'): Promise<Response> =>
     fetch(address + path, { method: 'POST', headers: own, signal: AbortSignal.timeout(10_000), ...init });
+  const { token } = await product.json<{ token: string }>('POST', '/v1/tokens', {
+    ...{ scopes: ['messages:send', 'events:read'], contactIds: ['c_1'] },
+  });
+  product.canaries.addSecret('a token', token);
+  product.canaries.addSecret('a token without its prefix', token.slice(3));
+  const bearer = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   const replies = [
+    await send({ body: '{}', headers: bearer }),
+    await send({ method: 'GET', headers: bearer }, '/v1/events?wait=1'),
+    await send({ method: 'GET', headers: bearer }, '/v1/contacts'),
+    await send({ method: 'GET', headers: { ...own, ...bearer } }, `/v1/events?after=${token}`),
     await send({ body: `{"phoneNumber": "${text}` }),
     await send({ body: JSON.stringify({ phoneNumber: text, message: text }) }),
     await send({ body: JSON.stringify({ phoneNumber: '+15551230001', type: text, message: text }) }),

@@ -39,9 +39,10 @@ withChromium('the API documentation page in a real browser', () => {
 
       await page.goto(`${home}/docs`);
       await page.locator('button.authorize').first().click();
-      await page.locator('.auth-container input').fill(product.apiKey);
-      await page.locator('.auth-container button.authorize').click();
-      await page.locator('.auth-container button.btn-done').click();
+      const form = page.locator('.auth-container').filter({ has: page.locator('#api_key_value') });
+      await form.locator('input').fill(product.apiKey);
+      await form.locator('button.authorize').click();
+      await page.locator('.auth-container button.btn-done').first().click();
 
       const operation = page.locator('#operations-Status-getStatus');
       await operation.locator('.opblock-summary-control').click();

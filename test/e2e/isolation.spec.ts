@@ -19,6 +19,7 @@ interface AccountObjects {
   send: string;
   contact: string;
   webhook: string;
+  token: string;
   event: string;
   delivery: string;
   cursor: string;
@@ -101,13 +102,14 @@ async function fill(account: string): Promise<void> {
   const { id: webhook } = await create<{ id: string }>(key, '/v1/webhooks', {
     url: `http://127.0.0.1:9/${word}`,
   });
+  const { id: token } = await create<{ id: string }>(key, '/v1/tokens', { scopes: ['events:read'] });
   const test = await create<{ eventId: string; deliveryId: string }>(key, `/v1/webhooks/${webhook}/test`);
   await eventually('the first delivery attempt is recorded', async () => {
     const { status, text } = await ask(key, 'GET', `/v1/deliveries/${test.deliveryId}`);
     return status === 200 && (JSON.parse(text) as { attempts: unknown[] }).attempts.length === 1;
   });
   const { next } = JSON.parse((await ask(key, 'GET', '/v1/events')).text) as { next: string };
-  const ids = { account, key, keyId, send, contact, webhook, cursor: next, word };
+  const ids = { account, key, keyId, send, contact, webhook, token, cursor: next, word };
   objects.set(account, { ...ids, event: test.eventId, delivery: test.deliveryId });
 }
 
@@ -155,6 +157,7 @@ function address(path: string, theirs: AccountObjects): string {
     deliveries: theirs.delivery,
     accounts: theirs.account,
     'api-keys': theirs.keyId,
+    tokens: theirs.token,
   };
   return path.replace(/^\/v1\/([^/]+)\/\{\w+\}/, (_, kind: string) => {
     const id = kinds[kind];
@@ -176,6 +179,7 @@ function bodyFor({ operationId, requestBody }: ApiOperation, theirs: AccountObje
     replayWebhook: { since: '2020-01-01T00:00:00Z', only: 'all' },
     createAccount: { id: 'green', baseUrl: 'http://127.0.0.1:9', apiKey: 'k' },
     changeAccount: { polling: false },
+    createToken: { scopes: ['events:read'], contactIds: [theirs.contact] },
     createApiKey: { account: theirs.account, name: 'mine', scopes: ['events:read'] },
   };
   const body = bodies[operationId];
@@ -205,11 +209,13 @@ async function storedData(account: string): Promise<Map<string, string>> {
     return [name, dump?.toString('base64') ?? ''];
   });
   const registry = '{.accounts}';
-  const { keyId } = objectsOf(account);
+  const { keyId, token } = objectsOf(account);
   return new Map([
     ...(await Promise.all(entries)),
     ['the account', (await redis.hget(`tidings:${registry}:accounts`, account)) ?? ''],
     ['the key', (await redis.hget(`tidings:${registry}:api-keys`, keyId)) ?? ''],
+    ['the token', JSON.stringify(await redis.hgetall(`tidings:${registry}:token:${token}`))],
+    ['its tokens', (await redis.zrange(`tidings:${registry}:tokens-of:${keyId}`, '0', '-1')).join()],
     ['its keys', (await redis.smembers(`tidings:${registry}:api-keys-of:${account}`)).sort().join()],
   ]);
 }

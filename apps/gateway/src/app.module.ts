@@ -11,6 +11,7 @@ import { MessagesModule } from './messages/messages.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import { SendsModule } from './sends/sends.module.js';
+import { TokensModule } from './browser-tokens/tokens.module.js';
 import { StatusModule } from './status/status.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
@@ -43,6 +44,7 @@ export class GatewayModule {
         WebhooksModule,
         AccountsModule,
         ApiKeysModule,
+        TokensModule,
         StatusModule,
         HealthModule,
         MetricsModule,

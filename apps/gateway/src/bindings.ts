@@ -2,10 +2,14 @@ import type { FactoryProvider, Provider, ValueProvider } from '@nestjs/common';
 import {
   type Account,
   type AccountDirectory,
+  type ApiKeys,
   createAccountRegistry,
   createAccounts,
   createApiKeyRegistry,
   createApiKeys,
+  createTokens,
+  RedisRevocations,
+  type Tokens,
 } from '#accounts';
 import {
   registerClockDifferenceMetric,
@@ -49,6 +53,7 @@ import {
 } from '#upstream';
 import type { Tracing } from '#tracing';
 import { systemResolver } from '#webhooks';
+import { Authenticator } from './auth/authenticator.js';
 import { RedisRateLimit } from './auth/rate-limit.js';
 import type { ReadableUpstream } from './contacts/upstream-reads.js';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
@@ -61,6 +66,7 @@ import {
   ACCOUNTS,
   API_KEY_REGISTRY,
   API_KEYS,
+  AUTHENTICATOR,
   BLOB_STORE,
   BLOB_STORE_MONITOR,
   BUDGET_WATCH,
@@ -76,9 +82,12 @@ import {
   RATE_LIMIT,
   REDIS,
   REQUEST_BUDGET,
+  REVOCATIONS,
   SEND_INTAKE,
   SEND_LIST,
   SHUTDOWN,
+  TOKEN_RATE_LIMIT,
+  TOKENS,
   UPSTREAM,
   UPSTREAM_HEALTH,
   VOLATILE_FIELDS,
@@ -121,7 +130,15 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(ACCOUNT_REGISTRY, createAccountRegistry(environment, redis, clock)),
     value(API_KEY_REGISTRY, createApiKeyRegistry(environment, redis, clock)),
     value(API_KEYS, createApiKeys(environment, redis)),
+    value(TOKENS, createTokens(environment, redis)),
+    value(REVOCATIONS, new RedisRevocations(redis, prefix)),
+    {
+      provide: AUTHENTICATOR,
+      inject: [API_KEYS, TOKENS],
+      useFactory: (keys: ApiKeys, tokens: Tokens) => new Authenticator(keys, tokens),
+    },
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
+    value(TOKEN_RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.TOKEN_RATE_LIMIT_PER_MINUTE)),
     value(BLOB_STORE, opened.blobs),
     value(BLOB_STORE_MONITOR, opened.blobStoreMonitor),
     value(CLOCK, clock),

@@ -8,7 +8,7 @@ import { useAuthentication } from './auth/authentication.js';
 import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
 import { measureRequests } from './metrics/http-metrics.js';
-import { API_KEYS, METRICS, RATE_LIMIT } from './tokens.js';
+import { AUTHENTICATOR, METRICS, RATE_LIMIT, TOKEN_RATE_LIMIT } from './tokens.js';
 
 /** Creates the gateway application. The caller starts it with `listen`. */
 export async function createGateway(
@@ -31,7 +31,10 @@ export async function createGateway(
     options,
   );
   measureRequests(app.getHttpAdapter().getInstance(), app.get(METRICS));
-  useAuthentication(app.getHttpAdapter().getInstance(), app.get(API_KEYS), app.get(RATE_LIMIT));
+  useAuthentication(app.getHttpAdapter().getInstance(), app.get(AUTHENTICATOR), {
+    apiKey: app.get(RATE_LIMIT),
+    token: app.get(TOKEN_RATE_LIMIT),
+  });
   serveDocs(app);
   return app;
 }

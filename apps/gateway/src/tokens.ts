@@ -12,6 +12,8 @@ export const ACCOUNTS = Symbol('AccountDirectory');
 export const ACCOUNT_REGISTRY = Symbol('AccountRegistry');
 export const API_KEY_REGISTRY = Symbol('ApiKeyRegistry');
 export const API_KEYS = Symbol('ApiKeys');
+/** Authenticates callers by API keys and tokens. */
+export const AUTHENTICATOR = Symbol('Authenticator');
 export const BLOB_STORE = Symbol('BlobStore');
 /** Checks regularly that the blob store is usable. */
 export const BLOB_STORE_MONITOR = Symbol('BlobStoreMonitor');
@@ -34,11 +36,16 @@ export const FEED = Symbol('FeedStore');
 export const METRICS = Symbol('PromMetrics');
 export const RATE_LIMIT = Symbol('RateLimit');
 export const REPLAYS = Symbol('Replays');
+/** The recent revocations of tokens and API keys. */
+export const REVOCATIONS = Symbol('Revocations');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
 export const SEND_LIST = Symbol('send list');
 export const SEND_INTAKE = Symbol('SendIntake');
 /** AbortSignal that aborts when the gateway begins to shut down. */
 export const SHUTDOWN = Symbol('AbortSignal');
+export const TOKEN_RATE_LIMIT = Symbol('RateLimit of tokens');
+/** Creates, authenticates and revokes tokens of browsers. */
+export const TOKENS = Symbol('Tokens');
 export const UPSTREAM = Symbol('Upstream');
 export const UPSTREAM_HEALTH = Symbol('UpstreamHealth');
 export const VOLATILE_FIELDS = Symbol('VolatileFieldStore');

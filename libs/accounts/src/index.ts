@@ -1,12 +1,13 @@
 /**
- * Manages accounts and API keys, which decide who may use the gateway.
+ * Manages accounts, API keys and tokens, which decide who may use the gateway.
  *
  * | folder | contents |
  * |---|---|
  * | `account/` | accounts: create, change, remove |
  * | `api-key/` | API keys: create, authenticate, revoke; their scopes |
+ * | `token/`   | tokens of browsers: create, authenticate, revoke |
  * | `secret/`  | encryption of stored secrets |
- * | `redis/`   | accounts, API keys and the ids of encryption keys in Redis |
+ * | `redis/`   | accounts, API keys, tokens and the ids of encryption keys in Redis |
  */
 export {
   type Account,
@@ -47,9 +48,23 @@ export {
   createAccounts,
   createApiKeyRegistry,
   createApiKeys,
+  createTokens,
 } from './redis/redis-accounts.js';
 export { registerEncryptionKeyId, RedisEncryptionKeyIds } from './redis/redis-encryption-key-ids.js';
 export { type ReencryptionFailure, ReencryptionCounts } from './secret/reencryption-counts.js';
 export { SecretDecryptionError, SecretCipher } from './secret/secret-cipher.js';
 export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';
 export { StoredApiKeys } from './api-key/stored-api-keys.js';
+export { RedisRevocations } from './redis/redis-revocations.js';
+export { RedisTokenStore } from './redis/redis-token-store.js';
+export {
+  type FoundToken,
+  hasTokenFormat,
+  MAX_TOKEN_LIFETIME_SECONDS,
+  type Revocations,
+  type StoredToken,
+  TOKEN_SCOPES,
+  type TokenScope,
+  type TokenStore,
+} from './token/token.js';
+export { type CreatedToken, type NewToken, Tokens } from './token/tokens.js';

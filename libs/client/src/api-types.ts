@@ -106,6 +106,82 @@ export type SendResolution = {
     outcome: 'resend' | 'sent' | 'failed';
 };
 
+export type Conversation = {
+    /**
+     * Id of the contact. While no contact has the phone number, the phone number itself.
+     */
+    id: string;
+    contactId: string | null;
+    /**
+     * Phone number whose conversation this conversation replaced, because a contact now has the number.
+     */
+    replaces: string | null;
+    /**
+     * Phone numbers of the contact, the last used first.
+     */
+    phoneNumbers: Array<string>;
+    /**
+     * The contact as the messaging service shows it.
+     */
+    contact: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * Beginning of the text of the last message or send, at most 280 characters. Null if it has no text.
+     */
+    preview: string | null;
+    /**
+     * Direction of the last message or send. `other` is a direction that is not documented.
+     */
+    lastDirection: 'inbound' | 'outbound' | 'other' | null;
+    /**
+     * Time of the last message or send. A message counts at the earlier of its timestamp and the time when it was first seen, a send at its acceptance.
+     */
+    lastActivityAt: string | null;
+    /**
+     * Number of new inbound messages that were neither seen nor answered, at most 100.
+     */
+    unreadCount: number;
+    /**
+     * Time of the first inbound message after the last outbound message. Null if there is none.
+     */
+    waitingSince: string | null;
+    /**
+     * Number of sends with the status `scheduled`, `queued`, `relaying` or `accepted`.
+     */
+    pendingSends: number;
+    /**
+     * Number of stored sends with the status `failed`, `expired` or `unknown`.
+     */
+    failedSends: number;
+    /**
+     * Increases with every change of the conversation. Ignore a row with a lower revision.
+     */
+    revision: number;
+};
+
+export type ConversationList = {
+    /**
+     * The conversations of the page, the newest first.
+     */
+    conversations: Array<Conversation>;
+    /**
+     * Cursor of the next page, or null on the last page.
+     */
+    next: string | null;
+    /**
+     * Cursor of the event log from before the page was read. Events after it may be newer than the page.
+     */
+    after: string;
+};
+
+export type SeenRequest = {
+    /**
+     * Id of the last message that was seen. Earlier inbound messages count as seen too.
+     */
+    upTo: string;
+};
+
 export type Event = ({
     type: 'message.received';
 } & MessageReceivedEvent) | ({
@@ -548,6 +624,36 @@ export type ApiKey = {
 
 export type ApiKeyList = {
     apiKeys: Array<ApiKey>;
+};
+
+export type NewToken = {
+    /**
+     * Scopes of the token. The API key must have them too.
+     */
+    scopes: Array<'messages:send' | 'messages:read' | 'events:read'>;
+    /**
+     * Restricts the token to these contacts: to their messages, events and sends, and to sends to their phone numbers. By default, the token gives access to all contacts of the account.
+     */
+    contactIds?: Array<string> | null;
+    /**
+     * Time until the token expires, in seconds. If the API key expires earlier, the token expires with it. Default: `900`.
+     */
+    expiresInSeconds?: number | null;
+};
+
+export type CreatedToken = {
+    /**
+     * Id of the token, with which it can be revoked. The id is not secret.
+     */
+    id: string;
+    /**
+     * The token. Only this response shows the token; Tidings stores only a hash of the token.
+     */
+    token: string;
+    /**
+     * Time when the token expires.
+     */
+    expiresAt: string;
 };
 
 export type ReadinessReason = {

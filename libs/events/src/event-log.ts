@@ -2,10 +2,12 @@ import type { Cursor } from './cursor.js';
 import { type EventTypePattern, matchesEventType } from './event-type.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 
-/** Selects events by type and contact. An absent field does not restrict the selection. */
+/** Selects events by type, contact or any other rule. An absent field does not restrict the selection. */
 export interface EventFilter {
   types?: readonly EventTypePattern[];
   contactId?: string;
+  /** Returns true for the events to select. */
+  accepts?: (event: Pick<LoggedEvent, 'type' | 'contactId'>) => boolean;
 }
 
 /** One page of the event log. */
@@ -89,5 +91,6 @@ export interface EventLog {
 /** Returns true if an event passes a filter. */
 export function matchesFilter(filter: EventFilter, event: Pick<LoggedEvent, 'type' | 'contactId'>): boolean {
   if (filter.contactId !== undefined && filter.contactId !== event.contactId) return false;
+  if (filter.accepts?.(event) === false) return false;
   return filter.types === undefined || filter.types.some((pattern) => matchesEventType(pattern, event.type));
 }

@@ -108,7 +108,8 @@ export class RedisEventLog implements EventLog {
     limit: number,
     filter: EventFilter,
   ): Promise<{ events: LoggedEvent[]; position: string; hasMore: boolean }> {
-    const everything = filter.types === undefined && filter.contactId === undefined;
+    const { types, contactId, accepts } = filter;
+    const everything = types === undefined && contactId === undefined && accepts === undefined;
     // One entry more than requested is read, because it shows whether the log has more entries.
     const size = everything ? Math.min(CHUNK, limit + 1) : CHUNK;
     const events: LoggedEvent[] = [];

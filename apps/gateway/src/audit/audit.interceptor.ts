@@ -18,7 +18,7 @@ import { AUDITED, type AuditedAction } from './audited.js';
 const HAS_FIELDS = /[.-](created|changed|rotated)$/;
 
 /**
- * Writes one log line for each audited action on API keys, accounts and webhooks. The line has the action, its subject,
+ * Writes one log line for each audited action on API keys, tokens, accounts and webhooks. The line has the action, its subject,
  * the account and API key of the caller, the request id and the names of the given fields, but no values. It is
  * written at every LOG_LEVEL except `silent`.
  */

@@ -20,6 +20,7 @@ import { createServer } from '../http/server.js';
 import { ProblemFilter } from '../problems/problem.filter.js';
 import { LOGGER } from '../tokens.js';
 import { useAuthentication } from './authentication.js';
+import { Authenticator } from './authenticator.js';
 import { Public } from './require-scope.js';
 
 const LOG = createLogger('gateway', 'silent');
@@ -125,8 +126,13 @@ describe('A handler under /v1 that declares no scope', () => {
       { logger: false, abortOnError: false, bodyParser: false },
     );
     const keys = new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES }]);
-    useAuthentication(app.getHttpAdapter().getInstance(), keys, {
+    const noTokens = { authenticate: () => Promise.resolve(undefined) };
+    const unlimited = {
       count: () => Promise.resolve({ isOver: false, limit: 1, remaining: 1, resetMs: 0 }),
+    };
+    useAuthentication(app.getHttpAdapter().getInstance(), new Authenticator(keys, noTokens), {
+      apiKey: unlimited,
+      token: unlimited,
     });
     await app.init();
     const reply = await app.inject({ path: '/v1/forgotten', headers: { 'x-api-key': KEY } });

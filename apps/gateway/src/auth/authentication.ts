@@ -1,56 +1,94 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiKeys } from '#accounts';
+import type { Principal } from '#accounts';
 import { Problem, retryAfter } from '../problems/problem.js';
+import type { Authenticator } from './authenticator.js';
 import { rememberCaller } from './caller.js';
-import type { RateLimit } from './rate-limit.js';
+import type { RateLimit, RateState } from './rate-limit.js';
 import { assertStillAllowed } from './still-allowed.js';
 
-/** Duration of a body after which the API key is checked again, in milliseconds. */
+/** Duration of a body after which the caller is checked again, in milliseconds. */
 const SLOW_BODY_MS = 1_000;
 
+/** The rate limits of callers. */
+export interface RateLimits {
+  apiKey: RateLimit;
+  token: RateLimit;
+}
+
 /**
- * Checks every request before its body is read: first the API key in `X-API-Key`, then the rate limit, then the scope.
- * A route under `/v1` without a scope is closed to every key.
+ * Checks every request before its body is read: first the API key or the token, then the rate limits, then the scope,
+ * then the rule for tokens. A route under `/v1` without a scope is closed to every caller.
  */
-export function useAuthentication(server: FastifyInstance, keys: ApiKeys, rateLimit: RateLimit): void {
+export function useAuthentication(
+  server: FastifyInstance,
+  authenticator: Authenticator,
+  rateLimits: RateLimits,
+): void {
   const admitted = new WeakMap<FastifyRequest, number>();
   server.addHook('onRequest', async (request, reply) => {
-    const { scope, isPublic } = request.routeOptions.config;
+    const { isPublic } = request.routeOptions.config;
     if (!isVersioned(request) && (isPublic === true || isDocs(request))) return;
 
-    const key = request.headers['x-api-key'];
-    if (typeof key !== 'string' || key === '') {
-      throw new Problem('unauthenticated', 'Send your API key in the X-API-Key header.');
-    }
-    const principal = await keys.authenticate(key);
-    if (principal === undefined) throw new Problem('unauthenticated', 'Invalid API key.');
-    rememberCaller(request, principal);
+    const caller = await authenticator.authenticate(request.headers);
+    rememberCaller(request, caller);
     admitted.set(request, performance.now());
 
-    await applyRateLimit(rateLimit, principal.keyId, reply);
-
-    if (scope === undefined) throw new Problem('forbidden', 'No API key grants access to this URL.');
-    if (!principal.scopes.has(scope))
-      throw new Problem('forbidden', `The API key does not have the required scope ${scope}.`);
+    await applyRateLimits(rateLimits, caller, reply);
+    assertPermitted(caller, request);
   });
   server.addHook('preHandler', async (request) => {
     const since = admitted.get(request);
     if (since !== undefined && performance.now() - since > SLOW_BODY_MS)
-      await assertStillAllowed(keys, request);
+      await assertStillAllowed(authenticator, request);
   });
 }
 
-/** Counts the request, sets the rate limit headers and rejects a request above the limit. */
-async function applyRateLimit(rateLimit: RateLimit, keyId: string, reply: FastifyReply): Promise<void> {
-  const { isOver, limit, remaining, resetMs } = await rateLimit.count(keyId);
+/**
+ * Counts the request, sets the rate limit headers and rejects a request above a limit. A request with a token counts for
+ * the token and for its API key. A request above the token's limit does not count for the API key, so that one browser
+ * cannot use up the limit of the key.
+ */
+async function applyRateLimits(
+  { apiKey, token }: RateLimits,
+  { keyId, tokenId }: Principal,
+  reply: FastifyReply,
+): Promise<void> {
+  const own = tokenId === undefined ? undefined : await token.count(tokenId);
+  if (own !== undefined) applyRateState('token', own, reply);
+  const ofKey = await apiKey.count(keyId);
+  if (own === undefined || ofKey.isOver || ofKey.remaining < own.remaining)
+    applyRateState(own === undefined ? 'API key' : 'API key of the token', ofKey, reply);
+}
+
+function applyRateState(
+  whose: string,
+  { isOver, limit, remaining, resetMs }: RateState,
+  reply: FastifyReply,
+): void {
   reply.headers({
     'ratelimit-limit': limit,
     'ratelimit-remaining': remaining,
     'ratelimit-reset': Math.ceil(resetMs / 1000),
   });
   if (!isOver) return;
-  const detail = `The API key has reached its limit of ${limit} requests per minute.`;
+  const detail = `The ${whose} has reached its limit of ${limit} requests per minute.`;
   throw new Problem('rate_limited', detail, { headers: retryAfter(resetMs) });
+}
+
+/** Checks the scope and the rule for tokens of a route. @throws {Problem} `forbidden` */
+function assertPermitted(caller: Principal, request: FastifyRequest): void {
+  const { scopes, tokenRule = 'denied' } = request.routeOptions.config;
+  const isToken = caller.tokenId !== undefined;
+  if (scopes === undefined) throw new Problem('forbidden', 'No API key grants access to this URL.');
+  if (isToken && tokenRule === 'keys-only')
+    throw new Problem('forbidden', 'This operation requires an API key. A token does not permit it.');
+  if (!scopes.some((scope) => caller.scopes.has(scope))) {
+    const required = scopes.length === 1 ? 'the required scope' : 'one of the required scopes';
+    const detail = `The ${isToken ? 'token' : 'API key'} does not have ${required} ${scopes.join(', ')}.`;
+    throw new Problem('forbidden', detail);
+  }
+  if (caller.contactIds !== undefined && tokenRule === 'denied')
+    throw new Problem('forbidden', 'A token that is restricted to contacts does not permit this operation.');
 }
 
 function isVersioned(request: FastifyRequest): boolean {

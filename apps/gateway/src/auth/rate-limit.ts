@@ -13,10 +13,10 @@ export interface RateState {
   resetMs: number;
 }
 
-/** Counts the requests of each API key. */
+/** Counts the requests of each API key, or of each token. */
 export interface RateLimit {
-  /** Counts one request and returns the state of the key's limit. */
-  count(keyId: string): Promise<RateState>;
+  /** Counts one request and returns the state of the limit. @param id id of the API key or token */
+  count(id: string): Promise<RateState>;
 }
 
 const WINDOW_SECONDS = 60;

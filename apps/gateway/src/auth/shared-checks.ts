@@ -1,30 +1,30 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { FastifyRequest } from 'fastify';
-import type { ApiKeys } from '#accounts';
-import { API_KEYS } from '../tokens.js';
+import { AUTHENTICATOR } from '../tokens.js';
+import type { Authenticator } from './authenticator.js';
 import { callerOf } from './caller.js';
 import { isStillAllowed } from './still-allowed.js';
 
-/** Time for which event streams with the same API key share the result of a check, in milliseconds. */
+/** Time for which event streams with the same API key or token share the result of a check, in milliseconds. */
 const SHARED_MS = 1_000;
-/** Maximum number of API keys whose last check is kept. */
+/** Maximum number of API keys and tokens whose last check is kept. */
 const MAX_KEYS = 1_000;
 
-/** Checks the API keys of event streams. Streams with the same key share their checks, so that many cost no more than one. */
+/** Checks the API keys and tokens of event streams. Streams with the same one share their checks, so that many cost no more than one. */
 @Injectable()
 export class SharedChecks {
   private readonly checks = new LRUCache<string, Promise<boolean>>({ max: MAX_KEYS, ttl: SHARED_MS });
 
-  constructor(@Inject(API_KEYS) private readonly keys: ApiKeys) {}
+  constructor(@Inject(AUTHENTICATOR) private readonly authenticator: Authenticator) {}
 
-  /** Resolves to true if the API key of the request of a stream is still valid for the stream. */
+  /** Resolves to true if the API key or token of the request of a stream is still valid for the stream. */
   isStillAllowed(request: FastifyRequest): Promise<boolean> {
-    const { keyId = '', account = '' } = callerOf(request) ?? {};
-    const name = `${account}\n${keyId}`;
+    const { keyId = '', tokenId = '', account = '' } = callerOf(request) ?? {};
+    const name = `${account}\n${keyId}\n${tokenId}`;
     const known = this.checks.get(name);
     if (known !== undefined) return known;
-    const check = isStillAllowed(this.keys, request);
+    const check = isStillAllowed(this.authenticator, request);
     this.checks.set(name, check);
     return check;
   }

@@ -3,9 +3,11 @@ import { ApiOkResponse, ApiOperation, ApiQuery, ApiTags, getSchemaPath } from '@
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '#accounts';
 import { Caller } from '../auth/caller.js';
+import { ContactAccess } from '../auth/contact-access.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
+import { notFound } from '../problems/problem.js';
 import { AGE, NoQuery, PageQuery } from './contacts.dto.js';
 import { readListQuery, readPageQuery } from './upstream-query.js';
 import { type ReadReply, UpstreamReads } from './upstream-reads.js';
@@ -15,7 +17,10 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 @ApiTags('Contacts')
 @Controller('v1/contacts')
 export class ContactsController {
-  constructor(@Inject(UpstreamReads) private readonly reads: UpstreamReads) {}
+  constructor(
+    @Inject(UpstreamReads) private readonly reads: UpstreamReads,
+    @Inject(ContactAccess) private readonly access: ContactAccess,
+  ) {}
 
   @Get()
   @RequireScope('messages:read')
@@ -53,7 +58,7 @@ export class ContactsController {
   }
 
   @Get(':id/messages')
-  @RequireScope('messages:read')
+  @RequireScope('messages:read', 'contact')
   @ApiOperation({
     operationId: 'listMessages',
     summary: 'List the messages of a contact, page by page',
@@ -63,12 +68,13 @@ export class ContactsController {
   @ApiOkResponse({ schema: { $ref: getSchemaPath('MessageList') }, headers: AGE })
   @ApiProblems('validation_failed', 'not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
   async messages(
-    @Caller() { account }: Principal,
+    @Caller() caller: Principal,
     @Param('id') id: string,
     @Query() query: unknown,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
-    return answer(reply, await this.reads.messages(account, id, readPageQuery(query)));
+    if (!this.access.maySeeContact(caller, id)) throw notFound('contact', id);
+    return answer(reply, await this.reads.messages(caller.account, id, readPageQuery(query)));
   }
 }
 

@@ -1,6 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccountDirectory, Principal } from '#accounts';
-import { type ContactFields, type Conversation, type Conversations } from '#conversations';
+import type {
+  ContactFields,
+  Conversation,
+  ConversationPage,
+  Conversations,
+  ListPosition,
+} from '#conversations';
 import { type EventLog, formatCursor } from '#events';
 import type { FeedStore } from '#feed';
 import type { GatewayEnvironment } from '#platform';
@@ -27,10 +33,7 @@ export class ConversationReads {
     await this.assertKept(account);
     const after = formatCursor(await this.log.end(account));
     const position = parseListCursor(cursor);
-    const { conversations, next } =
-      q === undefined
-        ? await this.conversations.list(account, Number(limit), position)
-        : await this.conversations.search(account, q, Number(limit), position);
+    const { conversations, next } = await this.pageOf(caller, q, Number(limit), position);
     return {
       conversations: await this.views(account, conversations),
       next: next === undefined ? null : formatListCursor(next),
@@ -64,11 +67,25 @@ export class ConversationReads {
     return conversations.map((conversation) => viewOf(conversation, contacts.get(conversation.id)));
   }
 
-  /** Returns one conversation. @throws {Problem} if it does not exist */
-  async find({ account }: Principal, id: string): Promise<Conversation> {
+  private pageOf(
+    { account, contactIds }: Principal,
+    query: string | undefined,
+    limit: number,
+    after: ListPosition | undefined,
+  ): Promise<ConversationPage> {
+    if (contactIds !== undefined)
+      return this.conversations.listSome(account, [...contactIds], query, limit, after);
+    return query === undefined
+      ? this.conversations.list(account, limit, after)
+      : this.conversations.search(account, query, limit, after);
+  }
+
+  /** Returns one conversation. @throws {Problem} if it does not exist, or if the caller may not see it */
+  async find({ account, contactIds }: Principal, id: string): Promise<Conversation> {
     await this.assertKept(account);
     const [conversation] = await this.conversations.read(account, [id]);
-    if (conversation === undefined) throw notFound('conversation', id);
+    const isHidden = contactIds !== undefined && !contactIds.has(conversation?.contactId ?? '');
+    if (conversation === undefined || isHidden) throw notFound('conversation', id);
     return conversation;
   }
 

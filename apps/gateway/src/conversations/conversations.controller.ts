@@ -15,7 +15,7 @@ export class ConversationsController {
   constructor(@Inject(ConversationReads) private readonly reads: ConversationReads) {}
 
   @Get()
-  @RequireScope('messages:read')
+  @RequireScope('messages:read', 'filtered')
   @ApiOperation({
     operationId: 'listConversations',
     summary: 'List conversations, newest first',
@@ -32,7 +32,7 @@ export class ConversationsController {
   }
 
   @Get(':id')
-  @RequireScope('messages:read')
+  @RequireScope('messages:read', 'contact')
   @ApiOperation({
     operationId: 'getConversation',
     summary: 'Get a conversation',
@@ -47,7 +47,7 @@ export class ConversationsController {
 
   @Post(':id/seen')
   @HttpCode(204)
-  @RequireScope('messages:read')
+  @RequireScope('messages:read', 'contact')
   @ApiOperation({
     operationId: 'markConversationSeen',
     summary: 'Mark the messages of a conversation as seen',

@@ -30,11 +30,12 @@ const document = async (): Promise<Document> =>
   (await (await gateway.fetch('/docs/openapi.json', { key: null })).json()) as Document;
 
 describe('The OpenAPI document', () => {
-  it('has version 3.1, the API key scheme, and every operation with its error responses', async () => {
+  it('has version 3.1, the schemes of API keys and tokens, and every operation with its error responses', async () => {
     const { openapi, paths, components } = await document();
     expect(openapi).toBe('3.1.0');
     expect(components.securitySchemes).toEqual({
       apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+      bearerAuth: { type: 'http', scheme: 'bearer', description: expect.any(String) },
     });
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { responses }]) => ({ name: `${method} ${path}`, responses })),
@@ -42,6 +43,7 @@ describe('The OpenAPI document', () => {
     expect(operations.map(({ name }) => name).sort()).toEqual([
       'delete /v1/accounts/{id}',
       'delete /v1/api-keys/{id}',
+      'delete /v1/tokens/{id}',
       'delete /v1/webhooks/{id}',
       'get /health/live',
       'get /health/ready',
@@ -52,6 +54,8 @@ describe('The OpenAPI document', () => {
       'get /v1/contacts',
       'get /v1/contacts/{id}',
       'get /v1/contacts/{id}/messages',
+      'get /v1/conversations',
+      'get /v1/conversations/{id}',
       'get /v1/deliveries',
       'get /v1/deliveries/{id}',
       'get /v1/events',
@@ -69,11 +73,13 @@ describe('The OpenAPI document', () => {
       'post /v1/accounts',
       'post /v1/accounts/{id}/confirm-deletions',
       'post /v1/api-keys',
+      'post /v1/conversations/{id}/seen',
       'post /v1/deliveries/{id}/retry',
       'post /v1/messages/send',
       'post /v1/sends/resolve',
       'post /v1/sends/{id}/cancel',
       'post /v1/sends/{id}/resolve',
+      'post /v1/tokens',
       'post /v1/webhooks',
       'post /v1/webhooks/{id}/replay',
       'post /v1/webhooks/{id}/rotate-secret',

@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { type GatewayEnvironment, productVersion } from '#platform';
+import { SECURITY_SCHEMES } from '../auth/require-scope.js';
 import { SendDto, SendFormDto } from '../messages/send.dto.js';
 import { EventView } from '../events/events.dto.js';
 import { ProblemDto } from '../problems/api-problems.js';
@@ -17,7 +18,7 @@ import { describeWebhooks } from './webhook-docs.js';
 
 const DESCRIPTION = `Tidings stands in front of a messaging service. Tidings sends each message reliably, without loss or duplicates, and emits events for new and changed messages.
 
-Send your API key in the \`X-API-Key\` header. Every error response is \`application/problem+json\` with a \`code\` for programs.`;
+Send your API key in the \`X-API-Key\` header. Browsers send a token in the header \`Authorization: Bearer\` instead. Every error response is \`application/problem+json\` with a \`code\` for programs.`;
 
 const EXTRA_FIELDS =
   'A text or a file to send. Any undocumented field with a text, number, boolean or null is passed on to the messaging service as a form field.';
@@ -47,8 +48,13 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     .setDescription(DESCRIPTION)
     .setVersion(productVersion())
     .addServer('/', 'This gateway')
-    .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, 'apiKey')
-    .addSecurityRequirements('apiKey')
+    .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, SECURITY_SCHEMES.apiKey)
+    .addSecurity(SECURITY_SCHEMES.token, {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'A token for browsers, from `POST /v1/tokens`.',
+    })
+    .addSecurityRequirements(SECURITY_SCHEMES.apiKey)
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
     extraModels: [ProblemDto, SendDto, SendFormDto, EventView],

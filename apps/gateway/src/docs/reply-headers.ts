@@ -31,9 +31,16 @@ const RETRY_AFTER: Headers = {
 };
 
 const RATE_LIMIT: Headers = {
-  'RateLimit-Limit': { description: 'Maximum number of requests of the API key per minute.', schema: COUNT },
+  'RateLimit-Limit': {
+    description: 'Maximum number of requests of the API key or token per minute.',
+    schema: COUNT,
+  },
   'RateLimit-Remaining': { description: 'Number of requests left in the current minute.', schema: COUNT },
   'RateLimit-Reset': { description: 'Time until the limit is reset, in seconds.', schema: COUNT },
+};
+
+const WWW_AUTHENTICATE: Headers = {
+  'WWW-Authenticate': { description: '`Bearer`, if the request has a token.', schema: TEXT },
 };
 
 /** Statuses whose responses may have a `Retry-After` header. */
@@ -57,5 +64,6 @@ function headersOf(path: string, status: string): Headers {
     ...GATEWAY_HEADER,
     ...(RETRYABLE_STATUSES.has(status) ? RETRY_AFTER : {}),
     ...(withKey ? RATE_LIMIT : {}),
+    ...(withKey && status === '401' ? WWW_AUTHENTICATE : {}),
   };
 }

@@ -18,6 +18,8 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   NewReplay: { since: '2026-01-31T09:00:00Z', only: 'failed' },
   NewAccount: { id: 'sales', baseUrl: 'https://messages.example.com/v1', apiKey: 'the-key-of-the-account' },
   AccountChanges: { requestsPerSecond: 5 },
+  SeenRequest: { upTo: 'msg_f5124f487dbe7ba5' },
+  NewToken: { scopes: ['messages:read', 'events:read'], contactIds: ['c_1'], expiresInSeconds: 900 },
   NewApiKey: { account: 'default', scopes: ['messages:send'], name: 'Order service' },
 };
 

@@ -17,6 +17,7 @@ export const TAGS = [
   },
   { name: 'Accounts', description: 'Manage the accounts of the messaging service.' },
   { name: 'API keys', description: 'Manage the keys with which callers authenticate.' },
+  { name: 'Tokens', description: 'Create and revoke short-lived tokens, with which browsers authenticate.' },
   { name: 'Status', description: 'See how the account and the installation are doing.' },
   {
     name: 'Health',

@@ -1,12 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  type Cursor,
-  type EventFilter,
-  type EventLog,
-  type EventPage,
-  type EventTail,
-  parseCursor,
-} from '#events';
+import { type Cursor, type EventLog, type EventPage, type EventTail, parseCursor } from '#events';
+import type { EventSelection } from '../auth/contact-access.js';
 import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
 import { pauseAfterEmptyPage } from './empty-page-pause.js';
 import type { WaitSettings } from './wait-settings.js';
@@ -16,12 +10,12 @@ import { WaitingSlots } from './waiting-slots.js';
 export interface EventRequest {
   /** Cursor as text, or `now`. Undefined means from the oldest kept event. */
   after: string | undefined;
-  filter: EventFilter;
+  selection: EventSelection;
   limit: number;
   /** Maximum time to wait for an event, in milliseconds. */
   waitMs: number;
-  /** Aborts when the caller disconnects. */
-  disconnected: AbortSignal;
+  /** Aborts when the caller disconnects or its token ends. */
+  left: AbortSignal;
 }
 
 /** Reads pages of the event log, with long polling. */
@@ -41,9 +35,9 @@ export class EventReads {
    * @throws {CursorExpiredError}
    */
   async read(account: string, request: EventRequest): Promise<EventPage> {
-    const { filter, limit, waitMs } = request;
+    const { waitMs } = request;
     const end = performance.now() + waitMs;
-    const page = await this.log.read(account, await this.start(account, request.after), limit, filter);
+    const page = await this.page(account, await this.start(account, request.after), request);
     if (page.events.length > 0 || waitMs === 0) return page;
     const slot = this.slots.acquire(account);
     if (!slot.acquired) return page;
@@ -56,11 +50,11 @@ export class EventReads {
 
   private async wait(
     account: string,
-    { filter, limit, disconnected }: EventRequest,
+    request: EventRequest,
     empty: EventPage,
     end: number,
   ): Promise<EventPage> {
-    const stop = AbortSignal.any([disconnected, this.shutdown]);
+    const stop = AbortSignal.any([request.left, this.shutdown]);
     const follower = this.tail.follow(account);
     let page = empty;
     let readMs = 0;
@@ -71,13 +65,21 @@ export class EventReads {
         if (page.hasMore) await pauseAfterEmptyPage(readMs, stop, left);
         else await follower.waitForGrowth(Math.min(this.settings.recheckMs, left), stop);
         const began = performance.now();
-        page = await this.log.read(account, page.next, limit, filter);
+        page = await this.page(account, page.next, request);
         readMs = performance.now() - began;
       }
       return page;
     } finally {
       follower.stop();
     }
+  }
+
+  private async page(
+    account: string,
+    after: Cursor | undefined,
+    { selection, limit }: EventRequest,
+  ): Promise<EventPage> {
+    return await selection.visible(await this.log.read(account, after, limit, selection.filter));
   }
 
   private async start(account: string, after: string | undefined): Promise<Cursor | undefined> {

@@ -26,7 +26,7 @@ export interface StreamSource {
   /** Reads the page after a cursor. @throws {CursorExpiredError} */
   read(after: Cursor): Promise<EventPage>;
   follower: EventLogFollower;
-  /** Resolves to true if the caller's API key is still valid for this stream. */
+  /** Resolves to true if the caller's API key or token is still valid for this stream. */
   allowed(): Promise<boolean>;
 }
 
@@ -48,7 +48,7 @@ export class EventStream {
   ) {}
 
   /**
-   * Sends events until `stop` aborts, the API key becomes invalid, or the cursor expires. A client that reconnects after
+   * Sends events until `stop` aborts, the API key or token becomes invalid, or the cursor expires. A client that reconnects after
    * one of the last two gets 401, 403 or 410.
    *
    * While Redis is unavailable, the stream sends comments only. It does not end then: the client would reconnect and get

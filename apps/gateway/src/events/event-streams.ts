@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
-import { type Cursor, type EventFilter, type EventLog, type EventPage, parseCursor } from '#events';
+import { type Cursor, type EventLog, type EventPage, parseCursor } from '#events';
+import type { EventSelection } from '../auth/contact-access.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { EVENT_LOG, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
 import { EventStream } from './event-stream.js';
@@ -21,9 +22,11 @@ export interface StreamRequest {
   account: string;
   /** Cursor as text. `now` or undefined means only events from now on. */
   after: string | undefined;
-  filter: EventFilter;
-  /** Resolves to true if the caller's API key is still valid for this stream. It is called regularly. */
+  selection: EventSelection;
+  /** Resolves to true if the caller's API key or token is still valid for this stream. It is called regularly. */
   allowed: () => Promise<boolean>;
+  /** Aborts when the caller's token ends. */
+  ended: AbortSignal;
 }
 
 /** The HTTP response of a stream. */
@@ -59,7 +62,11 @@ export class EventStreams {
     if (!slot.acquired) throw noSlot(slot.full);
     try {
       const { start, page } = await this.begin(request);
-      const connection = new SseConnection(reply.raw, this.settings.writeTimeoutMs, this.shutdown);
+      const connection = new SseConnection(
+        reply.raw,
+        this.settings.writeTimeoutMs,
+        AbortSignal.any([request.ended, this.shutdown]),
+      );
       reply.takeOver();
       connection.open();
       if (!reply.headOnly) await this.run(request, connection, start, page);
@@ -70,7 +77,7 @@ export class EventStreams {
   }
 
   private async run(
-    { account, filter, allowed }: StreamRequest,
+    { account, selection, allowed, ended }: StreamRequest,
     connection: SseConnection,
     start: Cursor,
     page: EventPage,
@@ -78,9 +85,10 @@ export class EventStreams {
     const log = this.logs.follow(account);
     const { follower } = log;
     try {
-      const read = (after: Cursor): Promise<EventPage> => log.read(after, PAGE_SIZE, filter);
+      const read = async (after: Cursor): Promise<EventPage> =>
+        await selection.visible(await log.read(after, PAGE_SIZE, selection.filter));
       const stream = new EventStream({ read, follower, allowed }, connection, this.settings, start);
-      await stream.run(page, AbortSignal.any([connection.disconnected, this.shutdown]));
+      await stream.run(page, AbortSignal.any([connection.disconnected, ended, this.shutdown]));
     } finally {
       follower.stop();
     }
@@ -89,11 +97,12 @@ export class EventStreams {
   private async begin({
     account,
     after,
-    filter,
+    selection,
   }: StreamRequest): Promise<{ start: Cursor; page: EventPage }> {
     const given = after === undefined ? undefined : parseCursor(after);
     const start = given ?? (await this.log.end(account));
-    return { start, page: await this.log.read(account, start, PAGE_SIZE, filter) };
+    const page = await this.log.read(account, start, PAGE_SIZE, selection.filter);
+    return { start, page: await selection.visible(page) };
   }
 }
 

@@ -1,9 +1,12 @@
 import { Controller, Get, Header, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiKeys, Principal } from '#accounts';
+import type { Principal } from '#accounts';
 import { type EventLog, type EventPage, eventToJson, formatCursor } from '#events';
+import type { Authenticator } from '../auth/authenticator.js';
 import { Caller } from '../auth/caller.js';
+import { CallerLifetimes } from '../auth/caller-lifetimes.js';
+import { ContactAccess } from '../auth/contact-access.js';
 import { SharedChecks } from '../auth/shared-checks.js';
 import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -11,9 +14,9 @@ import { ApiProblems } from '../problems/api-problems.js';
 import { disconnectSignalOf } from '../http/disconnect-signal.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
-import { API_KEYS, EVENT_LOG } from '../tokens.js';
-import { EventReads } from './event-reads.js';
-import { EventStreams } from './event-streams.js';
+import { AUTHENTICATOR, EVENT_LOG } from '../tokens.js';
+import { EventReads, type EventRequest } from './event-reads.js';
+import { EventStreams, type StreamReply } from './event-streams.js';
 import { EventsQuery, EventsReply, EventView, filterOf, lastEventIdOf, StreamQuery } from './events.dto.js';
 import { STREAM_DESCRIPTION, STREAM_REPLY } from './stream-docs.js';
 
@@ -26,12 +29,14 @@ export class EventsController {
     @Inject(EventReads) private readonly reads: EventReads,
     @Inject(EventStreams) private readonly streams: EventStreams,
     @Inject(EVENT_LOG) private readonly log: EventLog,
-    @Inject(API_KEYS) private readonly keys: ApiKeys,
+    @Inject(AUTHENTICATOR) private readonly authenticator: Authenticator,
     @Inject(SharedChecks) private readonly checks: SharedChecks,
+    @Inject(ContactAccess) private readonly access: ContactAccess,
+    @Inject(CallerLifetimes) private readonly lifetimes: CallerLifetimes,
   ) {}
 
   @Get()
-  @RequireScope('events:read')
+  @RequireScope('events:read', 'filtered')
   @Header('Content-Type', JSON_TYPE)
   @ApiOperation({
     operationId: 'listEvents',
@@ -42,24 +47,27 @@ export class EventsController {
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')
   async list(
-    @Caller() { account }: Principal,
+    @Caller() caller: Principal,
     @Query(new InputPipe(EventsQuery)) query: EventsQuery,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const page = await this.reads.read(account, {
+    const wanted = {
       after: query.after,
-      filter: filterOf(query),
+      selection: this.access.eventsOf(caller, filterOf(query)),
       limit: Number(query.limit),
       waitMs: Number(query.wait) * 1000,
-      disconnected: disconnectSignalOf(reply.raw),
-    });
-    if (Number(query.wait) > 0) await assertStillAllowed(this.keys, request);
+      left: disconnectSignalOf(reply.raw),
+    };
+    const page =
+      wanted.waitMs === 0
+        ? await this.reads.read(caller.account, wanted)
+        : await this.longPoll(caller, wanted, request);
     return pageToJson(page);
   }
 
   @Get('stream')
-  @RequireScope('events:read')
+  @RequireScope('events:read', 'filtered')
   @ApiOperation({
     operationId: 'streamEvents',
     summary: 'Stream new events as server-sent events',
@@ -74,31 +82,29 @@ export class EventsController {
   @ApiOkResponse(STREAM_REPLY)
   @ApiProblems('validation_failed', 'cursor_expired')
   async stream(
-    @Caller() { account }: Principal,
+    @Caller() caller: Principal,
     @Query(new InputPipe(StreamQuery)) query: StreamQuery,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
+    const after = lastEventIdOf(request.headers) ?? query.after;
+    const { ended, release } = await this.lifetimes.follow(request);
     const wanted = {
-      account,
-      after: lastEventIdOf(request.headers) ?? query.after,
-      filter: filterOf(query),
+      account: caller.account,
+      after,
+      selection: this.access.eventsOf(caller, filterOf(query)),
       allowed: () => this.checks.isStillAllowed(request),
+      ended,
     };
-    await this.streams.serve(wanted, {
-      raw: reply.raw,
-      takeOver: () => {
-        reply.hijack();
-        for (const [name, value] of Object.entries(reply.getHeaders())) {
-          if (value !== undefined) reply.raw.setHeader(name, value);
-        }
-      },
-      headOnly: request.method === 'HEAD',
-    });
+    try {
+      await this.streams.serve(wanted, replyOf(request, reply));
+    } finally {
+      release();
+    }
   }
 
   @Get(':id')
-  @RequireScope('events:read')
+  @RequireScope('events:read', 'contact')
   @Header('Content-Type', JSON_TYPE)
   @ApiOperation({
     operationId: 'getEvent',
@@ -107,11 +113,42 @@ export class EventsController {
   })
   @ApiOkResponse({ type: EventView })
   @ApiProblems('not_found')
-  async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<string> {
-    const event = await this.log.find(account, id);
-    if (event === undefined) throw notFound('event', id);
+  async get(@Caller() caller: Principal, @Param('id') id: string): Promise<string> {
+    const event = await this.log.find(caller.account, id);
+    if (event === undefined || !(await this.access.maySeeEvent(caller, event))) throw notFound('event', id);
     return eventToJson(event);
   }
+
+  /** Reads a page, waiting for events if there are none yet. The caller may have lost its access meanwhile. */
+  private async longPoll(
+    { account }: Principal,
+    wanted: EventRequest,
+    request: FastifyRequest,
+  ): Promise<EventPage> {
+    const { ended, release } = await this.lifetimes.follow(request);
+    try {
+      const left = AbortSignal.any([wanted.left, ended]);
+      const page = await this.reads.read(account, { ...wanted, left });
+      await assertStillAllowed(this.authenticator, request);
+      return page;
+    } finally {
+      release();
+    }
+  }
+}
+
+/** Returns the HTTP response of a stream. */
+function replyOf(request: FastifyRequest, reply: FastifyReply): StreamReply {
+  return {
+    raw: reply.raw,
+    takeOver: () => {
+      reply.hijack();
+      for (const [name, value] of Object.entries(reply.getHeaders())) {
+        if (value !== undefined) reply.raw.setHeader(name, value);
+      }
+    },
+    headOnly: request.method === 'HEAD',
+  };
 }
 
 /** Returns a page as JSON. Each event has the same bytes as in streams and webhook deliveries. */

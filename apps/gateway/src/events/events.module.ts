@@ -1,6 +1,6 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { EventTail } from '#events';
-import { SharedChecks } from '../auth/shared-checks.js';
+import { AuthModule } from '../auth/auth.module.js';
 import { EVENT_TAIL } from '../tokens.js';
 import { EventReads } from './event-reads.js';
 import { EventStreams } from './event-streams.js';
@@ -9,8 +9,9 @@ import { SharedLogs } from './shared-log.js';
 import { WaitingSlots } from './waiting-slots.js';
 
 @Module({
+  imports: [AuthModule],
   controllers: [EventsController],
-  providers: [EventReads, EventStreams, SharedChecks, SharedLogs, WaitingSlots],
+  providers: [EventReads, EventStreams, SharedLogs, WaitingSlots],
 })
 export class EventsModule implements OnApplicationShutdown {
   constructor(@Inject(EVENT_TAIL) private readonly tail: EventTail) {}

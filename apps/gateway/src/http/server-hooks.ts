@@ -58,13 +58,13 @@ function unknownRoute(request: FastifyRequest, routes: RouteTable): Problem {
   return new Problem('method_not_allowed', `This URL supports only ${allow}.`, { headers: { allow } });
 }
 
-/** Logs one line per request. It omits the URL, query, body and API key, which may contain private data. */
+/** Logs one line per request. It omits the URL, query, body, API key and token, which may contain private data. */
 function logRequest(
   logger: Logger,
   request: FastifyRequest,
   outcome: { status: number; durationMs: number } | { aborted: true },
 ): void {
-  const account = callerOf(request)?.account;
+  const { account, tokenId } = callerOf(request) ?? {};
   logger.info(
     {
       requestId: request.id,
@@ -72,6 +72,7 @@ function logRequest(
       method: request.method,
       route: request.routeOptions.url ?? null,
       ...(account === undefined ? {} : { account }),
+      ...(tokenId === undefined ? {} : { tokenId }),
       ...outcome,
     },
     'request',

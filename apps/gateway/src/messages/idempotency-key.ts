@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { Principal } from '#accounts';
 import { invalid } from '../problems/problem.js';
 
 const HEADER = 'idempotency-key';
@@ -17,4 +19,17 @@ export function readIdempotencyKey(rawHeaders: readonly string[]): string | unde
   if (more.length > 0) throw invalid({ field: 'Idempotency-Key', message: 'must be sent only once' });
   if (PRINTABLE.test(key)) return key;
   throw invalid({ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' });
+}
+
+/**
+ * Returns the text under which a caller's key is stored. Tokens that are restricted to contacts have keys of their own,
+ * separate for each API key and set of contacts. Line breaks keep them apart from the keys of other callers, which are
+ * printable.
+ */
+export function storedKeyOf({ keyId, contactIds }: Principal, key: string): string {
+  if (contactIds === undefined) return key;
+  const contacts = createHash('sha256')
+    .update(JSON.stringify([...contactIds].sort()))
+    .digest('hex');
+  return ['contacts', keyId, contacts, key].join('\n');
 }

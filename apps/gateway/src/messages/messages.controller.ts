@@ -22,7 +22,7 @@ export class MessagesController {
 
   @Post('send')
   @HttpCode(200)
-  @RequireScope('messages:send')
+  @RequireScope('messages:send', 'contact')
   @ApiOperation({
     operationId: 'sendMessage',
     summary: 'Send a message',
@@ -59,7 +59,7 @@ export class MessagesController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Queued> {
-    const { id, replayed } = await this.acceptance.accept(caller.account, request);
+    const { id, replayed } = await this.acceptance.accept(caller, request);
     reply.header('location', `/v1/sends/${id}`);
     if (replayed) reply.header('idempotent-replayed', 'true');
     return { status: 'queued', message: 'The message is stored and will be sent.', id };

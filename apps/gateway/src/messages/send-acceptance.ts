@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { ApiKeys } from '#accounts';
+import type { Principal } from '#accounts';
 import type { GatewayEnvironment, Logger, Clock } from '#platform';
 import type { BlobStore } from '#blobs';
 import {
@@ -10,14 +10,16 @@ import {
   type SendIntake,
   type SendOrigin,
 } from '#relay';
+import type { Authenticator } from '../auth/authenticator.js';
+import { ContactAccess } from '../auth/contact-access.js';
 import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RedisReadiness } from '../health/redis-readiness.js';
 import { invalid, Problem, unavailable } from '../problems/problem.js';
 import { isStoreFault } from '../problems/store-fault.js';
 import { traceOf } from '../tracing/request-traces.js';
-import { API_KEYS, BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE, CLOCK } from '../tokens.js';
+import { AUTHENTICATOR, BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE, CLOCK } from '../tokens.js';
 import { fingerprintOf } from './fingerprint.js';
-import { readIdempotencyKey } from './idempotency-key.js';
+import { readIdempotencyKey, storedKeyOf } from './idempotency-key.js';
 import { KeyReservation } from './key-reservation.js';
 import { MultipartForm } from './multipart-form.js';
 import { readSendRequest } from './send-request.js';
@@ -35,24 +37,26 @@ export class SendAcceptance {
     @Inject(SEND_INTAKE) private readonly sends: SendIntake,
     @Inject(BLOB_STORE) private readonly blobs: BlobStore,
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
-    @Inject(API_KEYS) private readonly keys: ApiKeys,
+    @Inject(AUTHENTICATOR) private readonly authenticator: Authenticator,
+    @Inject(ContactAccess) private readonly access: ContactAccess,
     @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /** Accepts one request. @throws {Problem} and the errors of {@link SendIntake.accept} and {@link SendIntake.reserve} */
-  async accept(account: string, request: FastifyRequest): Promise<Acceptance> {
-    const key = readIdempotencyKey(request.raw.rawHeaders);
+  async accept(caller: Principal, request: FastifyRequest): Promise<Acceptance> {
+    const given = readIdempotencyKey(request.raw.rawHeaders);
+    const key = given === undefined ? undefined : storedKeyOf(caller, given);
     if (!request.isMultipart())
-      return await this.store(account, key, undefined, request.body, undefined, originOf(request));
+      return await this.store(caller, key, undefined, request.body, undefined, originOf(request));
 
     await this.assertStorable();
-    if (key === undefined) return await this.acceptForm(account, undefined, undefined, request);
-    const reservation = await KeyReservation.take(this.sends, account, key, this.logger);
+    if (key === undefined) return await this.acceptForm(caller, undefined, undefined, request);
+    const reservation = await KeyReservation.take(this.sends, caller.account, key, this.logger);
     let acceptance: Acceptance;
     try {
-      acceptance = await this.acceptForm(account, key, reservation.owner, request);
+      acceptance = await this.acceptForm(caller, key, reservation.owner, request);
     } catch (error) {
       // An unresponsive store has already delayed the caller once, so the release is not awaited. It logs its own errors,
       // and the lease expires if the release fails.
@@ -66,16 +70,16 @@ export class SendAcceptance {
 
   /** Reads and stores a send with a form. @param owner owner of the key's reservation, which allows one upload at a time */
   private async acceptForm(
-    account: string,
+    caller: Principal,
     key: string | undefined,
     owner: string | undefined,
     request: FastifyRequest,
   ): Promise<Acceptance> {
-    const form = new MultipartForm(request, this.blobs, account, this.environment.UPLOAD_MAX_BYTES);
+    const form = new MultipartForm(request, this.blobs, caller.account, this.environment.UPLOAD_MAX_BYTES);
     await form.read();
     await this.assertStillAllowed(form, request);
     try {
-      const acceptance = await this.store(account, key, owner, form.fields, form, originOf(request));
+      const acceptance = await this.store(caller, key, owner, form.fields, form, originOf(request));
       // The send of the first request has its own file.
       if (acceptance.replayed) await form.discard();
       return acceptance;
@@ -88,7 +92,7 @@ export class SendAcceptance {
   /** Checks the API key again, because it may have been revoked during a long upload. */
   private async assertStillAllowed(form: MultipartForm, request: FastifyRequest): Promise<void> {
     try {
-      await assertStillAllowed(this.keys, request);
+      await assertStillAllowed(this.authenticator, request);
     } catch (error) {
       await form.discard();
       throw error;
@@ -96,14 +100,17 @@ export class SendAcceptance {
   }
 
   private async store(
-    account: string,
+    caller: Principal,
     key: string | undefined,
     owner: string | undefined,
     fields: unknown,
     form: MultipartForm | undefined,
     origin: SendOrigin,
   ): Promise<Acceptance> {
+    const { account } = caller;
     const send = readSendRequest(fields, form?.file);
+    if (!(await this.access.maySeeNumber(caller, send.phoneNumber)))
+      throw new Problem('forbidden', 'The token permits sends only to phone numbers of its contacts.');
     const idempotency =
       key === undefined
         ? undefined

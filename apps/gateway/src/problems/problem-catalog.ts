@@ -1,7 +1,7 @@
 /** Every problem code with its HTTP status and title. The codes and statuses are part of the public API: never change them. */
 export const PROBLEMS = {
-  unauthenticated: { status: 401, title: 'Missing or invalid API key' },
-  forbidden: { status: 403, title: 'The API key does not permit this operation' },
+  unauthenticated: { status: 401, title: 'Missing or invalid API key or token' },
+  forbidden: { status: 403, title: 'The API key or token does not permit this operation' },
   validation_failed: { status: 400, title: 'The request has invalid fields or parameters' },
   malformed_body: { status: 400, title: 'The request is malformed' },
   not_found: { status: 404, title: 'Not found' },

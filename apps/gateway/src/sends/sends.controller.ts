@@ -1,27 +1,28 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import { type Send, type SendIntake, type SendList, SendNotResolvableError } from '#relay';
+import { type Send, type SendIntake, SendNotResolvableError } from '#relay';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
-import { SEND_INTAKE, SEND_LIST } from '../tokens.js';
+import { SEND_INTAKE } from '../tokens.js';
 import { cursorAt, filterOf, positionIn, SendsQuery, SendsReply } from './list.dto.js';
 import { ResolveDto, ResolveManyDto, ResolveManyReply, type ResolveResult } from './resolve.dto.js';
 import { SendView } from './send.view.js';
+import { VisibleSends } from './visible-sends.js';
 
 @ApiTags('Sends')
 @Controller('v1/sends')
 export class SendsController {
   constructor(
     @Inject(SEND_INTAKE) private readonly sends: SendIntake,
-    @Inject(SEND_LIST) private readonly sendList: SendList,
+    @Inject(VisibleSends) private readonly visible: VisibleSends,
   ) {}
 
   @Get()
-  @RequireScope('messages:read')
+  @RequireScope('messages:read', 'filtered')
   @ApiOperation({
     operationId: 'listSends',
     summary: 'List sends, newest first',
@@ -31,11 +32,11 @@ export class SendsController {
   @ApiOkResponse({ type: SendsReply })
   @ApiProblems('validation_failed')
   async list(
-    @Caller() { account }: Principal,
+    @Caller() caller: Principal,
     @Query(new InputPipe(SendsQuery)) query: SendsQuery,
   ): Promise<SendsReply> {
     const before = positionIn(query.cursor);
-    const { sends, next } = await this.sendList.list(account, filterOf(query), Number(query.limit), before);
+    const { sends, next } = await this.visible.list(caller, filterOf(query), Number(query.limit), before);
     return {
       sends,
       next: next === undefined ? null : cursorAt(next),
@@ -44,7 +45,7 @@ export class SendsController {
   }
 
   @Get(':id')
-  @RequireScope('messages:read')
+  @RequireScope('messages:read', 'contact')
   @ApiOperation({
     operationId: 'getSend',
     summary: 'Get a send with its status',
@@ -53,15 +54,15 @@ export class SendsController {
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found')
-  async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<Send> {
-    const send = await this.sends.find(account, id);
+  async get(@Caller() caller: Principal, @Param('id') id: string): Promise<Send> {
+    const send = await this.visible.find(caller, id);
     if (send === undefined) throw notFound('send', id);
     return send;
   }
 
   @Post(':id/cancel')
   @HttpCode(200)
-  @RequireScope('messages:send')
+  @RequireScope('messages:send', 'contact')
   @ApiOperation({
     operationId: 'cancelSend',
     summary: 'Cancel a scheduled or queued send',
@@ -70,8 +71,9 @@ export class SendsController {
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict')
-  async cancel(@Caller() { account }: Principal, @Param('id') id: string): Promise<Send> {
-    const send = await this.sends.cancel(account, id);
+  async cancel(@Caller() caller: Principal, @Param('id') id: string): Promise<Send> {
+    const isVisible = caller.contactIds === undefined || (await this.visible.find(caller, id)) !== undefined;
+    const send = isVisible ? await this.sends.cancel(caller.account, id) : undefined;
     if (send === undefined) throw notFound('send', id);
     return send;
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 
 /** Permissions that an API key may have. */
 export const API_KEY_SCOPES = [
@@ -20,6 +20,12 @@ export interface Principal {
   keyId: string;
   account: string;
   scopes: ReadonlySet<Scope>;
+  /** When the caller's API key or token expires, in milliseconds since 1970. Absent if it does not expire. */
+  expiresAt?: number;
+  /** Id of the caller's token; the id is not secret. Absent for a caller with an API key. */
+  tokenId?: string;
+  /** Ids of the contacts to which the caller's token is restricted. Absent for a caller without restriction. */
+  contactIds?: ReadonlySet<string>;
 }
 
 /** Authenticates callers by their API keys. */
@@ -34,6 +40,8 @@ export interface ApiKeys {
  */
 export class FixedApiKeys implements ApiKeys {
   private readonly principals: ReadonlyMap<string, Principal>;
+  /** Digest of each API key by the id of the key. */
+  private readonly digests: ReadonlyMap<string, string>;
 
   constructor(keys: readonly { id: string; key: string; account: string; scopes: readonly Scope[] }[]) {
     this.principals = new Map(
@@ -42,10 +50,25 @@ export class FixedApiKeys implements ApiKeys {
         { keyId: id, account, scopes: new Set(scopes) },
       ]),
     );
+    this.digests = new Map(keys.map(({ id, key }) => [id, digest(key)]));
   }
 
   authenticate(key: string): Promise<Principal | undefined> {
     return Promise.resolve(this.principals.get(digest(key)));
+  }
+
+  find(id: string): Principal | undefined {
+    return this.principals.get(this.digests.get(id) ?? '');
+  }
+
+  /**
+   * Returns a text that shows, together with `secret`, that the API key with this id still has the same text. Whoever
+   * does not know `secret` learns nothing about the API key, even if the key is easy to guess. Returns undefined if
+   * there is no such API key.
+   */
+  proofOf(id: string, secret: string): string | undefined {
+    const known = this.digests.get(id);
+    return known === undefined ? undefined : createHmac('sha256', secret).update(known).digest('hex');
   }
 }
 

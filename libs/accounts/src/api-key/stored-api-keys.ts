@@ -20,6 +20,9 @@ export class StoredApiKeys implements ApiKeys {
     if (found === undefined || !isSameHash(found.key.sha256, sha256)) return undefined;
     const { account, scopes, expiresAt } = found.key;
     if (expiresAt !== null && Date.parse(expiresAt) <= found.now) return undefined;
-    return { keyId: id, account, scopes: new Set(scopes) };
+    return {
+      ...{ keyId: id, account, scopes: new Set(scopes) },
+      ...(expiresAt === null ? {} : { expiresAt: Date.parse(expiresAt) }),
+    };
   }
 }

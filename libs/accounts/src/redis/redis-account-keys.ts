@@ -22,6 +22,12 @@ export interface RegistryKeys {
   encryptionKeys: string;
   /** Returns the Redis key of the set of ids of an account's API keys. */
   apiKeysOf: (account: string) => string;
+  /** Redis key of the stream of recent revocations of tokens and API keys. */
+  revocations: string;
+  /** Returns the Redis key of the hash of a token, which expires with the token. */
+  token: (id: string) => string;
+  /** Returns the Redis key of the sorted set of ids of an API key's tokens, by the time when each expires. */
+  tokensOf: (keyId: string) => string;
 }
 
 export function accountRegistryRedisKeys(prefix: string): RegistryKeys {
@@ -33,5 +39,8 @@ export function accountRegistryRedisKeys(prefix: string): RegistryKeys {
     apiKeys: key('api-keys'),
     encryptionKeys: key('encryption-keys'),
     apiKeysOf: (account) => key('api-keys-of', account),
+    revocations: key('revocations'),
+    token: (id) => key('token', id),
+    tokensOf: (keyId) => key('tokens-of', keyId),
   };
 }

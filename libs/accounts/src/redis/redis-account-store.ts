@@ -7,6 +7,7 @@ import {
   type StoredAccount,
 } from '../account/account-store.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
+import { removeTokensOfKey } from './redis-token-store.js';
 
 const add = LuaScript.from(import.meta.url, 'lua/add-account.lua');
 
@@ -85,9 +86,13 @@ export class RedisAccountStore implements AccountStore {
   }
 
   async remove(id: string): Promise<boolean> {
-    const { accounts, removed, apiKeys, apiKeysOf, version } = this.keys;
-    const keys = { accounts, removed, apiKeys, ownApiKeys: apiKeysOf(id), version };
-    return (await remove.run(this.redis, keys, { id })) === 1;
+    const { accounts, removed, apiKeys, apiKeysOf, version, revocations } = this.keys;
+    const ownApiKeys = apiKeysOf(id);
+    const keyIds = await this.redis.smembers(ownApiKeys);
+    const keys = { accounts, removed, apiKeys, ownApiKeys, version, revocations };
+    if ((await remove.run(this.redis, keys, { id })) !== 1) return false;
+    for (const keyId of keyIds) await removeTokensOfKey(this.redis, this.keys, keyId);
+    return true;
   }
 
   async listRemoved(): Promise<RemovedAccount[]> {

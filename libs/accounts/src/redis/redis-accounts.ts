@@ -13,6 +13,8 @@ import { RedisAccountStore } from './redis-account-store.js';
 import { RedisApiKeyStore } from './redis-api-key-store.js';
 import { SecretCipher } from '../secret/secret-cipher.js';
 import { StoredApiKeys } from '../api-key/stored-api-keys.js';
+import { Tokens } from '../token/tokens.js';
+import { RedisTokenStore } from './redis-token-store.js';
 
 /**
  * Opens the accounts: the one that the environment variables define, and those in Redis, which all processes
@@ -58,15 +60,26 @@ export function createAccountRegistry(
  * Returns an object that authenticates callers by the API key of the environment variable `API_KEY`, which only
  * gateways have, and by the API keys in Redis, which all processes share.
  */
-export function createApiKeys(
-  { API_KEY: key, REDIS_KEY_PREFIX }: CommonEnvironment & { API_KEY?: string },
-  redis: RedisClient,
-): ApiKeys {
-  const fixed = { id: ENVIRONMENT_API_KEY_ID, account: DEFAULT_ACCOUNT, scopes: API_KEY_SCOPES };
+export function createApiKeys(environment: KeyEnvironment, redis: RedisClient): ApiKeys {
   return new StoredApiKeys(
-    new FixedApiKeys(key === undefined ? [] : [{ ...fixed, key }]),
-    new RedisApiKeyStore(redis, REDIS_KEY_PREFIX),
+    environmentApiKeys(environment),
+    new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX),
   );
+}
+
+/** Returns the tokens, which all gateways share through Redis. */
+export function createTokens(environment: KeyEnvironment, redis: RedisClient): Tokens {
+  return new Tokens(
+    environmentApiKeys(environment),
+    new RedisTokenStore(redis, environment.REDIS_KEY_PREFIX),
+  );
+}
+
+type KeyEnvironment = CommonEnvironment & { API_KEY?: string };
+
+function environmentApiKeys({ API_KEY: key }: KeyEnvironment): FixedApiKeys {
+  const fixed = { id: ENVIRONMENT_API_KEY_ID, account: DEFAULT_ACCOUNT, scopes: API_KEY_SCOPES };
+  return new FixedApiKeys(key === undefined ? [] : [{ ...fixed, key }]);
 }
 
 /** Returns the registry through which API keys are created, listed and revoked. */

@@ -1,6 +1,7 @@
 import { LuaScript, type RedisClient } from '#platform';
 import { AccountConflictError } from '../account/account-conflict.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
+import { removeTokensOfKey } from './redis-token-store.js';
 import {
   type ApiKeyStore,
   MAX_API_KEYS,
@@ -78,9 +79,11 @@ export class RedisApiKeyStore implements ApiKeyStore {
     // An API key never moves to another account, so this read and the removal need not be one atomic step.
     const key = await this.find(id);
     if (key === undefined) return false;
-    const { apiKeys, apiKeysOf } = this.keys;
-    const keys = { apiKeys, ownApiKeys: apiKeysOf(key.account) };
-    return (await remove.run(this.redis, keys, { id })) === 1;
+    const { apiKeys, apiKeysOf, revocations } = this.keys;
+    const keys = { apiKeys, ownApiKeys: apiKeysOf(key.account), revocations };
+    const isRemoved = (await remove.run(this.redis, keys, { id })) === 1;
+    if (isRemoved) await removeTokensOfKey(this.redis, this.keys, id);
+    return isRemoved;
   }
 }
 

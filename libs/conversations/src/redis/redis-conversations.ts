@@ -73,6 +73,22 @@ export class RedisConversations implements Conversations {
     return pageOf(found, limit);
   }
 
+  async listSome(
+    account: string,
+    ids: readonly string[],
+    query: string | undefined,
+    limit: number,
+    after?: ListPosition,
+  ): Promise<ConversationPage> {
+    const terms = query === undefined ? undefined : searchTermsOf(query);
+    if (terms !== undefined && wordsToFind(terms).length === 0) return { conversations: [], next: undefined };
+    const all = await this.read(account, ids);
+    const found = terms === undefined ? all : await this.matching(account, all, terms);
+    const sorted = found.toSorted((a, b) => comparePositions(positionOf(b), positionOf(a)));
+    const rest = sorted.filter((one) => after === undefined || isAfter(positionOf(one), after));
+    return pageOf(rest, limit);
+  }
+
   async read(account: string, ids: readonly string[]): Promise<Conversation[]> {
     if (ids.length === 0) return [];
     const { rows, rowOrder, rowSends, numbers } = this.keysOf(account);
@@ -119,8 +135,12 @@ function pageOf(conversations: Conversation[], limit: number): ConversationPage 
   const last = conversations.length > limit ? page.at(-1) : undefined;
   return {
     conversations: page,
-    next: last === undefined ? undefined : { at: last.lastActivityAt ?? 0, id: last.id },
+    next: last === undefined ? undefined : positionOf(last),
   };
+}
+
+function positionOf({ id, lastActivityAt = 0 }: Conversation): ListPosition {
+  return { at: lastActivityAt, id };
 }
 
 /** Returns the words to look up in the index. Alternatives are joined by a space. */

@@ -54,6 +54,18 @@ export interface Conversations {
   search(account: string, query: string, limit: number, after?: ListPosition): Promise<ConversationPage>;
 
   /**
+   * Returns a page of some conversations, the newest first.
+   * @param query returns only those that match this query
+   */
+  listSome(
+    account: string,
+    ids: readonly string[],
+    query: string | undefined,
+    limit: number,
+    after?: ListPosition,
+  ): Promise<ConversationPage>;
+
+  /**
    * Returns the conversations with these ids, in this order. An unknown id is left out. The phone number of a contact
    * leads to the conversation of the contact.
    */

@@ -152,6 +152,11 @@ export class GatewayEnvironment extends CommonEnvironment {
   @Integer(6_000, 1)
   RATE_LIMIT_PER_MINUTE = 6_000;
   @Description(
+    'Max number of requests of one token, over all gateways. The requests of a token also count for its API key.',
+  )
+  @Integer(600, 1)
+  TOKEN_RATE_LIMIT_PER_MINUTE = 600;
+  @Description(
     'Format of `GET /v1/contacts`: with `contacts`, an object with the list in the field `contacts`; with `upstream`, the body as upstream sends it.',
   )
   @OneOf('contacts', 'upstream')

@@ -41,6 +41,7 @@ describe('the environment', () => {
       PORT: 3000,
       UPLOAD_MAX_BYTES: 26_214_400,
       RATE_LIMIT_PER_MINUTE: 6_000,
+      TOKEN_RATE_LIMIT_PER_MINUTE: 600,
       CONTACTS_SHAPE: 'contacts',
       READ_CACHE_MS: 1_000,
       CORS_ORIGINS: [],

@@ -8,7 +8,16 @@ export type Logger = PinoLogger;
  * Names of fields that must not be logged. If a call passes such a field by mistake, its value is replaced,
  * at the top of the entry and up to two levels below.
  */
-const SECRETS = ['apiKey', 'secret', 'password', 'authorization', '["x-api-key"]', 'message', 'text'];
+const SECRETS = [
+  'apiKey',
+  'token',
+  'secret',
+  'password',
+  'authorization',
+  '["x-api-key"]',
+  'message',
+  'text',
+];
 
 /**
  * Creates a logger that writes to `destination`, or to standard output by default.

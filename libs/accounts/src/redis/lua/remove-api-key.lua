@@ -1,8 +1,12 @@
---- Removes an API key.
+--- Removes an API key and records its revocation.
 -- @key api_keys      Hash of the API keys by id, as JSON.
 -- @key own_api_keys  Set of the ids of the account's API keys.
+-- @key revocations   Stream of the recent revocations.
 -- @arg id            The key's id.
 -- @reply             1, or 0 if the key was not found.
+--- @include "includes/record-revocation.lua"
 
 redis.call('SREM', own_api_keys, id)
-return redis.call('HDEL', api_keys, id)
+if redis.call('HDEL', api_keys, id) == 0 then return 0 end
+record_revocation(revocations, id)
+return 1

@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { CallerLifetimes } from './caller-lifetimes.js';
+import { ContactAccess } from './contact-access.js';
+import { RevocationWatch } from './revocation-watch.js';
+import { SharedChecks } from './shared-checks.js';
+
+/** What handlers need to check their callers further than `authentication.ts` does. */
+@Module({
+  providers: [CallerLifetimes, ContactAccess, RevocationWatch, SharedChecks],
+  exports: [CallerLifetimes, ContactAccess, SharedChecks],
+})
+export class AuthModule {}

@@ -1,0 +1,40 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Principal } from '#accounts';
+import type { Send, SendFilter, SendIntake, SendList, SendPage } from '#relay';
+import { ContactAccess } from '../auth/contact-access.js';
+import { SEND_INTAKE, SEND_LIST } from '../tokens.js';
+
+/** Maximum number of pages that are read for one page of a caller who may not see every send. */
+const MAX_PAGES = 5;
+
+/** Reads the sends that a caller may see. */
+@Injectable()
+export class VisibleSends {
+  constructor(
+    @Inject(SEND_INTAKE) private readonly sends: SendIntake,
+    @Inject(SEND_LIST) private readonly sendList: SendList,
+    @Inject(ContactAccess) private readonly access: ContactAccess,
+  ) {}
+
+  /** Returns a send, or undefined if there is none that the caller may see. */
+  async find(caller: Principal, id: string): Promise<Send | undefined> {
+    const send = await this.sends.find(caller.account, id);
+    return send !== undefined && (await this.access.maySeeSend(caller, send)) ? send : undefined;
+  }
+
+  /**
+   * Returns a page of the sends that match a filter and that the caller may see. The page may be short, because the cost
+   * of a call is bounded.
+   */
+  async list(caller: Principal, filter: SendFilter, limit: number, before?: number): Promise<SendPage> {
+    const sends: Send[] = [];
+    let next = before;
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const page = await this.sendList.list(caller.account, filter, limit - sends.length, next);
+      sends.push(...(await this.access.sendsOf(caller, page.sends)));
+      next = page.next;
+      if (next === undefined || caller.contactIds === undefined || sends.length === limit) break;
+    }
+    return { sends, ...(next === undefined ? {} : { next }) };
+  }
+}

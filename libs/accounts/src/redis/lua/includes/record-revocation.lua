@@ -1,0 +1,13 @@
+--- Records that a token or an API key was revoked.
+
+-- Maximum number of recorded revocations. Gateways read them several times a second.
+local MAX_REVOCATIONS = 10000
+-- Time after the last revocation for which the revocations are kept, in ms.
+local REVOCATIONS_KEPT_MS = 3600000
+
+-- The caller must have written something before: a script whose first write needs memory fails while Redis is full, and
+-- a revocation must work then too.
+local function record_revocation(revocations, id)
+  redis.call('XADD', revocations, 'MAXLEN', '~', MAX_REVOCATIONS, '*', 'id', id)
+  redis.call('PEXPIRE', revocations, REVOCATIONS_KEPT_MS)
+end

@@ -1,0 +1,98 @@
+import { LuaScript, type RedisClient } from '#platform';
+import { AccountConflictError } from '../account/account-conflict.js';
+import type { StoredApiKey } from '../api-key/stored-api-key.js';
+import { type FoundToken, MAX_TOKENS_PER_KEY, type StoredToken, type TokenStore } from '../token/token.js';
+import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
+
+const addToken = LuaScript.from(import.meta.url, 'lua/add-token.lua');
+
+const findToken = LuaScript.from(import.meta.url, 'lua/find-token.lua');
+
+const removeToken = LuaScript.from(import.meta.url, 'lua/remove-token.lua');
+
+/** Number of tokens that one command removes. */
+const REMOVED_AT_ONCE = 500;
+
+const FULL = `The API key has reached its limit of ${MAX_TOKENS_PER_KEY} tokens. Revoke a token, or wait until one expires.`;
+
+/**
+ * Stores each token in a Redis hash that expires with the token, and the ids of each API key's tokens in a
+ * sorted set; implements {@link TokenStore}. The keys are in the hash slot of the API keys, so that one script
+ * reads a token together with its API key.
+ */
+export class RedisTokenStore implements TokenStore {
+  private readonly keys: RegistryKeys;
+
+  constructor(
+    private readonly redis: RedisClient,
+    prefix: string,
+    private readonly maxTokens = MAX_TOKENS_PER_KEY,
+  ) {
+    this.keys = accountRegistryRedisKeys(prefix);
+  }
+
+  async add(token: StoredToken, lifetimeMs: number, latestEnd?: number): Promise<number> {
+    const { id, keyId } = token;
+    const outcome = await addToken.run(
+      this.redis,
+      { token: this.keys.token(id), ownTokens: this.keys.tokensOf(keyId) },
+      {
+        ...{ id, record: JSON.stringify(token), keyId, lifetime: lifetimeMs },
+        ...{ latestEnd: latestEnd ?? '', maxTokens: this.maxTokens },
+      },
+    );
+    if (outcome === 'full') throw new AccountConflictError(FULL);
+    return Number(outcome);
+  }
+
+  async find(id: string): Promise<FoundToken | undefined> {
+    const keys = { token: this.keys.token(id), apiKeys: this.keys.apiKeys };
+    const found = (await findToken.run(this.redis, keys)) as {
+      record: string;
+      expiresAt: string;
+      apiKey: string;
+      now: number;
+    } | null;
+    if (found === null) return undefined;
+    return {
+      token: JSON.parse(found.record) as StoredToken,
+      expiresAt: Number(found.expiresAt),
+      apiKey: found.apiKey === '' ? undefined : (JSON.parse(found.apiKey) as StoredApiKey),
+      now: found.now,
+    };
+  }
+
+  async remove(account: string, id: string): Promise<boolean> {
+    // A token never moves to another account or API key, so this read and the removal need not be one step.
+    const found = await this.find(id);
+    if (found?.token.account !== account) return false;
+    const { revocations } = this.keys;
+    const keys = {
+      token: this.keys.token(id),
+      ownTokens: this.keys.tokensOf(found.token.keyId),
+      revocations,
+    };
+    return (await removeToken.run(this.redis, keys, { id })) === 1;
+  }
+}
+
+/**
+ * Removes the tokens of an API key that was removed. The tokens are invalid already, so this only frees memory: after an
+ * error, the tokens stay until they expire.
+ */
+export async function removeTokensOfKey(
+  redis: RedisClient,
+  { tokensOf, token }: Pick<RegistryKeys, 'tokensOf' | 'token'>,
+  keyId: string,
+): Promise<void> {
+  try {
+    for (;;) {
+      const popped = await redis.zpopmin(tokensOf(keyId), REMOVED_AT_ONCE);
+      const ids = popped.filter((_, i) => i % 2 === 0);
+      if (ids.length === 0) return;
+      await redis.unlink(...ids.map(token));
+    }
+  } catch {
+    // The API key is removed, and its caller must not be told otherwise.
+  }
+}

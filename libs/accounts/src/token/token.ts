@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Scope } from '../api-key/api-key.js';
+import type { StoredApiKey } from '../api-key/stored-api-key.js';
+
+/** Scopes that a token may have. */
+export const TOKEN_SCOPES = ['messages:send', 'messages:read', 'events:read'] as const satisfies Scope[];
+
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
+/** Maximum lifetime of a token, in seconds. */
+export const MAX_TOKEN_LIFETIME_SECONDS = 86_400;
+
+/** Maximum number of tokens of one API key that have not expired. It bounds the memory in Redis. */
+export const MAX_TOKENS_PER_KEY = 10_000;
+
+/**
+ * A token as it is stored: with a hash of its text instead of the text. A fast hash is safe here, because a
+ * token has 256 random bits and cannot be guessed.
+ */
+export interface StoredToken {
+  /** Id of the token, in the form `tok_…`. The id does not reveal the token. */
+  id: string;
+  /** SHA-256 hash of the token, in hexadecimal. */
+  sha256: string;
+  account: string;
+  /** Id of the API key that created the token. The token ends with this API key. */
+  keyId: string;
+  /**
+   * Present if the API key is not stored in Redis: shows that the API key still has the same text; see
+   * `FixedApiKeys.proofOf`.
+   */
+  keyProof?: string;
+  scopes: TokenScope[];
+  /** Ids of the contacts to which the token is restricted. Absent for a token without restriction. */
+  contactIds?: string[];
+}
+
+/** A stored token with what decides whether it is still valid, all read in one step. */
+export interface FoundToken {
+  token: StoredToken;
+  /** When the token expires, in milliseconds since 1970 by the store's clock. */
+  expiresAt: number;
+  /** The API key that created the token, or undefined if it is not stored, because it was revoked or is fixed. */
+  apiKey: StoredApiKey | undefined;
+  /** The current time by the store's clock, in milliseconds since 1970. */
+  now: number;
+}
+
+/** Stores tokens until they expire. */
+export interface TokenStore {
+  /**
+   * Stores a token for `lifetimeMs` milliseconds, but not beyond `latestEnd` (milliseconds since 1970).
+   * Resolves to the time when the token expires, in milliseconds since 1970 by the store's clock.
+   * @throws {AccountConflictError} if the API key has {@link MAX_TOKENS_PER_KEY} tokens
+   */
+  add(token: StoredToken, lifetimeMs: number, latestEnd?: number): Promise<number>;
+  /** Resolves to a token, or to undefined if the token was not found or has expired. */
+  find(id: string): Promise<FoundToken | undefined>;
+  /**
+   * Removes a token and records its revocation for {@link Revocations}. Resolves to false if the token was not
+   * found, or belongs to another account.
+   */
+  remove(account: string, id: string): Promise<boolean>;
+}
+
+/**
+ * The recent revocations of tokens and API keys. A process reads them to end the event streams of a revoked
+ * caller soon.
+ */
+export interface Revocations {
+  /** Returns the position after the last revocation. */
+  end(): Promise<string>;
+  /** Returns the ids of the tokens and API keys that were revoked after a position, and the next position. */
+  after(position: string): Promise<{ ids: string[]; position: string }>;
+}
+
+const TOKEN_PATTERN = /^tt_[\w-]{43}$/;
+
+/** Creates the text of a new, unguessable token. */
+export function newTokenText(): string {
+  return `tt_${randomBytes(32).toString('base64url')}`;
+}
+
+/** Returns true if a text has the format of a token. A text in another format need not be looked up. */
+export function hasTokenFormat(text: string): boolean {
+  return TOKEN_PATTERN.test(text);
+}
+
+/** Returns the SHA-256 hash of a token in hexadecimal, and the id of the token, which is derived from the hash. */
+export function idAndHashOfToken(text: string): { id: string; sha256: string } {
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  return { id: `tok_${sha256.slice(0, 32)}`, sha256 };
+}
