@@ -6,6 +6,8 @@ export const INSTANCE = Symbol('Instance');
 export const REDIS = Symbol('RedisClient');
 /** Serves callers' reads of contacts and messages from upstream. */
 export const ACCOUNT_UPSTREAM = Symbol('BudgetedUpstream');
+/** Reports changes of conversations and sends as they happen. */
+export const CONVERSATION_CHANGES = Symbol('ConversationChanges');
 /** Reads the rows of conversations. */
 export const CONVERSATIONS = Symbol('Conversations');
 export const ACCOUNTS = Symbol('AccountDirectory');

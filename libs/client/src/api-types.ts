@@ -891,6 +891,17 @@ export type PollerStatus = {
     longestIntervalMs: number | null;
 };
 
+export type ConversationsStatus = {
+    /**
+     * Number of contacts whose conversation is in the list.
+     */
+    rows: number;
+    /**
+     * Number of known contacts. After an upgrade, each contact gets its conversation with its next poll.
+     */
+    contacts: number;
+};
+
 export type DeliveryCounts = {
     pending: number;
     succeeded: number;
@@ -950,6 +961,7 @@ export type Status = {
     upstream: UpstreamStatus;
     sends: SendsStatus;
     poller: PollerStatus;
+    conversations: ConversationsStatus;
     deliveries: DeliveriesStatus;
 };
 

@@ -2,6 +2,7 @@
  * Conversations: what a list of contacts shows.
  *
  * - `row/`: what a row consists of, and how messages and sends change it.
+ * - `changes/`: reports of changes to those who listen.
  * - `search/`: the words by which conversations are found.
  * - `redis/`: how rows are stored. The scripts of relay and feed include `redis/lua/includes/`.
  */
@@ -17,6 +18,16 @@ export { previewOf } from './row/preview.js';
 export { NO_ROW_UPDATE, type RowEntry, type RowMessage, type RowUpdate } from './row/row-entry.js';
 export { categoryOfSend, type SendCategory } from './row/send-category.js';
 export { searchWordsOf } from './search/search-words.js';
-export { type ContactFields, RedisConversations } from './redis/redis-conversations.js';
+export type {
+  ChangeListener,
+  ConversationChanges,
+  SendStatusNotice,
+} from './changes/conversation-changes.js';
+export { RedisConversationChanges } from './redis/redis-conversation-changes.js';
+export {
+  type ContactFields,
+  eraseConversationRows,
+  RedisConversations,
+} from './redis/redis-conversations.js';
 export { rowArguments } from './redis/redis-row-arguments.js';
 export { channelOfConversationChanges, type RowKeys, rowRedisKeys } from './redis/redis-row-keys.js';

@@ -5,7 +5,10 @@ import { type Cursor, type EventLog, type EventPage, parseCursor } from '#events
 import type { EventSelection } from '../auth/contact-access.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { EVENT_LOG, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
+import type { Principal } from '#accounts';
 import { EventStream } from './event-stream.js';
+import { LiveChanges, LiveQueue } from './live-changes.js';
+import type { LiveType } from './live-types.js';
 import { SharedLogs } from './shared-log.js';
 import { SseConnection } from './sse-connection.js';
 import type { WaitSettings } from './wait-settings.js';
@@ -19,7 +22,9 @@ const SLOT_RETRY_MS = 5_000;
 
 /** A caller's request for an event stream. */
 export interface StreamRequest {
-  account: string;
+  caller: Principal;
+  /** Changes that are not stored and that the stream sends too. */
+  liveTypes: ReadonlySet<LiveType>;
   /** Cursor as text. `now` or undefined means only events from now on. */
   after: string | undefined;
   selection: EventSelection;
@@ -44,6 +49,7 @@ export class EventStreams {
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(SharedLogs) private readonly logs: SharedLogs,
+    @Inject(LiveChanges) private readonly live: LiveChanges,
     @Inject(EVENT_WAITS) private readonly settings: WaitSettings,
     @Inject(WaitingSlots) private readonly slots: WaitingSlots,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
@@ -58,7 +64,7 @@ export class EventStreams {
    * @throws {Problem} if all waiting slots are taken
    */
   async serve(request: StreamRequest, reply: StreamReply): Promise<void> {
-    const slot = this.slots.acquire(request.account);
+    const slot = this.slots.acquire(request.caller.account);
     if (!slot.acquired) throw noSlot(slot.full);
     try {
       const { start, page } = await this.begin(request);
@@ -77,25 +83,35 @@ export class EventStreams {
   }
 
   private async run(
-    { account, selection, allowed, ended }: StreamRequest,
+    { caller, liveTypes, selection, allowed, ended }: StreamRequest,
     connection: SseConnection,
     start: Cursor,
     page: EventPage,
   ): Promise<void> {
-    const log = this.logs.follow(account);
+    const log = this.logs.follow(caller.account);
     const { follower } = log;
+    const changes =
+      liveTypes.size === 0
+        ? undefined
+        : new LiveQueue(caller, liveTypes, () => {
+            follower.wake();
+          });
+    let leave: (() => void) | undefined;
     try {
+      if (changes !== undefined) leave = await this.live.follow(changes);
       const read = async (after: Cursor): Promise<EventPage> =>
         await selection.visible(await log.read(after, PAGE_SIZE, selection.filter));
-      const stream = new EventStream({ read, follower, allowed }, connection, this.settings, start);
+      const source = { read, follower, allowed, ...(changes === undefined ? {} : { changes }) };
+      const stream = new EventStream(source, connection, this.settings, start);
       await stream.run(page, AbortSignal.any([connection.disconnected, ended, this.shutdown]));
     } finally {
+      leave?.();
       follower.stop();
     }
   }
 
   private async begin({
-    account,
+    caller: { account },
     after,
     selection,
   }: StreamRequest): Promise<{ start: Cursor; page: EventPage }> {

@@ -17,7 +17,15 @@ import { notFound } from '../problems/problem.js';
 import { AUTHENTICATOR, EVENT_LOG } from '../tokens.js';
 import { EventReads, type EventRequest } from './event-reads.js';
 import { EventStreams, type StreamReply } from './event-streams.js';
-import { EventsQuery, EventsReply, EventView, filterOf, lastEventIdOf, StreamQuery } from './events.dto.js';
+import {
+  EventsQuery,
+  EventsReply,
+  EventView,
+  filterOf,
+  liveTypesOf,
+  lastEventIdOf,
+  StreamQuery,
+} from './events.dto.js';
 import { STREAM_DESCRIPTION, STREAM_REPLY } from './stream-docs.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -90,7 +98,8 @@ export class EventsController {
     const after = lastEventIdOf(request.headers) ?? query.after;
     const { ended, release } = await this.lifetimes.follow(request);
     const wanted = {
-      account: caller.account,
+      caller,
+      liveTypes: liveTypesOf(query),
       after,
       selection: this.access.eventsOf(caller, filterOf(query)),
       allowed: () => this.checks.isStillAllowed(request),

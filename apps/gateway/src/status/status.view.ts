@@ -63,6 +63,18 @@ class FailingWebhookView {
   since!: string;
 }
 
+@ApiSchema({ name: 'ConversationsStatus' })
+class ConversationsStatusView {
+  @ApiProperty({ type: 'integer', description: 'Number of contacts whose conversation is in the list.' })
+  rows!: number;
+  @ApiProperty({
+    type: 'integer',
+    description:
+      'Number of known contacts. After an upgrade, each contact gets its conversation with its next poll.',
+  })
+  contacts!: number;
+}
+
 @ApiSchema({ name: 'DeliveriesStatus' })
 class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
   @ApiProperty({
@@ -119,5 +131,6 @@ export class StatusView {
   @ApiProperty({ type: UpstreamStatusView }) upstream!: UpstreamStatusView;
   @ApiProperty({ type: SendsStatusView }) sends!: SendsStatusView;
   @ApiProperty({ type: PollerStatusView }) poller!: PollerStatusView;
+  @ApiProperty({ type: ConversationsStatusView }) conversations!: ConversationsStatusView;
   @ApiProperty({ type: DeliveriesStatusView }) deliveries!: DeliveriesStatusView;
 }

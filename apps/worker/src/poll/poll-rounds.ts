@@ -46,6 +46,8 @@ export interface PollRoundParts {
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
   agenda: Pick<BackgroundAgendaWriter, 'announce'>;
+  /** Removes the conversation rows of an account. Present if rows are turned off. */
+  eraseRows?: (account: string) => Promise<void>;
   contactsEveryMs: number;
   logger: Logger;
 }
@@ -98,6 +100,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
       }),
     },
     survey: async (account): Promise<Readonly<Record<string, AgendaTime | undefined>>> => {
+      await parts.eraseRows?.(account);
       const probeInMs = await parts.probeTimes.nextTurnInMs(account);
       if (!(await isPolled(account))) return { [POLL_TASK_NAMES.probe]: probeInMs };
       const { dueInMs, isListPollRequested } = await survey.read(account);

@@ -105,11 +105,6 @@ export class RedisConversations implements Conversations {
     return this.redis.hlen(this.keysOf(account).rows);
   }
 
-  async erase(account: string): Promise<void> {
-    const { rows, rowOrder, rowSends, rowWords } = this.keysOf(account);
-    await this.redis.unlink(rows, rowOrder, rowSends, rowWords);
-  }
-
   /** Returns the conversations whose contact or phone number has all that is looked for. */
   private async matching(
     account: string,
@@ -130,6 +125,16 @@ export class RedisConversations implements Conversations {
   }
 }
 
+/** Removes all conversation rows of an account. */
+export async function eraseConversationRows(
+  redis: RedisClient,
+  prefix: string,
+  account: string,
+): Promise<void> {
+  const { rows, rowOrder, rowSends, rowWords } = rowRedisKeys(accountKeys(prefix, account));
+  await redis.unlink(rows, rowOrder, rowSends, rowWords);
+}
+
 function pageOf(conversations: Conversation[], limit: number): ConversationPage {
   const page = conversations.slice(0, limit);
   const last = conversations.length > limit ? page.at(-1) : undefined;
@@ -146,7 +151,7 @@ function positionOf({ id, lastActivityAt = 0 }: Conversation): ListPosition {
 /** Returns the words to look up in the index. Alternatives are joined by a space. */
 function wordsToFind({ words, digits }: SearchTerms): string[] {
   if (digits === undefined) return words;
-  return [`+${digits} -${[...digits].reverse().join('')}`];
+  return [`+${digits} -${Array.from(digits).reverse().join('')}`];
 }
 
 function hasDigits(phoneNumber: string, digits: string): boolean {

@@ -81,7 +81,4 @@ export interface Conversations {
 
   /** Returns the number of contacts of the account with a row. */
   countRows(account: string): Promise<number>;
-
-  /** Removes all rows of an account. */
-  erase(account: string): Promise<void>;
 }

@@ -30,7 +30,7 @@ export function wordsOf(text: string): string[] {
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
-    .map((word) => [...word].slice(0, MAX_WORD_LENGTH).join(''));
+    .map((word) => Array.from(word).slice(0, MAX_WORD_LENGTH).join(''));
 }
 
 /** What a search looks for. All parts must be found. */
