@@ -6,7 +6,7 @@ import { join, relative, resolve, sep } from 'node:path';
 import { LIBS, LuaSourceError, nameOf, readLuaSource } from '../../libs/platform/src/redis/lua-source.mjs';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs'];
+const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs', 'conversations'];
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
 /** A key or an argument by number; a header names each of them. */
 const BY_NUMBER = /\b(KEYS|ARGV)\[\d+\]/;
