@@ -121,7 +121,7 @@ export class Timeline<S> {
     const all = await this.withClaimed(account, sends.sends, sendIds);
     const context: PlacementContext = {
       ...{ startedAt, contactId, phoneNumbers: new Set(phoneNumbers) },
-      committed: await this.committedSends(account, contactId, all, committed),
+      committed: await this.committedSends(account, contactId, all, { messages, committed }),
       messages: new Map(present.map(({ message }) => [message.id, message])),
     };
     const moved = new Set<string>();
@@ -178,16 +178,20 @@ export class Timeline<S> {
     return new Map([...sends, ...found.map((send) => [send.id, send] as const)]);
   }
 
-  /** Returns whether the messages of sends are committed, including those that are not on this page. */
+  /**
+   * Returns whether the messages of sends are committed. What was read for the messages of this page stays
+   * valid, although they may have been committed since.
+   */
   private async committedSends(
     account: string,
     contactId: string | undefined,
     sends: ReadonlyMap<string, TimelineSend<S>>,
-    known: ReadonlyMap<string, Committed>,
+    page: { messages: readonly PlacedMessage[]; committed: ReadonlyMap<string, Committed> },
   ): Promise<PlacementContext['committed']> {
+    const onPage = new Set(page.messages.map(({ message }) => message.id));
     const wanted = new Map<string, string[]>();
     for (const { message } of sends.values()) {
-      if (message === undefined || (message.contactId === contactId && known.has(message.messageId)))
+      if (message === undefined || (message.contactId === contactId && onPage.has(message.messageId)))
         continue;
       wanted.set(message.contactId, [...(wanted.get(message.contactId) ?? []), message.messageId]);
     }
@@ -195,8 +199,9 @@ export class Timeline<S> {
     for (const [id, messageIds] of wanted)
       read.set(id, await this.ports.feed.committed(account, id, messageIds));
     return (message) =>
-      (message.contactId === contactId ? known.get(message.messageId) : undefined) ??
-      read.get(message.contactId)?.get(message.messageId);
+      message.contactId === contactId && onPage.has(message.messageId)
+        ? page.committed.get(message.messageId)
+        : read.get(message.contactId)?.get(message.messageId);
   }
 }
 
