@@ -25,7 +25,7 @@ export interface Stretch {
 
 /** What stretches prove about the messages older than a position. */
 export interface Coverage {
-  /** True if a stretch begins above the position, so that nothing between them is missed. */
+  /** True if stretches reach from above the position to it or below. */
   isConnected: boolean;
   /** Messages that are surely complete, newest first. */
   messages: readonly PlacedMessage[];
@@ -67,12 +67,13 @@ export function coverageOf(stretches: readonly Stretch[], from: Position | undef
     found = false;
     for (const stretch of stretches) {
       const end = stretch.hasOldest ? -Infinity : stretch.messages.at(-1)?.position.at;
-      if (connected.has(stretch) || end === undefined || end > edge || !continues(stretch)) continue;
+      if (connected.has(stretch) || end === undefined || !continues(stretch)) continue;
       connected.add(stretch);
       for (const { position } of stretch.messages) ids.add(position.id);
+      found = true;
+      if (end > edge) continue;
       edge = end;
       last = stretch;
-      found = true;
     }
   }
   const hasOldest = [...connected].some((stretch) => stretch.hasOldest);
@@ -83,7 +84,7 @@ export function coverageOf(stretches: readonly Stretch[], from: Position | undef
     .filter(({ position }) => (hasOldest || position.at > edge) && isBelow(position, from))
     .sort((a, b) => comparePositions(b.position, a.position));
   return {
-    isConnected: connected.size > 0,
+    isConnected: last !== undefined,
     messages,
     edge: hasOldest ? undefined : oldestOf(from, { at: edge }),
     last,
