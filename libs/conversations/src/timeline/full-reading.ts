@@ -122,6 +122,7 @@ export class FullReadings {
       maxSize: MAX_BYTES,
       sizeCalculation: ({ bytes }, key) => bytes + key.length,
       ttl: MAX_AGE_MS,
+      ttlResolution: 0,
       perf: { now },
     });
   }

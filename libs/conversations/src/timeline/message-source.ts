@@ -1,6 +1,6 @@
 import { type FullReading, type FullReadings, ReadingTooLargeError } from './full-reading.js';
 import type { PlacedMessage } from './coverage.js';
-import { NoOrderError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
+import { MIN_PAGE_LIMIT, NoOrderError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
 import { comparePositions, type Position } from './position.js';
 import {
   type ListShape,
@@ -19,8 +19,6 @@ export const MAX_REQUESTS = 5;
 const PATIENCE_MS = 2_000;
 /** Number of calls in which a paging may stand still before its contact counts as one in no order. */
 const MAX_ATTEMPTS = 8;
-/** Pages of fewer messages cannot overlap enough. */
-const MIN_PAGE_LIMIT = 8;
 
 /** The messages of one page. */
 export interface MessagesFound {

@@ -5,6 +5,8 @@ import { type ListShape, MessagesUnavailableError, type MessagesPage } from './p
 
 /** Limit that upstream documents. */
 const DOCUMENTED_LIMIT = 20;
+/** Pages of fewer messages cannot overlap enough. */
+export const MIN_PAGE_LIMIT = 8;
 
 /** Thrown if messages are not in the order that the feed has learned. */
 export class NoOrderError extends Error {
@@ -174,7 +176,8 @@ class OrderedWalk {
     const stretch = this.stretchOf(request, page);
     const judged = this.settleEnd(stretch);
     this.join(stretch);
-    if (stretch.count > 0 || request.page === 1) this.stretches.push(stretch);
+    const isLocated = request.limit <= this.maxLimit || this.fixedSize !== undefined;
+    if ((stretch.count > 0 && isLocated) || request.page === 1) this.stretches.push(stretch);
     this.coverage = coverageOf(this.stretches, this.start.from);
     if (!this.coverage.isConnected) this.adjustSearch(judged);
     this.noteNeighbours(stretch);
@@ -200,18 +203,16 @@ class OrderedWalk {
 
   /** Returns true if the page is surely the last one of the list. */
   private endsList({ page, limit }: PageRequest, count: number): boolean {
-    const start = (page - 1) * (this.fixedSize ?? limit);
     if (count === 0) return page === 1;
-    return this.isShort(limit, count) && start + count >= this.shape.length;
-  }
-
-  private isShort(limit: number, count: number): boolean {
-    return count < (this.fixedSize ?? Math.min(limit, this.shape.fullPage));
+    const start = (page - 1) * (this.fixedSize ?? limit);
+    // Upstream may no longer honour a larger limit than the documented one.
+    const full = this.fixedSize ?? Math.min(limit, this.shape.fullPage, DOCUMENTED_LIMIT);
+    return count < full && start + count >= this.shape.length;
   }
 
   /**
-   * Decides whether a page is the last one: a short page is, if the page after it is empty. Returns the page
-   * that the last request was about.
+   * Decides whether a page is the last one. A page with fewer messages than requested is, if the page after it
+   * is empty. Otherwise upstream returns no larger pages. Returns the page that the last request was about.
    */
   private settleEnd(stretch: ReadStretch): ReadStretch {
     const before = this.uncertainEnd;
@@ -221,10 +222,19 @@ class OrderedWalk {
       else before.hasNewest = true;
       return before;
     }
+    if (before !== undefined && this.fixedSize === undefined) this.learnMaxLimit(before.count);
     const { request, count } = stretch;
     const isLast = this.isNewestFirst ? stretch.hasOldest : stretch.hasNewest;
-    if (count > 0 && !isLast && this.isShort(request.limit, count)) this.uncertainEnd = stretch;
+    const size = this.fixedSize ?? Math.min(request.limit, this.maxLimit);
+    if (count > 0 && !isLast && count < size) this.uncertainEnd = stretch;
     return stretch;
+  }
+
+  /** The indexes of the pages that were read with a larger limit are not known. */
+  private learnMaxLimit(maxLimit: number): void {
+    if (maxLimit < MIN_PAGE_LIMIT) throw new NoOrderError();
+    this.maxLimit = maxLimit;
+    this.stretches.length = 0;
   }
 
   /**
