@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { ReadPage } from './ordered-walk.js';
+import { DOCUMENTED_LIMIT, type ReadPage } from './ordered-walk.js';
 import type { ListShape, MessageChange, TimelineMessage } from './ports.js';
 
 /** How long a full reading is kept, in milliseconds. */
@@ -82,7 +82,10 @@ export class FullReading {
   }
 
   private endsList({ maxLimit, fullPage, length }: ListShape, count: number): boolean {
-    return count < Math.min(maxLimit, fullPage) && (this.page - 1) * maxLimit + count >= length;
+    // Upstream may no longer honour a larger limit than the documented one.
+    return (
+      count < Math.min(maxLimit, fullPage, DOCUMENTED_LIMIT) && (this.page - 1) * maxLimit + count >= length
+    );
   }
 
   private async endPass(presentIds: () => Promise<ReadonlySet<string>>): Promise<void> {

@@ -1,6 +1,6 @@
 import { type FullReading, type FullReadings, ReadingTooLargeError } from './full-reading.js';
 import type { PlacedMessage } from './coverage.js';
-import { MIN_PAGE_LIMIT, NoOrderError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
+import { NoOrderError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
 import { comparePositions, type Position } from './position.js';
 import {
   type ListShape,
@@ -87,11 +87,12 @@ export class MessageSource {
     cursor: TimelineCursor,
     limit: number,
   ): Promise<MessagesFound> {
-    const { position: from, index, fixedSize } = cursor;
+    const { position: from, index, fixedSize, maxLimit } = cursor;
     const start = {
       ...(from === undefined ? {} : { from }),
       ...(index === undefined ? {} : { index }),
       ...(fixedSize === undefined ? {} : { fixedSize }),
+      ...(maxLimit === undefined ? {} : { maxLimit }),
     };
     const walk = await walkOrderedList(call.read, shape, start, limit, MAX_REQUESTS);
     const hasMoved = walk.edge === undefined || from === undefined || comparePositions(walk.edge, from) < 0;
@@ -102,6 +103,7 @@ export class MessageSource {
       edge: walk.isConnected ? walk.edge : (from ?? BEGINNING),
       hintsAt: (position) => ({
         ...(walk.fixedSize === undefined ? {} : { fixedSize: walk.fixedSize }),
+        ...(walk.maxLimit === shape.maxLimit ? {} : { maxLimit: walk.maxLimit }),
         index: walk.indexBefore(position),
         ...(walk.isConnected && hasMoved ? {} : { attempts }),
         // So many messages have the same timestamp that one call cannot read them all.
@@ -184,8 +186,7 @@ class Call {
 }
 
 function isOrdered(shape: ListShape): shape is OrderedShape {
-  const hasOrder = shape.order === 'newestFirst' || shape.order === 'oldestFirst';
-  return hasOrder && (shape.maxLimit >= MIN_PAGE_LIMIT || shape.length < shape.maxLimit);
+  return shape.order === 'newestFirst' || shape.order === 'oldestFirst';
 }
 
 /** Returns the messages of a complete reading that are older than a position, and some more than wanted. */

@@ -4,9 +4,9 @@ import { pageFrom, type PageRequest, pageUpTo } from './page-request.js';
 import { type ListShape, MessagesUnavailableError, type MessagesPage } from './ports.js';
 
 /** Limit that upstream documents. */
-const DOCUMENTED_LIMIT = 20;
+export const DOCUMENTED_LIMIT = 20;
 /** Pages of fewer messages cannot overlap enough. */
-export const MIN_PAGE_LIMIT = 8;
+const MIN_PAGE_LIMIT = 8;
 
 /** Thrown if messages are not in the order that the feed has learned. */
 export class NoOrderError extends Error {
@@ -29,6 +29,8 @@ export interface WalkStart {
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
+  /** Largest limit that upstream was seen to honour, if it is smaller than the feed has learned. */
+  maxLimit?: number;
 }
 
 /** What a walk found. */
@@ -36,6 +38,7 @@ export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
   /** True if the walk read a page that continues the timeline. */
   isConnected: boolean;
   fixedSize: number | undefined;
+  maxLimit: number;
   /** True if a request failed, so that the walk ended early. */
   isInterrupted: boolean;
   /** Returns the estimated index of a message that is newer than the position, for the next walk. */
@@ -48,7 +51,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
 /**
  * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
  * requests. Ends as soon as half of the wanted messages are found: each further page would cost a request.
- * @throws {NoOrderError} if the list is not sorted
+ * @throws {NoOrderError} if the list is not sorted, or its pages are very small
  * @throws {MessagesUnavailableError} if no page could be read
  */
 export async function walkOrderedList(
@@ -58,6 +61,7 @@ export async function walkOrderedList(
   wanted: number,
   maxRequests: number,
 ): Promise<WalkResult> {
+  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit) throw new NoOrderError();
   const walk = new OrderedWalk(read, shape, start, wanted);
   return walk.run(maxRequests);
 }
@@ -86,7 +90,7 @@ class OrderedWalk {
     private readonly start: WalkStart,
     private readonly wanted: number,
   ) {
-    this.maxLimit = shape.maxLimit;
+    this.maxLimit = Math.min(shape.maxLimit, start.maxLimit ?? Infinity);
     this.fixedSize = start.fixedSize;
     this.search = new IndexSearch(start.index ?? (this.isNewestFirst ? 0 : Math.max(shape.length - 1, 0)));
     this.coverage = coverageOf([], start.from);
@@ -108,8 +112,9 @@ class OrderedWalk {
       }
     }
     const { messages, edge, isConnected } = this.coverage;
+    const { fixedSize, maxLimit, isInterrupted } = this;
     return {
-      ...{ messages, edge, isConnected, fixedSize: this.fixedSize, isInterrupted: this.isInterrupted },
+      ...{ messages, edge, isConnected, fixedSize, maxLimit, isInterrupted },
       indexBefore: (position) => this.indexBefore(position),
     };
   }
@@ -179,7 +184,7 @@ class OrderedWalk {
     const isLocated = request.limit <= this.maxLimit || this.fixedSize !== undefined;
     if ((stretch.count > 0 && isLocated) || request.page === 1) this.stretches.push(stretch);
     this.coverage = coverageOf(this.stretches, this.start.from);
-    if (!this.coverage.isConnected) this.adjustSearch(judged);
+    if (!this.coverage.isConnected && isLocated) this.adjustSearch(judged);
     this.noteNeighbours(stretch);
   }
 

@@ -10,6 +10,8 @@ export interface TimelineCursor {
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
+  /** Largest limit that upstream was seen to honour, if it is smaller than the feed has learned. */
+  maxLimit?: number;
   /** Sends with this number or a higher one are newer than `position`. */
   sendsBefore?: number;
   /** True if the list is not in the order that the feed has learned. */
@@ -23,10 +25,19 @@ const MAX_LENGTH = 2_000;
 
 /** Converts a cursor to the opaque text that callers receive. */
 export function formatTimelineCursor(cursor: TimelineCursor): string {
-  const { position, startedAt, index, fixedSize, sendsBefore, hasNoOrder, attempts } = cursor;
+  const { position, startedAt, index, fixedSize, maxLimit, sendsBefore, hasNoOrder, attempts } = cursor;
   const at = position === undefined ? undefined : Number.isFinite(position.at) ? position.at : null;
   const fields = {
-    ...{ v: VERSION, t: startedAt, a: at, i: position?.id, x: index, f: fixedSize, s: sendsBefore },
+    ...{
+      v: VERSION,
+      t: startedAt,
+      a: at,
+      i: position?.id,
+      x: index,
+      f: fixedSize,
+      m: maxLimit,
+      s: sendsBefore,
+    },
     ...{ u: hasNoOrder === true ? 1 : undefined, n: attempts },
   };
   return Buffer.from(JSON.stringify(fields)).toString('base64url');
@@ -37,10 +48,11 @@ export function parseTimelineCursor(value: unknown): TimelineCursor | undefined 
   if (typeof value !== 'string' || value.length > MAX_LENGTH || !/^[\w-]+$/.test(value)) return undefined;
   const fields = parseFields(value);
   if (fields?.['v'] !== VERSION) return undefined;
-  const { t, a, i, x, f, s, u, n } = fields;
+  const { t, a, i, x, f, m, s, u, n } = fields;
   const isCount = (item: unknown): item is number | undefined => item === undefined || isWhole(item);
-  if (!isWhole(t) || !isCount(x) || !isCount(f) || !isCount(s) || !isCount(n)) return undefined;
-  if (f === 0 || (u !== undefined && u !== 1)) return undefined;
+  if (!isWhole(t) || !isCount(x) || !isCount(f) || !isCount(m) || !isCount(s) || !isCount(n))
+    return undefined;
+  if (f === 0 || m === 0 || (u !== undefined && u !== 1)) return undefined;
   if (a !== undefined && a !== null && typeof a !== 'number') return undefined;
   if (i !== undefined && (typeof i !== 'string' || a === undefined)) return undefined;
   return {
@@ -48,6 +60,7 @@ export function parseTimelineCursor(value: unknown): TimelineCursor | undefined 
     ...(a === undefined ? {} : { position: { at: a ?? -Infinity, ...(i === undefined ? {} : { id: i }) } }),
     ...(x === undefined ? {} : { index: x }),
     ...(f === undefined ? {} : { fixedSize: f }),
+    ...(m === undefined ? {} : { maxLimit: m }),
     ...(s === undefined ? {} : { sendsBefore: s }),
     ...(u === undefined ? {} : { hasNoOrder: true }),
     ...(n === undefined ? {} : { attempts: n }),
