@@ -4,6 +4,7 @@ import { AccountsModule } from './accounts/accounts.module.js';
 import { ApiKeysModule } from './api-keys/api-keys.module.js';
 import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { ContactsModule } from './contacts/contacts.module.js';
+import { ConversationsModule } from './conversations/conversations.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthModule } from './health/health.module.js';
 import { MessagesModule } from './messages/messages.module.js';
@@ -37,6 +38,7 @@ export class GatewayModule {
         MessagesModule,
         SendsModule,
         ContactsModule,
+        ConversationsModule,
         EventsModule,
         WebhooksModule,
         AccountsModule,

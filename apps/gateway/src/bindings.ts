@@ -50,6 +50,7 @@ import type { Tracing } from '#tracing';
 import { systemResolver } from '#webhooks';
 import { RedisRateLimit } from './auth/rate-limit.js';
 import type { ReadableUpstream } from './contacts/upstream-reads.js';
+import { timelineBindings } from './conversations/timeline.bindings.js';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openHintQueue } from './hint-queue.js';
 import { Problem } from './problems/problem.js';
@@ -138,6 +139,7 @@ export function bindings(opened: OpenedResources): Provider[] {
       useFactory: (accounts: AccountDirectory) => sendsOf(opened, accounts),
     },
     value(SEND_LIST, new RedisSendList(redis, prefix)),
+    ...timelineBindings(redis, prefix),
     ...webhookBindings({ environment, redis, logger, clock, resolver: systemResolver() }),
   ];
 }

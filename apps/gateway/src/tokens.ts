@@ -37,6 +37,8 @@ export const SEND_LIST = Symbol('send list');
 export const SEND_INTAKE = Symbol('SendIntake');
 /** AbortSignal that aborts when the gateway begins to shut down. */
 export const SHUTDOWN = Symbol('AbortSignal');
+export const TIMELINE = Symbol('Timeline');
+export const TIMELINE_CONVERSATIONS = Symbol('TimelineConversations');
 export const UPSTREAM = Symbol('Upstream');
 export const UPSTREAM_HEALTH = Symbol('UpstreamHealth');
 export const VOLATILE_FIELDS = Symbol('VolatileFieldStore');

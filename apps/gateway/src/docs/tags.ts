@@ -6,6 +6,10 @@ export const TAGS = [
     description: 'Get the status of a send, cancel a send, or set the outcome of an unknown send.',
   },
   { name: 'Contacts', description: 'Read contacts and their messages from the messaging service.' },
+  {
+    name: 'Conversations',
+    description: 'Show the messages and sends of a conversation in one list.',
+  },
   { name: 'Events', description: 'Read events page by page, wait for events, or stream events.' },
   {
     name: 'Webhooks',
