@@ -9,8 +9,12 @@ const MAX_CONTACT_BYTES = 16 * 1024 * 1024;
 const MAX_BYTES = 128 * 1024 * 1024;
 /** Estimated memory per message besides its text, in bytes. */
 const MESSAGE_BYTES = 400;
-/** Number of times that the list is read because committed messages were on none of its pages. */
-const MAX_PASSES = 3;
+/**
+ * The list is read again while committed messages were on none of its pages: at most so many times, and only
+ * while that finds some of them.
+ */
+const MAX_PASSES = 20;
+const MAX_FRUITLESS_PASSES = 2;
 
 /** Thrown if the messages of a contact are too many to be kept. */
 export class ReadingTooLargeError extends Error {
@@ -28,6 +32,9 @@ export class FullReading {
   bytes = 1;
   private page = 1;
   private passes = 0;
+  private fruitlessPasses = 0;
+  /** Number of committed messages that were on none of the pages, after the last pass. */
+  private missing = Infinity;
   private idsOfPass = new Set<string>();
   private end: Promise<void> = Promise.resolve();
 
@@ -92,8 +99,11 @@ export class FullReading {
     this.passes += 1;
     this.page = 1;
     this.idsOfPass = new Set();
-    const isMissing = [...(await presentIds())].some((id) => !this.messages.has(id));
-    this.isComplete = !isMissing || this.passes >= MAX_PASSES;
+    const missing = [...(await presentIds())].filter((id) => !this.messages.has(id)).length;
+    this.fruitlessPasses = missing < this.missing ? 0 : this.fruitlessPasses + 1;
+    this.missing = missing;
+    this.isComplete =
+      missing === 0 || this.passes >= MAX_PASSES || this.fruitlessPasses >= MAX_FRUITLESS_PASSES;
   }
 
   private put(message: TimelineMessage): void {

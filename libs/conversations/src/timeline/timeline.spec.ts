@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { CONTACT, FakeAccount, type FakeListing, message, PHONE } from './fixtures/fake-account.js';
+import {
+  CONTACT,
+  FakeAccount,
+  type FakeListing,
+  message,
+  PHONE,
+  seededRandom,
+} from './fixtures/fake-account.js';
 import { FullReadings } from './full-reading.js';
+import type { TimelineMessage } from './ports.js';
 import { Timeline, type TimelinePage } from './timeline.js';
 import { parseTimelineCursor } from './timeline-cursor.js';
 
@@ -100,6 +108,18 @@ describe('A list that is not in the learned order', () => {
 });
 
 describe('A full reading', () => {
+  it('is repeated until every committed message was on a page, but not for one that is gone', async () => {
+    const random = seededRandom(1);
+    const shuffles = (list: readonly TimelineMessage[]): TimelineMessage[] =>
+      list
+        .map((one) => ({ one, key: random() }))
+        .sort((a, b) => a.key - b.key)
+        .map(({ one }) => one);
+    const account = accountWith(150, { order: 'unsorted', maxLimit: 20, shuffles });
+    account.known.set('gone', 'present');
+    expect((await all(account)).flatMap(idsOf)).toEqual(newestFirst(150));
+  });
+
   it('is kept for ten minutes, and brought up to date by events', async () => {
     let now = 1_000;
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
