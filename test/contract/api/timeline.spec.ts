@@ -159,6 +159,20 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     });
   });
 
+  it('is read only once for equal requests at the same moment', async () => {
+    createMessages(30);
+    await harness.sweep();
+    const before = harness.countRequests(/messages/);
+    harness.control('faults', {
+      match: { contactId: contact },
+      fault: { kind: 'slow', delayMs: 300 },
+      times: 1,
+    });
+    const [one, other] = await Promise.all([page(), page()]);
+    expect(other).toEqual(one);
+    expect(harness.countRequests(/messages/)).toBe(before + 1);
+  });
+
   it('has only the sends, and says so, if upstream cannot be read', async () => {
     createMessages(3);
     await harness.sweep();

@@ -28,6 +28,8 @@ export class ReadingTooLargeError extends Error {
 export class FullReading {
   readonly messages = new Map<string, TimelineMessage>();
   isComplete = false;
+  /** True if the messages are too many to be kept. */
+  isTooLarge = false;
   /** Estimated memory, in bytes. */
   bytes = 1;
   private page = 1;
@@ -68,6 +70,7 @@ export class FullReading {
     presentIds: () => Promise<ReadonlySet<string>>,
     maxRequests: number,
   ): Promise<void> {
+    if (this.isTooLarge) throw new ReadingTooLargeError();
     for (let requests = 0; requests < maxRequests && !this.isComplete; requests += 1) {
       const { items, count } = await read(this.page, shape.maxLimit);
       const isRepeated = count > 0 && items.every(({ id }) => this.idsOfPass.has(id));
@@ -110,7 +113,12 @@ export class FullReading {
     this.remove(message.id);
     this.messages.set(message.id, message);
     this.bytes += sizeOf(message);
-    if (this.bytes > MAX_CONTACT_BYTES) throw new ReadingTooLargeError();
+    if (this.bytes <= MAX_CONTACT_BYTES) return;
+    this.isTooLarge = true;
+    this.messages.clear();
+    this.idsOfPass.clear();
+    this.bytes = 1;
+    throw new ReadingTooLargeError();
   }
 
   private remove(id: string): void {

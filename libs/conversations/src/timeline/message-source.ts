@@ -132,8 +132,8 @@ export class MessageSource {
       }
       return slice(reading, cursor.position, limit);
     } catch (error) {
+      // The reading stays, so that later calls need no requests to find out the same.
       if (!(error instanceof ReadingTooLargeError)) throw error;
-      this.readings.drop(account, contactId);
       return { ...NO_MESSAGES, isUnavailable: true };
     }
   }

@@ -115,11 +115,13 @@ class Paging {
         // Upstream lists the message at its time: a moment after the send, or just now.
         const late = message(`of-${send.id}`, random() < 0.5 ? send.createdAt + 1_500 : account.now);
         this.insertAtItsTime(late);
-        const steps = [() => account.bind(send, late.id), () => account.commit(late)];
+        const commit = (): void => {
+          account.commit(late);
+        };
         this.changes.push(() => {
-          steps[0]?.();
-          if (random() < 0.5) steps[1]?.();
-          else this.changes.push(() => steps[1]?.());
+          account.bind(send, late.id);
+          if (random() < 0.5) commit();
+          else this.changes.push(commit);
         });
       });
     for (let i = this.changes.length - 1; i > 0; i -= 1) {

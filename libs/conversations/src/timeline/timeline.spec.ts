@@ -152,6 +152,19 @@ describe('A full reading', () => {
   });
 });
 
+describe('A contact whose messages are too many to be sorted in memory', () => {
+  it('has a partial timeline, which costs no more requests for a while', async () => {
+    const account = accountWith(200, { order: 'unsorted', maxLimit: 100 });
+    account.list = account.list.map((one) => ({ ...one, raw: { id: one.id, message: 'x'.repeat(100_000) } }));
+    const timeline = new Timeline(account);
+    const page = await timeline.read('a', CONVERSATION, 20);
+    expect(page).toMatchObject({ entries: [], next: undefined, isPartial: true });
+    const { requests } = account;
+    expect(await timeline.read('a', CONVERSATION, 20)).toMatchObject({ isPartial: true });
+    expect(account.requests).toBe(requests);
+  });
+});
+
 describe('A message that is not committed', () => {
   it('is not shown, and makes its contact due', async () => {
     const account = accountWith(5);
