@@ -39,7 +39,7 @@ class MessageEntryView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the message. Null if the messaging service gave none; such messages come last. For a minute after its message appeared, an own send stays at the time of its acceptance.',
+      'Time of the message. Null if the messaging service gave none; such messages come last. A message that appeared less than a minute ago stands at the acceptance of its send, if it has one.',
   })
   at!: string | null;
   @ApiProperty({ allOf: [{ $ref: '#/components/schemas/Message' }] })
