@@ -176,6 +176,7 @@ class OrderedWalk {
     const page = await this.read(request.page, request.limit);
     if (page.count > request.limit && this.fixedSize === undefined) {
       this.fixedSize = page.count;
+      this.uncertainEnd = undefined;
       this.stretches.length = 0;
     }
     const stretch = this.stretchOf(request, page);
@@ -210,8 +211,9 @@ class OrderedWalk {
   private endsList({ page, limit }: PageRequest, count: number): boolean {
     if (count === 0) return page === 1;
     const start = (page - 1) * (this.fixedSize ?? limit);
-    // Upstream may no longer honour a larger limit than the documented one.
-    const full = this.fixedSize ?? Math.min(limit, this.shape.fullPage, DOCUMENTED_LIMIT);
+    // Upstream may have gone back to the documented limit.
+    if (this.fixedSize === undefined && limit > DOCUMENTED_LIMIT && count === DOCUMENTED_LIMIT) return false;
+    const full = this.fixedSize ?? Math.min(limit, this.shape.fullPage);
     return count < full && start + count >= this.shape.length;
   }
 

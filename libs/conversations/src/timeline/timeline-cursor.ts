@@ -22,6 +22,9 @@ export interface TimelineCursor {
 
 const VERSION = 1;
 const MAX_LENGTH = 2_000;
+/** Bounds of the hints, because upstream gets numbers that are derived from them. */
+const MAX_INDEX = 1_000_000_000;
+const MAX_SIZE = 10_000;
 
 /** Converts a cursor to the opaque text that callers receive. */
 export function formatTimelineCursor(cursor: TimelineCursor): string {
@@ -49,10 +52,11 @@ export function parseTimelineCursor(value: unknown): TimelineCursor | undefined 
   const fields = parseFields(value);
   if (fields?.['v'] !== VERSION) return undefined;
   const { t, a, i, x, f, m, s, u, n } = fields;
+  const isSize = (item: number | undefined): boolean => item === undefined || (item > 0 && item <= MAX_SIZE);
   const isCount = (item: unknown): item is number | undefined => item === undefined || isWhole(item);
   if (!isWhole(t) || !isCount(x) || !isCount(f) || !isCount(m) || !isCount(s) || !isCount(n))
     return undefined;
-  if (f === 0 || m === 0 || (u !== undefined && u !== 1)) return undefined;
+  if (!isSize(f) || !isSize(m) || (x ?? 0) > MAX_INDEX || (u !== undefined && u !== 1)) return undefined;
   if (a !== undefined && a !== null && typeof a !== 'number') return undefined;
   if (i !== undefined && (typeof i !== 'string' || a === undefined)) return undefined;
   return {

@@ -59,6 +59,23 @@ describe('A short conversation', () => {
   });
 });
 
+describe('A page of a long conversation', () => {
+  it.each([
+    { order: 'newestFirst', maxLimit: 20 },
+    { order: 'newestFirst', maxLimit: 100 },
+    { order: 'oldestFirst', maxLimit: 20 },
+    { order: 'oldestFirst', maxLimit: 100 },
+  ] as const)('costs one request in the order that the feed has learned: %j', async (listing) => {
+    const account = accountWith(1_000, listing);
+    const timeline = new Timeline(account);
+    let next: string | undefined;
+    for (let calls = 1; calls <= 10; calls += 1) {
+      ({ next } = await timeline.read('a', CONVERSATION, 20, parseTimelineCursor(next)));
+      expect(account.requests).toBe(calls);
+    }
+  });
+});
+
 describe('The end of a list', () => {
   it.each([
     ['the length is not known', { length: 0, fullPage: 0 }],
@@ -277,6 +294,8 @@ describe('A cursor', () => {
     Buffer.from('{"v":1,"t":1,"i":"x"}').toString('base64url'),
     Buffer.from('{"v":1,"t":1,"a":"x"}').toString('base64url'),
     Buffer.from('{"v":1,"t":1,"x":-1}').toString('base64url'),
+    Buffer.from('{"v":1,"t":1,"x":1000000001}').toString('base64url'),
+    Buffer.from('{"v":1,"t":1,"f":0}').toString('base64url'),
     Buffer.from('{"v":2,"t":1}').toString('base64url'),
     Buffer.from('null').toString('base64url'),
     7,
