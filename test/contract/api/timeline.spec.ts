@@ -3,6 +3,7 @@ import { problemOf, startTestGateway, type TestGateway } from '../../../apps/gat
 import { UPSTREAM } from '../../../apps/gateway/src/tokens.js';
 import { newId } from '#platform';
 import { ACCOUNT, FeedHarness } from '../feed/feed-harness.js';
+import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
 const NUMBER = '+14155550123';
@@ -105,6 +106,22 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     const [first] = (await page()).timeline;
     if (first !== undefined)
       expect(first).toMatchObject({ kind: 'message', message: { id: ids[0] }, send: null });
+  });
+
+  it('keeps a full reading of a list in no order, and brings it up to date by events', async () => {
+    harness.control('settings', { order: 'random', limitCap: 20 });
+    const ids = createMessages(60);
+    await harness.sweep();
+    await harness.sweep();
+    await all();
+    const [fresh] = harness.createMessages(contact);
+    await eventually('the new message is committed', async () => {
+      await harness.polls.poll(ACCOUNT, contact);
+      return (await harness.eventTypes()).some((type) => type.startsWith('message.'));
+    });
+    const before = harness.countRequests(/messages/);
+    expect((await page()).timeline.slice(0, 3).map(idOf)).toEqual([fresh, ids[0], ids[1]]);
+    expect(harness.countRequests(/messages/)).toBe(before);
   });
 
   it('shows a message only once its event is committed, and makes its contact due', async () => {

@@ -6,6 +6,7 @@ import { toTimelineMessage } from './timeline-upstream.js';
 const PAGE_SIZE = 500;
 /** Maximum number of pages of the log that are read to bring a full reading up to date. */
 const MAX_PAGES = 4;
+const RESYNCED = 'contact.resynced';
 
 /** Reads the event log for timelines. */
 export class LoggedTimelineEvents implements TimelineEvents {
@@ -23,10 +24,12 @@ export class LoggedTimelineEvents implements TimelineEvents {
     const changes: MessageChange[] = [];
     let after = parseCursor(cursor);
     if (after === undefined) return undefined;
-    const filter = { types: ['message.*'] as const, contactId };
+    const filter = { types: ['message.*', RESYNCED], contactId };
     try {
       for (let pages = 0; pages < MAX_PAGES; pages += 1) {
         const page = await this.log.read(account, after, PAGE_SIZE, filter);
+        // Messages of a new baseline are committed without events.
+        if (page.events.some(({ type }) => type === RESYNCED)) return undefined;
         changes.push(...page.events.flatMap(changesIn));
         after = page.next;
         if (!page.hasMore) return { changes, next: formatCursor(after) };

@@ -65,16 +65,19 @@ describe('A page of a long conversation', () => {
     { order: 'newestFirst', maxLimit: 100 },
     { order: 'oldestFirst', maxLimit: 20 },
     { order: 'oldestFirst', maxLimit: 100 },
-  ] as const)('costs little more than one request in an order that the feed has learned: %j', async (listing) => {
-    const account = accountWith(1_000, listing);
-    const timeline = new Timeline(account);
-    let next: string | undefined;
-    for (let calls = 1; calls <= 10; calls += 1) {
-      ({ next } = await timeline.read('a', CONVERSATION, 20, parseTimelineCursor(next)));
-      if (calls === 1) expect(account.requests).toBe(1);
-    }
-    expect(account.requests).toBeLessThanOrEqual(12);
-  });
+  ] as const)(
+    'costs little more than one request in an order that the feed has learned: %j',
+    async (listing) => {
+      const account = accountWith(1_000, listing);
+      const timeline = new Timeline(account);
+      let next: string | undefined;
+      for (let calls = 1; calls <= 10; calls += 1) {
+        ({ next } = await timeline.read('a', CONVERSATION, 20, parseTimelineCursor(next)));
+        if (calls === 1) expect(account.requests).toBe(1);
+      }
+      expect(account.requests).toBeLessThanOrEqual(12);
+    },
+  );
 });
 
 describe('The end of a list', () => {
