@@ -13,7 +13,7 @@ import { MAX_REQUESTS, Timeline } from './timeline.js';
 import { parseTimelineCursor } from './timeline-cursor.js';
 
 const MESSAGES = 5_000;
-const SEEDS = process.env['TIDINGS_LONG'] === '1' ? 100 : 9;
+const SEEDS = process.env['TIDINGS_LONG'] === '1' ? 50 : 9;
 const CONVERSATION = { id: CONTACT, contactId: CONTACT, phoneNumbers: [PHONE], last: undefined };
 
 /** What happens while a caller pages. */
