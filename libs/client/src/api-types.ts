@@ -182,6 +182,57 @@ export type SeenRequest = {
     upTo: string;
 };
 
+export type SendOfMessage = {
+    id: string;
+    status: 'scheduled' | 'queued' | 'relaying' | 'accepted' | 'sent' | 'delivered' | 'read' | 'unknown' | 'failed' | 'cancelled' | 'expired';
+    reference: string | null;
+};
+
+export type MessageEntry = {
+    kind: 'message';
+    /**
+     * Time of the message. Null if the messaging service gave none; such messages come last. A message that appeared less than a minute ago stands at the acceptance of its send, if it has one.
+     */
+    at: string | null;
+    message: Message;
+    /**
+     * The send that caused the message, if it was sent with Tidings and is still stored.
+     */
+    send: SendOfMessage | null;
+};
+
+export type SendEntry = {
+    kind: 'send';
+    /**
+     * When the send was accepted. For a scheduled send, its `sendAt`.
+     */
+    at: string;
+    send: Send;
+    /**
+     * Present if the send waits for its `sendAt`.
+     */
+    scheduled?: true;
+};
+
+export type Timeline = {
+    /**
+     * The entries of the page, newest first. A page may have fewer entries than `limit`, or none, even if more pages follow.
+     */
+    timeline: Array<MessageEntry | SendEntry>;
+    /**
+     * Cursor of the next page. Null on the last page, and if `partial` is true.
+     */
+    next: string | null;
+    /**
+     * Cursor of the event log from before the page was read. Events after it report every change that the page may lack.
+     */
+    after: string;
+    /**
+     * True if the messaging service could not be read now. The page then has only the sends, and the first page a preview of the last message. Request the same page again later.
+     */
+    partial: boolean;
+};
+
 export type Event = ({
     type: 'message.received';
 } & MessageReceivedEvent) | ({

@@ -197,6 +197,14 @@ const TABLE: Readonly<Record<string, Entry>> = {
     ),
     refusal: 404,
   },
+  'get /v1/conversations/{id}/timeline': {
+    rule: 'contact',
+    own: [() => ask(`/v1/conversations/${OWN.id}/timeline`)],
+    others: [OTHER.id, OTHER.number, UNKNOWN_NUMBER, 'c_none'].map(
+      (id) => () => ask(`/v1/conversations/${encodeURIComponent(id)}/timeline`),
+    ),
+    refusal: 404,
+  },
   'post /v1/conversations/{id}/seen': {
     rule: 'contact',
     own: [() => ask(`/v1/conversations/${OWN.id}/seen`, json({ upTo: `m_${OWN.id}` }))],

@@ -8,7 +8,8 @@ export const TAGS = [
   { name: 'Contacts', description: 'Read contacts and their messages from the messaging service.' },
   {
     name: 'Conversations',
-    description: 'List and search conversations, as front ends show them, and mark messages as seen.',
+    description:
+      'List and search conversations, show the messages and sends of one in order, and mark messages as seen.',
   },
   { name: 'Events', description: 'Read events page by page, wait for events, or stream events.' },
   {
