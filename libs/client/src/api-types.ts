@@ -700,7 +700,7 @@ export type LaneCounts = {
      */
     count: number;
     /**
-     * Number of recipients with relay work that is due now.
+     * Number of recipients with sends that are due to be processed now.
      */
     due: number;
     /**
@@ -756,7 +756,7 @@ export type OlderMessageReads = {
      */
     waiting: number;
     /**
-     * Longest time for which a read of older messages has been due, in milliseconds.
+     * How long the most overdue read of older messages has been due, in milliseconds.
      */
     lagMs: number;
 };
@@ -837,7 +837,7 @@ export type PollerStatus = {
      */
     due: number;
     /**
-     * Time for which the longest overdue contact has been due, in milliseconds.
+     * How long the most overdue contact has been due, in milliseconds.
      */
     lagMs: number;
     /**
@@ -870,7 +870,7 @@ export type PollerStatus = {
      */
     detectionDelay: DetectionDelay;
     /**
-     * Limit and use of requests to the messaging service.
+     * Limit and current rate of requests to the messaging service.
      */
     budget: BudgetStatus;
     /**
@@ -939,7 +939,7 @@ export type DeliveriesStatus = {
      */
     failing: Array<FailingWebhook>;
     /**
-     * Time for which the oldest due delivery has been due, in milliseconds.
+     * How long the most overdue delivery has been due, in milliseconds.
      */
     oldestDueMs: number;
     /**
@@ -1100,7 +1100,7 @@ export type Message = {
      */
     to?: string;
     /**
-     * `inbound`, `outbound`, or another word of the messaging service.
+     * `inbound`, `outbound`, or another value that the messaging service uses.
      */
     direction?: string;
     /**

@@ -68,7 +68,7 @@ export interface SigningOptions {
   id: string;
   /** Signing secret of the webhook, `whsec_…`. */
   secret: string;
-  /** When the delivery is sent, in milliseconds since 1970. Default: the clock of this machine. */
+  /** Time of the delivery, in milliseconds since 1970. Default: the current time of this machine. */
   atMs?: number;
 }
 

@@ -45,7 +45,7 @@ export class AccountsController {
   })
   @ApiCreatedResponse({
     type: AccountView,
-    headers: { Location: { description: 'Path of the account.', schema: { type: 'string' } } },
+    headers: { Location: { description: 'Path of the new account.', schema: { type: 'string' } } },
   })
   @ApiProblems(
     'validation_failed',

@@ -22,7 +22,10 @@ export const UPSTREAM_SCHEMAS: Schemas = {
       id: ID,
       from: { ...TEXT, description: 'Phone number of the sender in E.164 form.' },
       to: { ...TEXT, description: 'Phone number of the recipient in E.164 form.' },
-      direction: { ...TEXT, description: '`inbound`, `outbound`, or another word of the messaging service.' },
+      direction: {
+        ...TEXT,
+        description: '`inbound`, `outbound`, or another value that the messaging service uses.',
+      },
       message: { ...TEXT, description: 'Text of the message.' },
       timestamp: { ...TEXT, description: 'When the message was sent, as an ISO 8601 time in UTC.' },
       attachments: { type: 'array', items: { type: 'object', additionalProperties: true } },
