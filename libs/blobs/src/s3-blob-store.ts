@@ -28,7 +28,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const IDLE_TIMEOUT_MS = 60_000;
 /**
  * Timeout of one call to the S3 server, in milliseconds. It is long enough to send five megabytes over a slow
- * line.
+ * connection.
  */
 const CALL_TIMEOUT_MS = 20_000;
 

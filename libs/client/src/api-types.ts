@@ -135,7 +135,7 @@ export type Conversation = {
      */
     lastDirection: 'inbound' | 'outbound' | 'other' | null;
     /**
-     * Time of the last message or send. A message counts at the earlier of its timestamp and the time when it was first seen, a send at its acceptance.
+     * Time of the last message or send. The time of a message is its timestamp or the time when it was first seen, whichever is earlier. The time of a send is the time when Tidings stored it.
      */
     lastActivityAt: string | null;
     /**
@@ -498,7 +498,7 @@ export type NewReplay = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery waits for a retry, which is made now. `all`: all events except those with a pending delivery. Default: `failed`.
+     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery. Default: `failed`.
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
 };
@@ -841,7 +841,7 @@ export type PollerStatus = {
      */
     lagMs: number;
     /**
-     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A complete read can only keep to `POLL_SWEEP_INTERVAL_MS` if that interval is much longer.
+     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. The interval `POLL_SWEEP_INTERVAL_MS` can only be met if it is much longer than this time.
      */
     sweepMs: number;
     /**
@@ -1138,7 +1138,7 @@ export type Contact = {
 };
 
 /**
- * An object with `contacts` and any other field of the messaging service.
+ * An object with `contacts` and any other fields that the messaging service returns.
  */
 export type ContactList = {
     contacts: Array<Contact>;
@@ -1146,7 +1146,7 @@ export type ContactList = {
 };
 
 /**
- * An object with `messages` and any other field of the messaging service.
+ * An object with `messages` and any other fields that the messaging service returns.
  */
 export type MessageList = {
     messages: Array<Message>;
@@ -1671,7 +1671,7 @@ export type SendCancelledEvent = {
 };
 
 /**
- * The send was not relayed before `expiresAt` or its maximum age.
+ * The send was not relayed before `expiresAt`, or before it reached its maximum age.
  */
 export type SendExpiredEvent = {
     /**
@@ -1679,7 +1679,7 @@ export type SendExpiredEvent = {
      */
     id: string;
     /**
-     * The send was not relayed before `expiresAt` or its maximum age.
+     * The send was not relayed before `expiresAt`, or before it reached its maximum age.
      */
     type: 'send.expired';
     /**

@@ -55,14 +55,14 @@ export const UPSTREAM_SCHEMAS: Schemas = {
   },
   ContactList: {
     type: 'object',
-    description: 'An object with `contacts` and any other field of the messaging service.',
+    description: 'An object with `contacts` and any other fields that the messaging service returns.',
     required: ['contacts'],
     properties: { contacts: { type: 'array', items: { $ref: '#/components/schemas/Contact' } } },
     additionalProperties: true,
   },
   MessageList: {
     type: 'object',
-    description: 'An object with `messages` and any other field of the messaging service.',
+    description: 'An object with `messages` and any other fields that the messaging service returns.',
     required: ['messages'],
     properties: { messages: { type: 'array', items: { $ref: '#/components/schemas/Message' } } },
     additionalProperties: true,

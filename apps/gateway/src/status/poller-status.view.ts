@@ -134,7 +134,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A complete read can only keep to `POLL_SWEEP_INTERVAL_MS` if that interval is much longer.',
+      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. The interval `POLL_SWEEP_INTERVAL_MS` can only be met if it is much longer than this time.',
   })
   sweepMs!: number;
 

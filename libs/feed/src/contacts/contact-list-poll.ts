@@ -222,7 +222,7 @@ export class ContactListPoll {
 
   /**
    * Returns a time in milliseconds since 1970 by upstream's clock. The first read of a new contact emits
-   * messages with a later timestamp.
+   * events for messages with a later timestamp.
    */
   private async emitAfter(
     account: string,

@@ -56,7 +56,7 @@ export class BackgroundTaskScheduler {
       } catch (error) {
         // While Redis is away, only the first failure is logged.
         if (!this.failed)
-          this.logger.warn({ err: error }, 'could not store in Redis when accounts have work due; retrying');
+          this.logger.warn({ err: error }, 'could not store the due times of tasks in Redis; retrying');
         this.failed = true;
         for (const task of tasks) this.keep(task);
         // The timer must not keep the process alive.

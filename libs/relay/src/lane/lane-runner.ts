@@ -44,7 +44,7 @@ const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 425, 429])
  */
 type ListFailure = 'no_list' | 'failed';
 
-/** Relays the sends of one recipient to upstream, one at a time, in the order of their acceptance. */
+/** Relays the sends of one recipient to upstream, one at a time, in the order in which they joined the lane. */
 export class LaneRunner {
   private readonly search: SendLookUp;
   private readonly post: SendPost;
