@@ -135,7 +135,7 @@ export type Conversation = {
      */
     lastDirection: 'inbound' | 'outbound' | 'other' | null;
     /**
-     * Time of the last message or send. A message counts at the earlier of its timestamp and the time when it was first seen, a send at its acceptance.
+     * Time of the last message or send. The time of a message is its timestamp or the time when it was first seen, whichever is earlier. The time of a send is the time when Tidings stored it.
      */
     lastActivityAt: string | null;
     /**
@@ -549,7 +549,7 @@ export type NewReplay = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery waits for a retry, which is made now. `all`: all events except those with a pending delivery. Default: `failed`.
+     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery. Default: `failed`.
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
 };
@@ -751,7 +751,7 @@ export type LaneCounts = {
      */
     count: number;
     /**
-     * Number of recipients with relay work that is due now.
+     * Number of recipients with sends that are due to be processed now.
      */
     due: number;
     /**
@@ -807,7 +807,7 @@ export type OlderMessageReads = {
      */
     waiting: number;
     /**
-     * Longest time for which a read of older messages has been due, in milliseconds.
+     * How long the most overdue read of older messages has been due, in milliseconds.
      */
     lagMs: number;
 };
@@ -888,11 +888,11 @@ export type PollerStatus = {
      */
     due: number;
     /**
-     * Time for which the longest overdue contact has been due, in milliseconds.
+     * How long the most overdue contact has been due, in milliseconds.
      */
     lagMs: number;
     /**
-     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A complete read can only keep to `POLL_SWEEP_INTERVAL_MS` if that interval is much longer.
+     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. The interval `POLL_SWEEP_INTERVAL_MS` can only be met if it is much longer than this time.
      */
     sweepMs: number;
     /**
@@ -921,7 +921,7 @@ export type PollerStatus = {
      */
     detectionDelay: DetectionDelay;
     /**
-     * Limit and use of requests to the messaging service.
+     * Limit and current rate of requests to the messaging service.
      */
     budget: BudgetStatus;
     /**
@@ -990,7 +990,7 @@ export type DeliveriesStatus = {
      */
     failing: Array<FailingWebhook>;
     /**
-     * Time for which the oldest due delivery has been due, in milliseconds.
+     * How long the most overdue delivery has been due, in milliseconds.
      */
     oldestDueMs: number;
     /**
@@ -1151,7 +1151,7 @@ export type Message = {
      */
     to?: string;
     /**
-     * `inbound`, `outbound`, or another word of the messaging service.
+     * `inbound`, `outbound`, or another value that the messaging service uses.
      */
     direction?: string;
     /**
@@ -1189,7 +1189,7 @@ export type Contact = {
 };
 
 /**
- * An object with `contacts` and any other field of the messaging service.
+ * An object with `contacts` and any other fields that the messaging service returns.
  */
 export type ContactList = {
     contacts: Array<Contact>;
@@ -1197,7 +1197,7 @@ export type ContactList = {
 };
 
 /**
- * An object with `messages` and any other field of the messaging service.
+ * An object with `messages` and any other fields that the messaging service returns.
  */
 export type MessageList = {
     messages: Array<Message>;
@@ -1722,7 +1722,7 @@ export type SendCancelledEvent = {
 };
 
 /**
- * The send was not relayed before `expiresAt` or its maximum age.
+ * The send was not relayed before `expiresAt`, or before it reached its maximum age.
  */
 export type SendExpiredEvent = {
     /**
@@ -1730,7 +1730,7 @@ export type SendExpiredEvent = {
      */
     id: string;
     /**
-     * The send was not relayed before `expiresAt` or its maximum age.
+     * The send was not relayed before `expiresAt`, or before it reached its maximum age.
      */
     type: 'send.expired';
     /**

@@ -31,7 +31,7 @@ export {
   RELAY_TASK_NAMES,
   type RelayHints,
 } from './jobs/relay-hints.js';
-export { RelayRounds } from './lane/relay-rounds.js';
+export { PeriodicRelayTasks } from './lane/periodic-relay-tasks.js';
 export { type RelaySettings, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './send/relay-settings.js';
 export { type SendHistory, type TimedSend, type TimedSendPage } from './send/send-history.js';
 export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send/send-list.js';

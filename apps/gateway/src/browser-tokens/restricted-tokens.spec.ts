@@ -353,7 +353,7 @@ describe('a token that is restricted to one contact', () => {
     expect(Object.keys(TABLE).sort()).toEqual(names.sort());
   });
 
-  it('is a security scheme of exactly the operations that accept some token', () => {
+  it('is documented as a security scheme of exactly those operations that accept tokens', () => {
     const acceptsTokens = (rule: Entry['rule'] = 'public'): boolean =>
       ['contact', 'filtered', 'denied'].includes(rule);
     const { paths } = describeApi(gateway.app) as unknown as ApiDocument;

@@ -19,7 +19,7 @@ export const TAGS = [
   { name: 'Accounts', description: 'Manage the accounts of the messaging service.' },
   { name: 'API keys', description: 'Manage the keys with which callers authenticate.' },
   { name: 'Tokens', description: 'Create and revoke short-lived tokens, with which browsers authenticate.' },
-  { name: 'Status', description: 'See how the account and the installation are doing.' },
+  { name: 'Status', description: 'Get the status of the account and of the installation.' },
   {
     name: 'Health',
     description: 'Health checks, for load balancers and orchestrators. Health checks need no API key.',

@@ -4,7 +4,7 @@ import type { Conversation, LastEntry } from '../row/conversation.js';
 /** What a script returns of a row: id, last activity, the row as JSON or '', and pairs of a number and its sends as JSON. */
 export type StoredRow = [id: string, lastActivity: string, row: string, ...sends: string[]];
 
-/** The part of a row that its messages decide (see `rowRedisKeys`). */
+/** The part of a row that is derived from messages (see `rowRedisKeys`). */
 interface RowOfMessages {
   m?: [at: number, id: string, direction: 'i' | 'o' | 'n', preview: string];
   w?: [at: number, id: string, unread: number][];
@@ -14,7 +14,7 @@ interface RowOfMessages {
   v?: number;
 }
 
-/** The part of a row that the sends to one of its numbers decide. */
+/** The part of a row that is derived from the sends to one of its phone numbers. */
 interface RowOfSends {
   p: number;
   f: number;
