@@ -122,7 +122,10 @@ export class EventStreams {
     { caller, liveTypes }: StreamRequest,
     serve: (changes?: LiveQueue) => Promise<void>,
   ): Promise<void> {
-    if (liveTypes.size === 0) { await serve(); return; }
+    if (liveTypes.size === 0) {
+      await serve();
+      return;
+    }
     const changes = new LiveQueue(caller, liveTypes);
     const { ready, leave } = this.live.follow(changes);
     try {
