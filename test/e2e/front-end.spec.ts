@@ -289,6 +289,14 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
+  it('shows a new name of a contact', async () => {
+    const id = await makeContact('Barbara', '+15552220007');
+    await withTwoPages(address, async (pages) => {
+      await product.simulate('contacts/edit', { contactId: id, name: 'Barbara Liskov' });
+      for (const page of pages) await rowOf(page, 'Barbara Liskov').waitFor();
+    });
+  });
+
   it('shows markup as text, and links to attachments without loading them', async () => {
     const markup = '<img src=x onerror="document.title=1"><script>document.title=2</script> & <b>bold</b>';
     await makeContact('<i>Mallory</i>', '+15552220006');

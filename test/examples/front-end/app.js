@@ -8,20 +8,13 @@ const pathOf = ({ id }) => `/v1/conversations/${encodeURIComponent(id)}`;
 const nameOf = ({ contact, phoneNumbers, id }) => String(contact?.name ?? phoneNumbers[0] ?? id);
 const descending = (key) => (a, b) => (key(a) < key(b) ? 1 : -1);
 
-let session; // Address of the gateway, and the token
-const rows = new Map(); // The list, by id
-let open; // Row of the open conversation
-let entries = []; // Its messages and sends
+let session, stream, timer, lastEventId; // The token; the open stream, the timer of the next, and its last cursor
+let open, seen; // The row of the open conversation, and the last message that was marked as seen
+let entries = []; // The messages and sends of the open conversation
+const rows = new Map(); // The list of conversations, by id
 const next = {}; // Cursors of the next page of the list and of the timeline
+const known = new Set(); // Ids of the last events: while a token is renewed, two streams send the same events
 const reads = new Set(); // For each read in progress, what the stream sent meanwhile
-
-async function renewSession() {
-  const reply = await fetch('session', { method: 'POST', signal: AbortSignal.timeout(10_000) });
-  if (!reply.ok) throw new Error(await reply.text());
-  session = await reply.json();
-  // Both times are from servers, because the clock of this computer may be wrong.
-  return Date.parse(session.expiresAt) - Date.parse(reply.headers.get('Date'));
-}
 
 async function call(method, path, body, headers) {
   const reply = await fetch(session.api + path, {
@@ -43,10 +36,12 @@ async function read(path, cursor, apply) {
     const page = await call('GET', path + (cursor ? `&cursor=${cursor}` : ''));
     apply(page);
     meanwhile.forEach(handle);
-    $('status').textContent = page.partial ? 'Not all messages can be read at the moment.' : '';
-  } catch (error) {
+    if (stream) $('status').textContent = page.partial ? 'Not all messages can be read at the moment.' : '';
+  } catch ({ status, message }) {
     // A phone number has no conversation before the first send to it.
-    if (error.status !== 404) $('status').textContent = error.message;
+    if (status !== 404) $('status').textContent = message;
+    // Without an answer, connect again and read everything anew.
+    if (status === undefined || status === 401 || status >= 500) stream?.abort();
   }
   reads.delete(meanwhile);
   render();
@@ -57,84 +52,86 @@ async function readList(cursor) {
   await read(`/v1/conversations?limit=50${q && `&q=${encodeURIComponent(q)}`}`, cursor, (page) => {
     if (q !== $('search').value.trim()) return;
     if (!cursor) rows.clear();
-    page.conversations.forEach((row) => putRow(row));
+    for (const row of page.conversations) putRow(row);
     next.list = page.next;
-    const number = q.replaceAll(/[\s()-]/g, '');
-    if (rows.size > 0 || !/^\+[1-9]\d{6,14}$/.test(number)) return;
-    rows.set(number, { id: number, phoneNumbers: [number], preview: 'New conversation', revision: 0 });
+    const id = q.replaceAll(/[\s()-]/g, '');
+    if (rows.size > 0 || !/^\+[1-9]\d{6,14}$/.test(id)) return;
+    rows.set(id, { id, phoneNumbers: [id], preview: 'New conversation', revision: 0 });
   });
 }
 
-async function readTimeline(row, { cursor, anew }) {
-  await read(`${pathOf(row)}/timeline?limit=30`, cursor, (page) => {
-    if (open?.id !== row.id) return;
+async function readTimeline({ cursor, anew }) {
+  const { id } = open;
+  await read(`${pathOf(open)}/timeline?limit=30`, cursor, (page) => {
+    if (open?.id !== id) return;
     if (anew) entries = entries.filter(({ send }) => send && !send.id); // Not confirmed by the gateway
     if (anew || cursor) next.timeline = page.next;
     page.timeline.forEach(put);
+    if (page.partial) setTimeout(() => open?.id === id && readTimeline({ anew: true }), 10_000);
   });
 }
-
-let stream, timer, lastEventId; // The open stream, the timer of the next one, and the last cursor
-const known = new Set(); // Ids of the last events
 
 /** Opens a stream with a new token. The old stream goes on until then, so that a renewal leaves no gap. */
 async function connect() {
   const mine = new AbortController();
-  let silence;
-  const heard = () => {
-    clearTimeout(silence); // The gateway sends a comment every 15 seconds. Without it, the connection is lost.
-    silence = setTimeout(() => mine.abort(), 40_000);
-  };
+  let isOpen = false;
   try {
-    heard();
-    const lifetimeMs = await renewSession();
+    const created = await fetch('session', { method: 'POST', signal: AbortSignal.timeout(10_000) });
+    if (!created.ok) throw new Error(await created.text());
+    session = await created.json();
+    // Both times are from servers, because the clock of this computer may be wrong.
+    const lifetimeMs = Date.parse(session.expiresAt) - Date.parse(created.headers.get('Date'));
     const headers = { Authorization: `Bearer ${session.token}` };
     if (lastEventId) headers['Last-Event-ID'] = lastEventId;
     const reply = await fetch(session.api + STREAM, { headers, signal: mine.signal });
-    if (reply.status === 410) lastEventId = undefined; // Later events are no longer kept: start from now.
+    if (reply.status === 410) lastEventId = undefined; // The events after it are no longer kept.
     if (!reply.ok) throw new Error(`The event stream returned ${reply.status}`);
-    await readFrames(reply.body.pipeThrough(new TextDecoderStream()).getReader(), () => {
-      heard();
-      if (stream === mine) return;
-      // From the first comment on, the stream misses nothing. Rows and statuses of sends are not resumed but read.
-      if (stream) stream.abort('renewed');
-      else void Promise.all([readList(), open && readTimeline(open, { anew: true })]);
-      stream = mine;
-      connectIn((lifetimeMs * 2) / 3);
-    });
+    for await (const { event, data, id } of framesOf(reply.body, mine)) {
+      // The first comment says that the stream reports every change from now on.
+      if (!isOpen) {
+        isOpen = true;
+        const old = stream;
+        stream = mine;
+        connectIn((lifetimeMs * 2) / 3);
+        // The last changes of rows may still be on their way in the old stream.
+        if (old) setTimeout(() => old.abort(), 1000);
+        // Rows and statuses of sends are not stored as events: those of the gap are read.
+        else void Promise.all([readList(), open && readTimeline({ anew: true })]);
+      }
+      if (data) receive(event, JSON.parse(data));
+      if (id) lastEventId = id;
+    }
   } catch (error) {
-    console.warn(error);
+    console.debug(error);
   }
-  clearTimeout(silence);
-  if (mine.signal.reason === 'renewed') return;
-  if (stream === mine) stream = undefined;
+  if (isOpen && stream !== mine) return; // A later stream took over.
+  if (isOpen) stream = undefined;
   if (!stream) $('status').textContent = 'Connecting…';
   connectIn(1000 + 2000 * Math.random()); // Not all pages at the same moment
 }
 
 function connectIn(ms) {
   clearTimeout(timer);
-  timer = setTimeout(connect, ms);
+  timer = setTimeout(connect, Math.max(ms || 0, 1000));
 }
 
-/** Server-sent events are lines `name: value`, and an empty line after each event. */
-async function readFrames(reader, heard) {
+/** Server-sent events: lines `name: value`, and an empty line after each event. */
+async function* framesOf(body, controller) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (let text = ''; ;) {
+    // The gateway sends at least a comment every 15 seconds.
+    const silence = setTimeout(() => controller.abort(), 40_000);
     const { done, value } = await reader.read();
+    clearTimeout(silence);
     if (done) return;
-    heard();
     const frames = (text + value).split('\n\n');
     text = frames.pop();
-    for (const frame of frames) {
-      const { event, data, id } = Object.fromEntries(frame.split('\n').map((line) => line.split(/: (.*)/)));
-      if (data) receive(event, JSON.parse(data));
-      if (id) lastEventId = id;
-    }
+    for (const frame of frames)
+      yield Object.fromEntries(frame.split('\n').map((line) => line.split(/: (.*)/)));
   }
 }
 
 function receive(type, data) {
-  // While a token is renewed, two streams send the same events. Rows and sends have a revision instead.
   if (data.sequence !== undefined && known.size === known.add(data.id).size) return;
   if (known.size > 1000) known.delete(known.values().next().value);
   for (const meanwhile of reads) meanwhile.push([type, data]);
@@ -143,17 +140,19 @@ function receive(type, data) {
 }
 
 function handle([type, event]) {
-  if (type === 'conversation.updated') return putRow(event, true);
-  if (type === 'send.updated') return put({ send: event });
-  if (type === 'contact.deleted') return rows.delete(event.contactId);
+  if (type === 'conversation.updated') putRow(event, true);
+  if (type === 'send.updated') put({ send: event });
+  if (type === 'contact.deleted') rows.delete(event.contactId);
   if (!type.startsWith('message.')) return;
   const { message, sendId, reference } = event.data;
-  if (type === 'message.deleted')
-    return (entries = entries.filter((entry) => entry.message?.id !== message.id));
-  // Only new messages become entries. An update of an earlier message waits until its page is loaded.
+  if (type === 'message.deleted') {
+    entries = entries.filter((entry) => entry.message?.id !== message.id);
+    return;
+  }
+  // Only a new message becomes an entry. An earlier one that changed comes with its page of the timeline.
   const isNew = event.contactId === open?.contactId && /received|sent|created/.test(type);
   const times = [new Date(message.timestamp).getTime(), Date.parse(event.timestamp)].filter(Number.isFinite);
-  const at = isNew && new Date(Math.min(...times)).toISOString();
+  const at = isNew ? new Date(Math.min(...times)).toISOString() : undefined;
   put({ at, message, send: sendId && { id: sendId, reference } });
 }
 
@@ -167,11 +166,11 @@ function putRow(row, isLive) {
     rows.set(row.id, { ...row, li: listed?.li });
   }
   if (!isOpen) return;
-  const before = open;
-  open = row;
   // The number got a contact, or somebody else sends: the timeline has what the stream does not say.
-  const more = row.pendingSends - Math.max(before.pendingSends ?? 0, entries.filter(isPending).length);
-  if (row.id !== before.id || more > 0) void readTimeline(open, {});
+  const sends = entries.filter(({ message }) => !message).length;
+  const isBehind = row.id !== open.id || row.pendingSends > Math.max(open.pendingSends ?? 0, sends);
+  open = row;
+  if (isBehind) void readTimeline({});
 }
 
 /** Adds an entry, or merges it with those of the same message or send. Without a time, it is only merged. */
@@ -182,12 +181,16 @@ function put({ at, message, send }) {
     return send && entry.send && send[name] === entry.send[name];
   };
   const same = entries.filter(isSame);
-  const old = Object.assign({}, ...same);
-  if ((same.length === 0 && !at) || old.send?.revision > send?.revision) return;
-  entries = entries.filter((entry) => !same.includes(entry));
-  const time = old.message ? old.at : at || old.at;
-  const merged = send ? { ...old.send, ...send } : old.send;
-  entries.push({ ...old, at: time, message: message ?? old.message, send: merged });
+  if (same.length === 0 && at === undefined) return;
+  if (same.some((entry) => entry.send?.revision > send?.revision)) return;
+  const add = (old, more) => (more ? { ...old, ...more } : old);
+  const merged = [...same, { at, message, send }].reduce((a, b) => ({
+    at: (a.message && a.at) ?? b.at ?? a.at,
+    message: add(a.message, b.message),
+    send: add(a.send, b.send),
+    li: a.li,
+  }));
+  entries = [...entries.filter((entry) => !same.includes(entry)), merged];
 }
 
 function statusOf({ message, send }) {
@@ -196,8 +199,6 @@ function statusOf({ message, send }) {
   if (flag || message) return flag ?? 'sent';
   return ['queued', 'relaying', 'accepted'].includes(send.status) ? 'pending' : send.status;
 }
-
-const isPending = (entry) => ['pending', 'scheduled'].includes(statusOf(entry));
 
 /** Shows items as a list, and touches only what changed: the focus stays, and screen readers read what is new. */
 function show(list, items, fill) {
@@ -210,84 +211,66 @@ function show(list, items, fill) {
 }
 
 function fillRow(li, row) {
-  const { unreadCount, waitingSince, pendingSends, failedSends, lastDirection, preview } = row;
-  const marks = [
-    unreadCount > 0 && `${unreadCount} unread`,
-    waitingSince && `waiting since ${timeOf(waitingSince)}`,
-    pendingSends > 0 && `${pendingSends} pending`,
-    failedSends > 0 && `${failedSends} failed`,
-  ];
+  const { unreadCount: unread, pendingSends: pending, failedSends: failed } = row;
+  const marks = Object.entries({ unread, pending, failed }).filter(([, count]) => count > 0);
+  const texts = marks.map(([name, count]) => `${count} ${name}`);
+  if (row.waitingSince) texts.push(`waiting since ${timeOf(row.waitingSince)}`);
   const button = li.firstChild ?? li.appendChild(el('button'));
   button.onclick = () => openConversation(row);
   button.replaceChildren(
-    el('strong', nameOf(row)),
     el('small', timeOf(row.lastActivityAt)),
-    el('span', (lastDirection === 'outbound' ? 'You: ' : '') + (preview ?? 'Attachment')),
-    el('small', marks.filter(Boolean).join(' · '), { className: 'marks' }),
+    el('strong', nameOf(row)),
+    el('span', (row.lastDirection === 'outbound' ? 'You: ' : '') + (row.preview ?? 'Attachment')),
+    el('small', texts.join(' · ')),
   );
 }
 
 function fillEntry(li, entry) {
   const { at, message, send } = entry;
-  const link = { target: '_blank', rel: 'noreferrer noopener' };
+  const link = { textContent: 'Attachment', target: '_blank', rel: 'noreferrer noopener' };
   const files = [...(message?.attachments ?? []), send?.fileUrl].map((file) => file?.url ?? file);
-  li.className = message?.direction === 'inbound' ? 'inbound' : 'outbound';
+  li.className = message?.direction ?? 'outbound';
   li.replaceChildren(
     el('span', message?.message ?? send?.message, { dir: 'auto' }),
-    ...files.filter((url) => /^https?:/.test(url)).map((href) => el('a', 'Attachment', { href, ...link })),
+    ...files.filter((url) => /^https?:/.test(url)).map((href) => el('a', '', { href, ...link })),
     el('small', [timeOf(at), statusOf(entry), send?.error].filter(Boolean).join(' · ')),
   );
-  // The reference is also the idempotency key: the gateway sends the message once.
+  // The reference is also the idempotency key, so that the gateway sends the message only once.
   if (send?.error) li.append(el('button', 'Try again', { onclick: () => submit(send) }));
 }
 
 function render() {
-  const order = descending(({ lastActivityAt, id }) => `${lastActivityAt ?? ''} ${id}`);
-  show($('rows'), [...rows.values()].sort(order), fillRow);
+  const newest = descending(({ lastActivityAt, id }) => `${lastActivityAt ?? ''} ${id}`);
+  show($('rows'), [...rows.values()].sort(newest), fillRow);
   for (const [id, { li }] of rows) li.firstChild.ariaCurrent = String(id === open?.id);
   $('more').hidden = !next.list;
+  $('earlier').hidden = !next.timeline;
   $('conversation').hidden = !open;
   if (!open) return;
   $('title').textContent = nameOf(open);
-  $('earlier').hidden = !next.timeline;
-  const log = $('log');
-  const first = $('timeline').firstChild;
-  const below = log.scrollHeight - log.scrollTop;
-  const isAtEnd = below - log.clientHeight < 50;
-  show(
-    $('timeline'),
-    entries.sort(descending(({ at, message }) => `${at} ${message?.id}`)).reverse(),
-    fillEntry,
-  );
-  // The end stays in view. So does what is read while earlier entries come above it.
-  if (isAtEnd) log.scrollTop = log.scrollHeight;
-  else if (first !== $('timeline').firstChild) log.scrollTop = log.scrollHeight - below;
-  void markSeen();
+  entries.sort(descending(({ at, message }) => `${at ?? ''} ${message?.id ?? ''}`)).reverse();
+  show($('timeline'), entries, fillEntry);
+  const last = entries.findLast(({ message }) => message?.direction === 'inbound')?.message.id;
+  if (document.visibilityState !== 'visible' || !(open.unreadCount > 0) || !last || last === seen) return;
+  seen = last;
+  call('POST', `${pathOf(open)}/seen`, { upTo: last }).catch(() => (seen = undefined));
 }
-
-async function markSeen() {
-  const last = entries.findLast(({ message }) => message?.direction === 'inbound')?.message;
-  if (document.visibilityState !== 'visible' || !last || !(open.unreadCount > 0) || last.id === seen) return;
-  seen = last.id;
-  await call('POST', `${pathOf(open)}/seen`, { upTo: last.id }).catch(() => (seen = undefined));
-}
-let seen; // The last message that was marked as seen
 
 function openConversation(row) {
   [open, entries, next.timeline] = [row, [], undefined];
-  void readTimeline(row, { anew: true });
+  void readTimeline({ anew: true });
   $('text').focus();
 }
 
-/** Shows a send before the gateway knows it. Events name its reference, so that they find its bubble. */
+/** Shows a send at once. What the gateway says about it later has the same reference. */
 async function submit({ reference, phoneNumber, message }) {
   const at = new Date(Math.max(Date.now(), Date.parse(open.lastActivityAt ?? 0) + 1)).toISOString();
   put({ at, send: { reference, phoneNumber, message, status: 'queued', error: undefined } });
   render();
   try {
-    const body = { phoneNumber, message, reference };
-    const { id } = await call('POST', '/v1/messages/send', body, { 'Idempotency-Key': reference });
-    put({ send: { id, reference } });
+    const headers = { 'Idempotency-Key': reference };
+    const { id } = await call('POST', '/v1/messages/send', { phoneNumber, message, reference }, headers);
+    put({ send: { reference, id } });
   } catch (error) {
     put({ send: { reference, status: 'not sent', error: error.message } });
   }
@@ -296,21 +279,16 @@ async function submit({ reference, phoneNumber, message }) {
 
 $('composer').onsubmit = (event) => {
   event.preventDefault();
-  void submit({
-    reference: crypto.randomUUID(),
-    phoneNumber: open.phoneNumbers[0],
-    message: $('text').value,
-  });
+  const message = $('text').value;
   $('text').value = '';
+  if (message) void submit({ reference: crypto.randomUUID(), phoneNumber: open.phoneNumbers[0], message });
 };
 $('text').onkeydown = (event) => {
-  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-  event.preventDefault();
-  $('composer').requestSubmit();
+  if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) $('composer').onsubmit(event);
 };
 $('search').oninput = () => void readList();
 $('more').onclick = () => void readList(next.list);
-$('earlier').onclick = () => void readTimeline(open, { cursor: next.timeline });
+$('earlier').onclick = () => void readTimeline({ cursor: next.timeline });
 $('back').onclick = () => [(open = undefined), render()];
 document.onvisibilitychange = render;
 void connect();

@@ -7,20 +7,16 @@ import { createServer } from 'node:http';
 
 const { TIDINGS_URL, TIDINGS_API_KEY = '', PORT = '8080', TOKEN_SECONDS = '900' } = process.env;
 const api = new URL(TIDINGS_URL ?? 'http://127.0.0.1:3000').origin;
-const scopes = ['messages:send', 'messages:read', 'events:read'];
 const page = readFileSync(new URL('index.html', import.meta.url), 'utf8');
 const script = readFileSync(new URL('app.js', import.meta.url), 'utf8');
 const style = createHash('sha256')
   .update(page.split(/<\/?style>/)[1])
   .digest('base64');
-const headers = {
-  // Whatever a message contains: the page runs only this script, and connects only to this server and the gateway.
-  'Content-Security-Policy': `default-src 'none'; script-src 'self'; style-src 'sha256-${style}'; connect-src 'self' ${api}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  'X-Content-Type-Options': 'nosniff',
-  'Cache-Control': 'no-store',
-};
+// Whatever a message contains: the page runs only this script, and connects only to this server and the gateway.
+const policy = `default-src 'none'; script-src 'self'; style-src 'sha256-${style}'; connect-src 'self' ${api}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 async function createSession() {
+  const scopes = ['messages:send', 'messages:read', 'events:read'];
   const reply = await fetch(`${api}/v1/tokens`, {
     method: 'POST',
     headers: { 'X-API-Key': TIDINGS_API_KEY, 'Content-Type': 'application/json' },
@@ -29,20 +25,27 @@ async function createSession() {
   });
   if (!reply.ok) throw new Error(`POST /v1/tokens returned ${reply.status}: ${await reply.text()}`);
   const { token, expiresAt } = await reply.json();
-  return JSON.stringify({ token, expiresAt, api });
+  return ['application/json', JSON.stringify({ token, expiresAt, api })];
 }
 
-createServer(async ({ method, url }, response) => {
-  const send = (status, type, body) =>
-    response.writeHead(status, { ...headers, 'Content-Type': type }).end(body);
-  if (method === 'GET' && url === '/') return send(200, 'text/html', page);
-  if (method === 'GET' && url === '/app.js') return send(200, 'text/javascript', script);
-  if (method !== 'POST' || url !== '/session') return send(404, 'text/plain', 'Not found');
+const routes = {
+  'GET /': () => ['text/html', page],
+  'GET /app.js': () => ['text/javascript', script],
   // Check here that the user is signed in. `contactIds` would restrict the token to the user's contacts.
-  try {
-    return send(200, 'application/json', await createSession());
-  } catch (error) {
-    console.error(error);
-    return send(502, 'text/plain', 'The gateway is not available');
-  }
+  'POST /session': createSession,
+};
+
+createServer(async ({ method, url }, response) => {
+  const route = routes[`${method} ${url}`] ?? (() => ['text/plain']);
+  const [type, body] = await Promise.resolve()
+    .then(route)
+    .catch((error) => [console.error(error)]);
+  const status = type && (body ? 200 : 404);
+  response
+    .writeHead(status ?? 502, {
+      'Content-Type': type,
+      'Content-Security-Policy': policy,
+      'Cache-Control': 'no-store',
+    })
+    .end(body);
 }).listen(Number(PORT), '127.0.0.1', () => console.log(`Listening on http://127.0.0.1:${PORT}`));
