@@ -24,10 +24,6 @@ export type {
   SendStatusNotice,
 } from './changes/conversation-changes.js';
 export { RedisConversationChanges } from './redis/redis-conversation-changes.js';
-export {
-  type ContactFields,
-  eraseConversationRows,
-  RedisConversations,
-} from './redis/redis-conversations.js';
+export { type ContactTexts, eraseConversationRows, RedisConversations } from './redis/redis-conversations.js';
 export { rowArguments } from './redis/redis-row-arguments.js';
 export { channelOfConversationChanges, type RowKeys, rowRedisKeys } from './redis/redis-row-keys.js';

@@ -106,7 +106,7 @@ export class LiveChanges {
   /** Puts a send's status into the queues of the callers who may see it. */
   async reportSend(queues: Iterable<LiveQueue>, notice: SendStatusNotice): Promise<void> {
     const { id, status, reference, revision } = notice;
-    const frame = liveFrame('send.updated', { id, status, reference, revision });
+    const frame = liveFrame('send.updated', JSON.stringify({ id, status, reference, revision }));
     for (const queue of queues) {
       if (!queue.wants('send.updated')) continue;
       if (await this.access.maySeeSend(queue.caller, notice)) queue.addSend(frame);
@@ -119,10 +119,10 @@ export class LiveChanges {
     if (listening.length === 0) return;
     for (let i = 0; i < ids.length; i += ROWS_A_READ) {
       const rows = await this.conversations.read(account, ids.slice(i, i + ROWS_A_READ));
-      const views = await this.reads.views(account, rows);
-      for (const view of views) {
-        const frame = liveFrame('conversation.updated', view);
-        for (const queue of listening) if (maySee(queue.caller, view)) queue.addRow(view.id, frame);
+      const texts = await this.reads.toJson(account, rows);
+      for (const [n, row] of rows.entries()) {
+        const frame = liveFrame('conversation.updated', texts[n] ?? '');
+        for (const queue of listening) if (maySee(queue.caller, row)) queue.addRow(row.id, frame);
       }
     }
   }
@@ -147,11 +147,8 @@ export class LiveChanges {
   }
 }
 
-function maySee(
-  { contactIds }: Principal,
-  { contactId }: Pick<Conversation, 'id'> & { contactId: string | null },
-): boolean {
-  return contactIds === undefined || contactIds.has(contactId ?? '');
+function maySee({ contactIds }: Principal, { contactId = '' }: Conversation): boolean {
+  return contactIds === undefined || contactIds.has(contactId);
 }
 
 /** The changes of one account, for all of its streams. */
