@@ -91,14 +91,14 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
       for (const page of pages) {
         page.on('pageerror', (error) => errors.push(error));
         await page.goto(url);
-        await page.evaluate(() => Object.assign(globalThis, { isTheFirst: true }));
+        await page.evaluate('globalThis.isTheFirst = true');
         await eventually(
           'the page is connected',
           async () => (await page.locator('#status').textContent()) === '',
         );
       }
       await body(pages, context);
-      for (const page of pages) expect(await page.evaluate(() => 'isTheFirst' in globalThis)).toBe(true);
+      for (const page of pages) expect(await page.evaluate('globalThis.isTheFirst')).toBe(true);
       expect(errors).toEqual([]);
     });
   }
@@ -129,24 +129,22 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     await page.getByRole('textbox', { name: 'Message' }).press('Enter');
   }
 
-  /** Records every status that the page shows of the message with the text. */
-  async function recordStatuses(page: Page, text: string): Promise<() => Promise<string[]>> {
-    await page.evaluate((wanted) => {
-      const seen: string[] = [];
-      Object.assign(globalThis, { seen });
-      const look = (): void => {
-        const own = [...document.querySelectorAll('#timeline li')].filter((li) =>
-          li.textContent.includes(wanted),
-        );
-        const status = own
-          .map((li) => li.querySelector('small')?.textContent.split(' · ')[1] ?? '')
-          .join('+');
-        if (status !== '' && status !== seen.at(-1)) seen.push(status);
+  /** Records each new text that an expression has, other than an empty one, whenever the page changes. */
+  async function record(page: Page, expression: string): Promise<() => Promise<string[]>> {
+    await page.evaluate(`
+      const recorded = (globalThis.recorded = []);
+      const look = () => {
+        const text = ${expression};
+        if (text !== '' && text !== recorded.at(-1)) recorded.push(text);
       };
-      new MutationObserver(look).observe(document, { subtree: true, childList: true });
-    }, text);
-    return () => page.evaluate(() => (globalThis as unknown as { seen: string[] }).seen);
+      new MutationObserver(look).observe(document, { subtree: true, childList: true });`);
+    return () => page.evaluate<string[]>('recorded');
   }
+
+  /** An expression for the statuses that the page shows of all entries with a text. */
+  const statusOf = (text: string): string => `
+    [...document.querySelectorAll('#timeline li')].filter((li) => li.textContent.includes('${text}'))
+      .map((li) => li.querySelector('small').textContent.split(' · ')[1]).join()`;
 
   it(`shows a message that is typed on the phone within ${PROMPT_MS} ms`, async () => {
     await makeContact('Ada', '+15552220001');
@@ -175,7 +173,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     await product.simulate('settings', { sendVisibleDelayMs: 500, deliveredDelayMs: 1_500 });
     await withTwoPages(address, async (pages, context) => {
       for (const page of pages) await openConversation(page, 'Grace');
-      const statuses = await Promise.all(pages.map((page) => recordStatuses(page, 'Your parcel')));
+      const statuses = await Promise.all(pages.map((page) => record(page, statusOf('Your parcel'))));
       const began = performance.now();
       await write(pages[0], 'Your parcel is here');
       for (const status of ['pending', 'sent', 'delivered']) {
@@ -250,21 +248,12 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
   it('renews its token without a gap: each message that comes meanwhile is shown once', async () => {
     await makeContact('Edsger', '+15552220005');
     await withTwoPages(shortLived, async (pages) => {
-      const statuses: string[] = [];
       let renewals = 0;
+      const statuses: (() => Promise<string[]>)[] = [];
       for (const page of pages) {
         await openConversation(page, 'Edsger');
         await bubble(page, 'Hello from Edsger').waitFor();
-        await page.exposeFunction('recordStatus', (status: string) => statuses.push(status));
-        await page.evaluate(() => {
-          const status = document.querySelector('#status');
-          if (status === null) throw new Error('the page has no status');
-          new MutationObserver(() => {
-            (globalThis as unknown as { recordStatus: (text: string) => void }).recordStatus(
-              status.textContent,
-            );
-          }).observe(status, { childList: true });
-        });
+        statuses.push(await record(page, `document.querySelector('#status').textContent`));
         page.on('response', (response) => {
           if (response.url().includes('/v1/events/stream') && response.ok()) renewals += 1;
         });
@@ -282,7 +271,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
         expect(texts.slice(1)).toEqual(Array.from({ length: count }, (_, i) => `Message ${i + 1}.`));
       }
       // The pages never lost their connection.
-      expect(statuses.filter((status) => status !== '')).toEqual([]);
+      for (const recorded of statuses) expect(await recorded()).toEqual([]);
       measured.push(
         `${count} messages were shown once during ${renewals} renewals of ${TOKEN_SECONDS} s tokens`,
       );
