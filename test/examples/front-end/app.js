@@ -180,7 +180,8 @@ function put({ at, message, send }) {
     const name = entry.send?.id ? 'id' : 'reference';
     return send && entry.send && send[name] === entry.send[name];
   };
-  const same = entries.filter(isSame);
+  // A send that was sent twice has two messages, which stay apart.
+  const same = entries.filter(isSame).slice(0, message ? undefined : 1);
   if (same.length === 0 && at === undefined) return;
   if (same.some((entry) => entry.send?.revision > send?.revision)) return;
   const add = (old, more) => (more ? { ...old, ...more } : old);
@@ -211,7 +212,8 @@ function show(list, items, fill) {
 }
 
 function fillRow(li, row) {
-  const { unreadCount: unread, pendingSends: pending, failedSends: failed } = row;
+  const { unreadCount: unread, pendingSends: pending, failedSends: failed, lastDirection } = row;
+  const preview = row.preview ?? (lastDirection ? 'Attachment' : 'No messages');
   const marks = Object.entries({ unread, pending, failed }).filter(([, count]) => count > 0);
   const texts = marks.map(([name, count]) => `${count} ${name}`);
   if (row.waitingSince) texts.push(`waiting since ${timeOf(row.waitingSince)}`);
@@ -220,7 +222,7 @@ function fillRow(li, row) {
   button.replaceChildren(
     el('small', timeOf(row.lastActivityAt)),
     el('strong', nameOf(row)),
-    el('span', (row.lastDirection === 'outbound' ? 'You: ' : '') + (row.preview ?? 'Attachment')),
+    el('span', (lastDirection === 'outbound' ? 'You: ' : '') + preview),
     el('small', texts.join(' · ')),
   );
 }

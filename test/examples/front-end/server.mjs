@@ -9,13 +9,12 @@ const { TIDINGS_URL, TIDINGS_API_KEY = '', PORT = '8080', TOKEN_SECONDS = '900' 
 const api = new URL(TIDINGS_URL ?? 'http://127.0.0.1:3000').origin;
 const page = readFileSync(new URL('index.html', import.meta.url), 'utf8');
 const script = readFileSync(new URL('app.js', import.meta.url), 'utf8');
-const style = createHash('sha256')
-  .update(page.split(/<\/?style>/)[1])
-  .digest('base64');
+const [, css] = page.split(/<\/?style>/);
+const style = createHash('sha256').update(css).digest('base64');
 // Whatever a message contains: the page runs only this script, and connects only to this server and the gateway.
 const policy = `default-src 'none'; script-src 'self'; style-src 'sha256-${style}'; connect-src 'self' ${api}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-async function createSession() {
+async function createToken() {
   const scopes = ['messages:send', 'messages:read', 'events:read'];
   const reply = await fetch(`${api}/v1/tokens`, {
     method: 'POST',
@@ -24,28 +23,23 @@ async function createSession() {
     signal: AbortSignal.timeout(5_000),
   });
   if (!reply.ok) throw new Error(`POST /v1/tokens returned ${reply.status}: ${await reply.text()}`);
-  const { token, expiresAt } = await reply.json();
-  return ['application/json', JSON.stringify({ token, expiresAt, api })];
+  return await reply.json();
 }
 
-const routes = {
-  'GET /': () => ['text/html', page],
-  'GET /app.js': () => ['text/javascript', script],
+async function answer(request) {
+  if (request === 'GET /') return [200, 'text/html', page];
+  if (request === 'GET /app.js') return [200, 'text/javascript', script];
+  if (request !== 'POST /session') return [404, 'text/plain', 'Not found'];
   // Check here that the user is signed in. `contactIds` would restrict the token to the user's contacts.
-  'POST /session': createSession,
-};
+  const { token, expiresAt } = await createToken();
+  return [200, 'application/json', JSON.stringify({ token, expiresAt, api })];
+}
 
 createServer(async ({ method, url }, response) => {
-  const route = routes[`${method} ${url}`] ?? (() => ['text/plain']);
-  const [type, body] = await Promise.resolve()
-    .then(route)
-    .catch((error) => [console.error(error)]);
-  const status = type && (body ? 200 : 404);
-  response
-    .writeHead(status ?? 502, {
-      'Content-Type': type,
-      'Content-Security-Policy': policy,
-      'Cache-Control': 'no-store',
-    })
-    .end(body);
+  const [status, type, body] = await answer(`${method} ${url}`).catch((error) => {
+    console.error(error);
+    return [502, 'text/plain', 'The gateway is not available.'];
+  });
+  const headers = { 'Content-Type': type, 'Content-Security-Policy': policy, 'Cache-Control': 'no-store' };
+  response.writeHead(status, headers).end(body);
 }).listen(Number(PORT), '127.0.0.1', () => console.log(`Listening on http://127.0.0.1:${PORT}`));
