@@ -291,6 +291,11 @@ $('text').onkeydown = (event) => {
 $('search').oninput = () => void readList();
 $('more').onclick = () => void readList(next.list);
 $('earlier').onclick = () => void readTimeline({ cursor: next.timeline });
-$('back').onclick = () => [(open = undefined), render()];
+$('back').onclick = () => {
+  const { id } = open;
+  open = undefined;
+  render();
+  rows.get(id)?.li.firstChild.focus();
+};
 document.onvisibilitychange = render;
 void connect();
