@@ -278,6 +278,25 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
+  it('loads the earlier part of a conversation, with each message once', async () => {
+    await makeContact('Donald', '+15552220008');
+    const texts = Array.from({ length: 40 }, (_, i) => `Line ${i + 1}.`);
+    for (const text of texts) await product.simulate('messages', { phoneNumber: '+15552220008', text });
+    await withTwoPages(address, async ([page]) => {
+      await page.getByRole('searchbox').fill('don');
+      await rowOf(page, 'Line 40.').getByRole('button').click();
+      await bubble(page, 'Line 40.').waitFor();
+      expect(await page.locator('#timeline li').count()).toBe(30);
+      await page.getByRole('button', { name: 'Load earlier' }).click();
+      await bubble(page, 'Hello from Donald').waitFor();
+      expect(await page.locator('#timeline li span').allTextContents()).toEqual([
+        'Hello from Donald',
+        ...texts,
+      ]);
+      expect(await page.getByRole('button', { name: 'Load earlier' }).isHidden()).toBe(true);
+    });
+  });
+
   it('shows a new name of a contact', async () => {
     const id = await makeContact('Barbara', '+15552220007');
     await withTwoPages(address, async (pages) => {

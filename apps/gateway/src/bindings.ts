@@ -56,6 +56,7 @@ import { systemResolver } from '#webhooks';
 import { Authenticator } from './auth/authenticator.js';
 import { RedisRateLimit } from './auth/rate-limit.js';
 import type { ReadableUpstream } from './contacts/upstream-reads.js';
+import { timelineBindings } from './conversations/timeline.bindings.js';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openHintQueue } from './hint-queue.js';
 import { Problem } from './problems/problem.js';
@@ -161,6 +162,7 @@ export function bindings(opened: OpenedResources): Provider[] {
       useFactory: (accounts: AccountDirectory) => sendsOf(opened, accounts),
     },
     value(SEND_LIST, new RedisSendList(redis, prefix)),
+    ...timelineBindings(redis, prefix),
     ...webhookBindings({ environment, redis, logger, clock, resolver: systemResolver() }),
   ];
 }

@@ -48,6 +48,7 @@ export const SHUTDOWN = Symbol('AbortSignal');
 export const TOKEN_RATE_LIMIT = Symbol('RateLimit of tokens');
 /** Creates, authenticates and revokes tokens of browsers. */
 export const TOKENS = Symbol('Tokens');
+export const TIMELINE = Symbol('Timeline');
 export const UPSTREAM = Symbol('Upstream');
 export const UPSTREAM_HEALTH = Symbol('UpstreamHealth');
 export const VOLATILE_FIELDS = Symbol('VolatileFieldStore');

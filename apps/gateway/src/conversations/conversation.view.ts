@@ -62,7 +62,7 @@ export class ConversationView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the last message or send. A message counts at the earlier of its timestamp and the time when it was first seen, a send at its acceptance.',
+      'Time of the last message or send. The time of a message is its timestamp or the time when it was first seen, whichever is earlier. The time of a send is the time when Tidings stored it.',
   })
   lastActivityAt!: string | null;
 

@@ -50,7 +50,7 @@ export class EventsController {
     operationId: 'listEvents',
     summary: 'List events, oldest first',
     description:
-      'Pass the `next` of one page as `after` of the next. With `wait`, the request is held until an event arrives, which makes a long poll. Without `after`, the list begins at the oldest event that is kept.',
+      'Pass the `next` of one page as `after` of the next. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins at the oldest event that is kept.',
   })
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')

@@ -78,7 +78,7 @@ export class StreamQuery extends FilterQuery {
 /** Decorator: `now`, or a cursor of the event log. */
 function CursorText(): PropertyDecorator {
   return CursorOf(
-    'must be now, or a cursor from an earlier response',
+    'must be `now` or a cursor from an earlier response',
     (value) => typeof value === 'string' && (value === 'now' || parseCursor(value) !== undefined),
   );
 }

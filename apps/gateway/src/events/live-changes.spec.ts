@@ -77,7 +77,7 @@ describe('an event stream whose types name conversation.updated and send.updated
     }
   });
 
-  it('reports one conversation at most four times a second, and its last form in the end', async () => {
+  it('reports a conversation at most four times a second, and reports its last state at the end', async () => {
     const client = await open();
     const began = performance.now();
     for (let i = 0; i < 60; i += 1) await accept(NUMBER);
@@ -89,7 +89,7 @@ describe('an event stream whose types name conversation.updated and send.updated
     client.disconnect();
   });
 
-  it('reports to a token that is restricted to contacts only what belongs to them', async () => {
+  it('reports only changes of the allowed contacts if its token is restricted to contacts', async () => {
     await gateway.redis.hset('tidings:{default}:numbers', NUMBER, 'c_own');
     await gateway.redis.hset('tidings:{default}:conversations', 'c_own', JSON.stringify({ n: [NUMBER] }));
     await gateway.redis.zadd('tidings:{default}:conversations:order', 0, 'c_own');
@@ -103,7 +103,7 @@ describe('an event stream whose types name conversation.updated and send.updated
     client.disconnect();
   });
 
-  it('ends if changes may have been missed, so that its client reads the list anew', async () => {
+  it('ends if changes may have been missed, so that its client reads the list again', async () => {
     const client = await open();
     await gateway.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     expect(await client.ended).toBe(true);
@@ -114,8 +114,8 @@ describe('an event stream whose types name conversation.updated and send.updated
   });
 });
 
-describe('an event stream whose types do not name them', () => {
-  it('does not report them, not even if a pattern would match their types', async () => {
+describe('changes of the types conversation.updated and send.updated', () => {
+  it('are not sent on an event stream that does not name these types, even if a pattern matches them', async () => {
     const [client, witness] = [await open('send.*,message.*'), await open()];
     await accept(NUMBER);
     await eventually('the change arrives elsewhere', () => live(witness, 'send.updated').length > 0);
@@ -124,7 +124,7 @@ describe('an event stream whose types do not name them', () => {
     witness.disconnect();
   });
 
-  it('is the only way to get them: the list of events rejects their types', async () => {
+  it('are not in the event list, which rejects these types', async () => {
     const problem = await problemOf(await gateway.fetch('/v1/events?types=send.updated'));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
   });

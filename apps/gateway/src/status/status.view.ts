@@ -15,7 +15,10 @@ class UpstreamStatusView {
 class LanesView {
   @ApiProperty({ type: 'integer', description: 'Number of recipients with queued or relaying sends.' })
   count!: number;
-  @ApiProperty({ type: 'integer', description: 'Number of recipients with relay work that is due now.' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of recipients with sends that are due to be processed now.',
+  })
   due!: number;
   @ApiProperty({
     type: 'integer',
@@ -98,7 +101,7 @@ class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
 
   @ApiProperty({
     type: 'integer',
-    description: 'Time for which the oldest due delivery has been due, in milliseconds.',
+    description: 'How long the most overdue delivery has been due, in milliseconds.',
   })
   oldestDueMs!: number;
 

@@ -1,7 +1,7 @@
 import type { AccountDirectory } from '#accounts';
 import { type ContactListPoll, type FeedStore, POLL_TASK_NAMES, type RedisPollDueTimes } from '#feed';
 import {
-  type BackgroundAgendaWriter,
+  type BackgroundTaskScheduler,
   type AgendaTime,
   type BullmqHintQueue,
   type Logger,
@@ -45,7 +45,7 @@ export interface PollRoundParts {
   upstream: Pick<BudgetedUpstream, 'isHeld'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
-  agenda: Pick<BackgroundAgendaWriter, 'announce'>;
+  agenda: Pick<BackgroundTaskScheduler, 'announce'>;
   /** Removes the conversation rows of an account. Present if rows are turned off. */
   eraseRows?: (account: string) => Promise<void>;
   contactsEveryMs: number;

@@ -1,5 +1,5 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { comparePositions } from '../row/message-digest.js';
+import { comparePositions } from '../position.js';
 import type { Conversation, ConversationPage, Conversations, ListPosition } from '../row/conversation.js';
 import { comparable, type SearchTerms, searchTermsOf, searchWordsOf } from '../search/search-words.js';
 import { conversationOf, type StoredRow } from './redis-conversation-codec.js';

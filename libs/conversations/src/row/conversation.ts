@@ -9,6 +9,8 @@ export interface Conversation {
   replaces: string | undefined;
   /** The last message or send without a message: the one with the greatest time and id. */
   last: LastEntry | undefined;
+  /** The last message. */
+  lastMessage: LastEntry | undefined;
   /** Time of the last message or send, in milliseconds since 1970. Undefined if there was none. */
   lastActivityAt: number | undefined;
   /** Number of inbound messages that are not yet seen, at most 100. */

@@ -140,10 +140,12 @@ export class RedisRelayStore implements RelayStore {
     if (step === undefined) throw new InvalidTransitionError(before.status, transition);
     const revision = before.revision + 1;
     const name = randomBytes(8).toString('hex');
+    const now = this.clock.now();
     const after: SendState = {
       ...state,
       ...{ status: step.to, copies: countPossiblyAcceptedPosts(transition, before.copies ?? 0) },
-      ...{ revision, updatedAt: this.clock.now(), step: name },
+      ...{ revision, updatedAt: now, step: name },
+      ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
     };
     const next: SendRecord = { order, state: after };
     const confirm = after.status === 'accepted' ? confirmInMs : null;
