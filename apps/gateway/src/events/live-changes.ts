@@ -24,13 +24,18 @@ export class LiveQueue {
   private sends: string[] = [];
   /** True if changes were missed: the stream must end, so that its client reads the list of conversations anew. */
   isBroken = false;
+  private wake = (): void => undefined;
 
   constructor(
     readonly caller: Principal,
     private readonly types: ReadonlySet<LiveType>,
-    /** Called when the stream has something to do. */
-    private readonly wake: () => void,
   ) {}
+
+  /** @param wake called when the stream has something to do */
+  setWake(wake: () => void): void {
+    this.wake = wake;
+    if (this.isBroken || this.rows.size + this.sends.length > 0) wake();
+  }
 
   wants(type: LiveType): boolean {
     return this.types.has(type) && !this.isBroken;
@@ -83,23 +88,20 @@ export class LiveChanges {
   ) {}
 
   /**
-   * Puts the changes into a queue. Resolves when no further change can be missed.
-   * @returns a function that ends this
+   * Puts the changes into a queue until `leave` is called, which must happen exactly once.
+   * @returns `ready` resolves when no further change can be missed
    */
-  async follow(queue: LiveQueue): Promise<() => void> {
+  follow(queue: LiveQueue): { ready: Promise<unknown>; leave: () => void } {
     const { account } = queue.caller;
     const shared = this.accounts.get(account) ?? new AccountChanges(account, this);
     this.accounts.set(account, shared);
     shared.queues.add(queue);
-    try {
-      shared.started ??= this.changes.follow(account, shared);
-      await shared.started;
-    } catch (error) {
-      this.leave(shared, queue);
-      throw error;
-    }
-    return () => {
-      this.leave(shared, queue);
+    shared.started ??= this.changes.follow(account, shared);
+    return {
+      ready: shared.started,
+      leave: () => {
+        this.leave(shared, queue);
+      },
     };
   }
 
