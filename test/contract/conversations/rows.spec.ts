@@ -94,6 +94,15 @@ describe('the conversation of a contact', () => {
     });
   });
 
+  it('counts unread messages whose ids are numbers', async () => {
+    const { harness } = here;
+    harness.control('settings', { idType: 'number' });
+    const { contactId } = await here.createKnownContact(1);
+    create(contactId, 'inbound', 1_000, 'new');
+    await harness.sweep();
+    expect(await row(contactId)).toMatchObject({ unreadCount: 1, last: { preview: 'new' } });
+  });
+
   it('does not change if an older message is marked as seen after a later one', async () => {
     const { contactId } = await here.createKnownContact(1);
     const first = create(contactId, 'inbound', 3_000);
