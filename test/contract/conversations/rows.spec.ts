@@ -300,6 +300,24 @@ describe('a send in a conversation', () => {
     expect(await row(contactId)).toMatchObject({ pendingSends: 0, last: { kind: 'message' } });
     expect(await row(other)).toMatchObject({ pendingSends: 1, phoneNumbers: [NUMBER, OTHER_NUMBER] });
   });
+
+  it('is shown by its phone number while its contact is deleted, and by the contact again once it returns', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    await accept(NUMBER, 'still pending');
+    harness.control('contacts/delete', { contactId });
+    await harness.list.poll(ACCOUNT);
+    harness.store.aheadMs += 62_000;
+    await harness.list.poll(ACCOUNT);
+    expect(await listed()).toEqual([NUMBER]);
+    expect(await row(NUMBER)).toMatchObject({ pendingSends: 1, last: { preview: 'still pending' } });
+    await accept(NUMBER, 'another');
+    expect(await row(NUMBER)).toMatchObject({ pendingSends: 2, last: { preview: 'another' } });
+    harness.control('contacts/restore', { contactId });
+    await harness.list.poll(ACCOUNT);
+    expect(await listed()).toEqual([contactId]);
+    expect(await row(NUMBER)).toMatchObject({ id: contactId, replaces: NUMBER, pendingSends: 2 });
+  });
 });
 
 describe('the list of conversations', () => {
