@@ -171,27 +171,27 @@ export class RowOracle {
 
   /**
    * Records that the messages of a row up to a message were marked as seen.
-   * @param isTimeGiven true if the caller gave the message's time, so that the row need not contain it
+   * @param at the message's time in milliseconds since 1970, if the caller gave it: the row need not contain the message
    * @param isDone the reply
    */
-  markedSeen(contactId: string, messageId: string, isTimeGiven: boolean, isDone: boolean): void {
+  markedSeen(contactId: string, messageId: string, at: number | undefined, isDone: boolean): void {
     const contact = this.contacts.get(contactId);
     const message = contact?.messages.get(messageId);
     if (contact?.isListed !== true) {
       if (isDone) throw new Verdict(`${messageId} of ${contactId} was marked as seen without a row`);
       return;
     }
-    if (message === undefined || !isExact(contact)) {
-      // What the row contains is uncertain.
-      if (isDone) for (const id of contact.unread) this.forgetUnreadUpTo(contact, id, message);
-      return;
+    if (isExact(contact)) {
+      const { lastOutbound, waiting, last } = summaryOf(contact);
+      const isInRow = message !== undefined && [lastOutbound, last, ...waiting].includes(message);
+      if (isDone !== (isInRow || at !== undefined))
+        throw new Verdict(`marking ${messageId} of ${contactId} as seen was ${isDone ? 'done' : 'refused'}`);
     }
-    const { lastOutbound, waiting, last } = summaryOf(contact);
-    const isInRow = [lastOutbound, last, ...waiting].includes(message);
-    if (isDone !== (isInRow || isTimeGiven))
-      throw new Verdict(`marking ${messageId} of ${contactId} as seen was ${isDone ? 'done' : 'refused'}`);
     if (!isDone) return;
-    for (const id of contact.unread) this.forgetUnreadUpTo(contact, id, message);
+    const upTo = message ?? (at === undefined ? undefined : { at, id: messageId });
+    // The row contains a message that is not known to exist any more.
+    if (upTo === undefined) contact.isBlurred = true;
+    else for (const id of contact.unread) forgetUnreadUpTo(contact, id, upTo);
   }
 
   /**
@@ -341,13 +341,7 @@ export class RowOracle {
     }
     const { lastOutbound } = summaryOf(contact);
     if (lastOutbound === undefined) return;
-    for (const id of contact.unread) this.forgetUnreadUpTo(contact, id, lastOutbound);
-  }
-
-  private forgetUnreadUpTo(contact: RowContact, id: string, upTo: Position | undefined): void {
-    const message = contact.messages.get(id);
-    if (upTo === undefined || message === undefined || comparePositions(message, upTo) <= 0)
-      contact.unread.delete(id);
+    for (const id of contact.unread) forgetUnreadUpTo(contact, id, lastOutbound);
   }
 
   private noteReplaced(contact: RowContact, numberRows: ReadonlySet<string>): void {
@@ -421,6 +415,11 @@ function newContact(): RowContact {
     ...{ numbers: new Set(), messages: new Map(), everKnown: new Set() },
     ...{ unread: new Set(), replaced: new Set() },
   };
+}
+
+function forgetUnreadUpTo(contact: RowContact, id: string, upTo: Position): void {
+  const message = contact.messages.get(id);
+  if (message === undefined || comparePositions(message, upTo) <= 0) contact.unread.delete(id);
 }
 
 function isExact(contact: RowContact): boolean {

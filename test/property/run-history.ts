@@ -124,11 +124,13 @@ class Run {
 
   /** Compares all rows with the oracle's. @throws {Verdict} */
   private async checkRows(): Promise<void> {
+    const { rows, desk } = this.context;
+    for (const send of await desk.all()) rows.send(send);
     const { conversations } = await this.conversations.list(ACCOUNT, 100);
     const byNumber = new Map<string, Conversation | undefined>();
     for (const number of [0, 1, 2, 3].map(numberOf))
       byNumber.set(number, (await this.conversations.read(ACCOUNT, [number]))[0]);
-    this.context.rows.check(conversations, byNumber);
+    rows.check(conversations, byNumber);
   }
 
   private async read({ tasks, turns, meanwhile }: ReadStep): Promise<void> {
@@ -289,7 +291,7 @@ class Run {
       ...(at === undefined ? {} : { at }),
     });
     this.note(`${id} marked as seen: ${done}`);
-    this.context.rows.markedSeen(contactId, id, at !== undefined, done);
+    this.context.rows.markedSeen(contactId, id, at, done);
   }
 
   /** Returns the number of a send. -1 is the last one. */
