@@ -165,6 +165,8 @@ export interface MessageKnowledge {
   id: string;
   before: readonly (KnownForm | undefined)[];
   after: readonly (KnownForm | undefined)[];
+  /** True if the last reads did not show the message, but it does not count as deleted yet. */
+  isAbsent: boolean;
 }
 
 const MINUTE_MS = 60_000;
@@ -302,9 +304,9 @@ export class Oracle {
         throw new Verdict(explain(id, attempt, serving?.seen, message, outcomes, emitted));
       const before = message.forms;
       message.forms = distinct(right.map(({ form }) => form));
-      knowledge.push({ id, before, after: message.forms });
       if (serving !== undefined) message.servedAt = attempt.now;
       noteAbsence(message, id, attempt, reads);
+      knowledge.push({ id, before, after: message.forms, isAbsent: message.absentSince !== undefined });
       contact.messages.set(id, message);
     }
     if (resync)

@@ -60,6 +60,8 @@ interface RowMessage extends Position {
   texts: readonly string[];
   /** False if a read leaves open whether the message is known. */
   isCertain: boolean;
+  /** True if upstream no longer shows the message, but its deletion was not emitted yet. */
+  isAbsent: boolean;
 }
 
 interface RowContact {
@@ -69,14 +71,19 @@ interface RowContact {
   messages: Map<string, RowMessage>;
   /** Ids of all messages that were known at some time. */
   everKnown: Set<string>;
-  /** Ids of the messages that were emitted as received and are neither seen nor answered. */
-  unread: Set<string>;
+  /** Messages that were emitted as received and are neither seen nor answered, by id. */
+  unread: Map<string, Position>;
   /** Numbers whose row this one has replaced last. */
   replaced: Set<string>;
   /** True from the start of a new baseline until the complete read that ends it. */
   isResyncing: boolean;
   /** True if positions of messages are uncertain: they have no timestamps, or the clock jumped. */
   isBlurred: boolean;
+  /**
+   * True if the row was recomputed while messages were absent: until the next complete read it may lack them, even if
+   * they return.
+   */
+  mayLackMessages: boolean;
 }
 
 /** Of the sends to one number that have no message, a row knows the texts of so many: the latest. */
@@ -126,7 +133,7 @@ export class RowOracle {
       contact.messages.clear();
     }
     let isMoved = isResync;
-    for (const { id, before, after } of knowledge) {
+    for (const { id, before, after, isAbsent } of knowledge) {
       const forms = after.flatMap((one) => (one === undefined || one.deleted ? [] : one));
       const [form] = forms;
       if (form === undefined) {
@@ -142,11 +149,13 @@ export class RowOracle {
         at: contact.messages.get(id)?.at ?? Math.min(form.timestamp ?? now, now),
         kind: form.kind,
         texts: [...new Set(forms.map(textOf))],
-        isCertain,
+        ...{ isCertain, isAbsent },
       });
       contact.everKnown.add(id);
     }
     if (isMoved && (!isClockSteady || knowledge.some(isUndated))) contact.isBlurred = true;
+    const hasAbsent = [...contact.messages.values()].some((one) => one.isAbsent);
+    if (hasAbsent && events.some(({ type }) => type === 'message.deleted')) contact.mayLackMessages = true;
     this.noteUnread(contact, events);
     this.noteReplaced(contact, rows);
     this.dropHidden();
@@ -191,7 +200,7 @@ export class RowOracle {
     const upTo = message ?? (at === undefined ? undefined : { at, id: messageId });
     // The row contains a message that is not known to exist any more.
     if (upTo === undefined) contact.isBlurred = true;
-    else for (const id of contact.unread) forgetUnreadUpTo(contact, id, upTo);
+    else forgetUnreadUpTo(contact, upTo);
   }
 
   /**
@@ -226,7 +235,7 @@ export class RowOracle {
   /** Records that the row of a contact must equal what upstream shows, because complete reads have ended. */
   finish(contactId: string): void {
     const contact = this.contacts.get(contactId);
-    if (contact !== undefined) contact.isResyncing = false;
+    if (contact !== undefined) Object.assign(contact, { isResyncing: false, mayLackMessages: false });
   }
 
   private checkContact(contact: RowContact, id: string, row: ShownRow | undefined): void {
@@ -248,21 +257,41 @@ export class RowOracle {
     if (this.isOpen(contact.numbers)) return;
     this.checkCounts(demand, numbers, row);
     if (contact.isBlurred || [...contact.messages.values()].some(({ isCertain }) => !isCertain)) return;
-    const { last: lastMessage, waiting } = summaryOf(contact);
-    const sends = this.previewedSends(numbers);
-    const last = latest([...(lastMessage === undefined ? [] : [lastMessage]), ...sends.map(positionOf)]);
-    if (last === lastMessage) checkLastMessage(demand, lastMessage, row.last);
-    else demand('last', this.entryOfSend(last), row.last);
+    const { waiting } = summaryOf(contact);
+    this.checkLast(demand, contact, numbers, row);
     this.checkActivity(demand, numbers, row);
-    if (contact.isResyncing) {
+    if (!isExact(contact)) {
       if (row.unreadCount > contact.unread.size)
-        throw new Verdict(`a new baseline made messages of ${id} unread: ${row.unreadCount}`);
+        throw new Verdict(
+          `${row.unreadCount} messages of ${id} are unread, at most ${contact.unread.size} may be`,
+        );
       return;
     }
     if (waiting.length > MAX_WAITING) return;
     demand('waitingSince', waiting[0]?.at, row.waitingSince);
     const unread = waiting.filter((message) => contact.unread.has(message.id)).length;
     demand('unreadCount', Math.min(unread, MAX_UNREAD), row.unreadCount);
+  }
+
+  private checkLast(
+    demand: Demand,
+    contact: RowContact,
+    numbers: readonly string[],
+    { last: shown }: ShownRow,
+  ): void {
+    const sends = this.previewedSends(numbers).map(positionOf);
+    const { last: lastMessage, lastPresent } = summaryOf(contact);
+    const [last, other] = [lastMessage, lastPresent].map((one) =>
+      latest([...(one === undefined ? [] : [one]), ...sends]),
+    );
+    // A row may leave out messages that upstream no longer shows.
+    const isOther = shown?.id === other?.id;
+    const mayLack = contact.mayLackMessages && !isOther && last?.id !== shown?.id;
+    if (mayLack) return;
+    const expected = isOther ? other : last;
+    const message = isOther ? lastPresent : lastMessage;
+    if (expected === message) checkLastMessage(demand, message, shown);
+    else demand('last', this.entryOfSend(expected), shown);
   }
 
   private checkNumber(number: string, row: ShownRow | undefined): void {
@@ -336,12 +365,13 @@ export class RowOracle {
   private noteUnread(contact: RowContact, events: readonly ReceivedEvent[]): void {
     for (const { type, data } of events) {
       const id = String(data.message?.['id']);
-      if (type === 'message.received') contact.unread.add(id);
+      const message = contact.messages.get(id);
+      if (type === 'message.received' && message !== undefined) contact.unread.set(id, message);
       else if (type === 'message.deleted') contact.unread.delete(id);
     }
     const { lastOutbound } = summaryOf(contact);
     if (lastOutbound === undefined) return;
-    for (const id of contact.unread) forgetUnreadUpTo(contact, id, lastOutbound);
+    forgetUnreadUpTo(contact, lastOutbound);
   }
 
   private noteReplaced(contact: RowContact, numberRows: ReadonlySet<string>): void {
@@ -411,24 +441,25 @@ type Demand = (field: string, expected: unknown, actual: unknown) => void;
 
 function newContact(): RowContact {
   return {
-    ...{ isListed: true, isResyncing: false, isBlurred: false },
+    ...{ isListed: true, isResyncing: false, isBlurred: false, mayLackMessages: false },
     ...{ numbers: new Set(), messages: new Map(), everKnown: new Set() },
-    ...{ unread: new Set(), replaced: new Set() },
+    ...{ unread: new Map(), replaced: new Set() },
   };
 }
 
-function forgetUnreadUpTo(contact: RowContact, id: string, upTo: Position): void {
-  const message = contact.messages.get(id);
-  if (message === undefined || comparePositions(message, upTo) <= 0) contact.unread.delete(id);
+function forgetUnreadUpTo({ unread }: RowContact, upTo: Position): void {
+  for (const [id, position] of unread) if (comparePositions(position, upTo) <= 0) unread.delete(id);
 }
 
 function isExact(contact: RowContact): boolean {
-  if (contact.isBlurred || contact.isResyncing) return false;
-  return [...contact.messages.values()].every(({ isCertain }) => isCertain);
+  if (contact.isBlurred || contact.isResyncing || contact.mayLackMessages) return false;
+  return [...contact.messages.values()].every(({ isCertain, isAbsent }) => isCertain && !isAbsent);
 }
 
 interface Summary {
   last: RowMessage | undefined;
+  /** The last message that upstream shows. */
+  lastPresent: RowMessage | undefined;
   lastOutbound: RowMessage | undefined;
   /** Inbound messages after the last outbound one, the first first. */
   waiting: RowMessage[];
@@ -439,6 +470,7 @@ function summaryOf({ messages }: RowContact): Summary {
   const at = sorted.findLastIndex(({ kind }) => kind === 'outbound');
   return {
     last: sorted.at(-1),
+    lastPresent: sorted.findLast(({ isAbsent }) => !isAbsent),
     lastOutbound: sorted[at],
     waiting: sorted.slice(at + 1).filter(({ kind }) => kind === 'inbound'),
   };
