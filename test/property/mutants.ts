@@ -307,17 +307,10 @@ const ROW_MUTANTS: readonly Mutant[] = [
     'return true',
   ),
   rowPatched(
-    'the list of rows is sorted by id only',
+    'the list of rows begins with the oldest',
     'redis/lua/list-rows.lua',
     "redis.call('ZREVRANGE', row_order, first, first + limit - 1, 'WITHSCORES')",
-    `{}
-for _, id in ipairs(redis.call('HKEYS', rows)) do
-  local score = redis.call('ZSCORE', row_order, id)
-  if score then
-    found[#found + 1] = id
-    found[#found + 1] = score
-  end
-end`,
+    "redis.call('ZRANGE', row_order, first, first + limit - 1, 'WITHSCORES')",
   ),
   rowPatched(
     'an edit of the last message does not change the preview',

@@ -523,8 +523,13 @@ function previewOf(text: string): string | null {
   return [...text].slice(0, MAX_PREVIEW).join('') || null;
 }
 
-function fieldOf({ rest }: KnownForm, field: string): string {
-  const value = (JSON.parse(rest) as Record<string, unknown>)[field];
+/** The parsed fields of messages. */
+const parsed = new WeakMap<KnownForm, Record<string, unknown>>();
+
+function fieldOf(form: KnownForm, field: string): string {
+  const fields = parsed.get(form) ?? (JSON.parse(form.rest) as Record<string, unknown>);
+  parsed.set(form, fields);
+  const value = fields[field];
   return typeof value === 'string' ? value : '';
 }
 
