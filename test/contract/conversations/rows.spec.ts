@@ -301,6 +301,24 @@ describe('a send in a conversation', () => {
     expect(await row(other)).toMatchObject({ pendingSends: 1, phoneNumbers: [NUMBER, OTHER_NUMBER] });
   });
 
+  it('is shown by its phone number if a contact that is not listed used the number last', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    await accept(NUMBER, 'for whom');
+    const other = harness.createContact(OTHER_NUMBER);
+    await harness.list.poll(ACCOUNT);
+    harness.control('contacts/delete', { contactId: other });
+    await harness.list.poll(ACCOUNT);
+    harness.store.aheadMs += 62_000;
+    await harness.list.poll(ACCOUNT);
+    harness.control('contacts/restore', { contactId: other });
+    harness.createMessages(other, { timestamp: Date.now(), fields: { from: NUMBER } });
+    await harness.polls.poll(ACCOUNT, other);
+    expect(await listed()).toEqual([NUMBER, contactId]);
+    await harness.list.poll(ACCOUNT);
+    expect(await row(NUMBER)).toMatchObject({ id: other, replaces: NUMBER, pendingSends: 1 });
+  });
+
   it('is shown by its phone number while its contact is deleted, and by the contact again once it returns', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(1);

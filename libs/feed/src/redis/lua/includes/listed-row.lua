@@ -19,14 +19,7 @@ end
 -- Removes the row of a contact that is no longer listed. The sends to its numbers get rows of their own.
 local function hide_row(id)
   if redis.call('ZREM', row_order, id) == 0 then return end
-  each_own_number(id, load_row(id) or {}, function(number)
-    local text = redis.call('HGET', row_sends, number)
-    if not text then return end
-    local sends = cjson.decode(text)
-    redis.call('ZADD', row_order, sends.s and sends.s[1][1] or 0, number)
-    change_number_words('ZADD', number, number)
-    publish_change('row ' .. number)
-  end)
+  each_own_number(id, load_row(id) or {}, show_number)
 end
 
 -- Brings the row up to date with a contact of the list. `first` is the index of the contact's phone numbers, of which
