@@ -42,7 +42,7 @@ export interface HistoryContext {
   oracle: Oracle;
   rows: RowOracle;
   desk: SendDesk;
-  now(): number;
+  now: () => number;
   note(line: string): void;
 }
 
@@ -114,7 +114,9 @@ export class FeedWorker {
       },
     };
     const logger = createLogger('property', 'silent');
-    const sends = new HistoryRelayStore(redis, prefix, () => context.now());
+    const sends = new HistoryRelayStore(redis, prefix, context.now, () => {
+      context.desk.noteChange();
+    });
     this.contacts = new ContactPoll(
       store,
       this.source(),
@@ -284,7 +286,7 @@ export class FeedWorker {
 
   private async committedPoll(attempt: PollAttempt, events: readonly ReceivedEvent[]): Promise<void> {
     const { oracle, rows, desk } = this.context;
-    for (const send of await desk.all()) rows.send(send);
+    for (const send of await desk.changed()) rows.send(send);
     const knowledge = oracle.committedPoll(attempt, events, rows.boundMessages());
     const { contactId, now } = attempt;
     rows.committedPoll({ contactId, now, knowledge, events, isClockSteady: this.isClockSteady });

@@ -482,8 +482,8 @@ const ROW_MUTANTS: readonly Mutant[] = [
   patched(
     'the sends to a deleted contact have no row',
     'redis/lua/includes/listed-row.lua',
-    '    if not text then return end\n',
-    '    if text then return end\n',
+    'each_own_number(id, load_row(id) or {}, show_number)',
+    '',
   ),
   patched(
     'the row of a contact does not come back with it',

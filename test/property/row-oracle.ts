@@ -206,9 +206,10 @@ export class RowOracle {
   /**
    * Judges all rows.
    * @param rows the list of rows
-   * @param byNumber the rows that the given numbers lead to
+   * @param number a phone number
+   * @param byNumber the row to which the phone number leads
    */
-  check(rows: readonly ShownRow[], byNumber: ReadonlyMap<string, ShownRow | undefined>): void {
+  check(rows: readonly ShownRow[], number: string, byNumber: ShownRow | undefined): void {
     const numberRows = this.numberRows();
     const listed = [...this.contacts].filter(([, { isListed }]) => isListed);
     const shown = new Map(rows.map((row) => [row.id, row]));
@@ -224,12 +225,9 @@ export class RowOracle {
       throw new Verdict(
         `the list is not sorted: ${rows.map((row) => JSON.stringify(placeOf(row))).join(' ')}`,
       );
-    for (const [number, row] of byNumber) {
-      if (this.isOpen([number])) continue;
-      const owner = this.ownerOf(number) ?? number;
-      if (JSON.stringify(row) !== JSON.stringify(shown.get(owner)))
-        throw new Verdict(`${number} leads to ${JSON.stringify(row)}, must lead to ${owner}`);
-    }
+    const owner = this.ownerOf(number) ?? number;
+    if (!this.isOpen([number]) && JSON.stringify(byNumber) !== JSON.stringify(shown.get(owner)))
+      throw new Verdict(`${number} leads to ${JSON.stringify(byNumber)}, must lead to ${owner}`);
   }
 
   /** Records that the row of a contact must equal what upstream shows, because complete reads have ended. */

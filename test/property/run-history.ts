@@ -69,6 +69,7 @@ class Run {
   private worker: FeedWorker;
   private contactIds: string[] = [];
   private readonly conversations: RedisConversations;
+  private checks = 0;
 
   constructor(
     private readonly lane: Lane,
@@ -130,15 +131,14 @@ class Run {
   /** Compares all rows with the oracle's. @throws {Verdict} */
   private async checkRows(): Promise<void> {
     const { rows, desk } = this.context;
-    const numbers = [0, 1, 2, 3].map(numberOf);
-    const [sends, { conversations }, ...found] = await Promise.all([
-      desk.all(),
+    for (const send of await desk.changed()) rows.send(send);
+    this.checks += 1;
+    const number = numberOf(this.checks % (MAX_CONTACTS + 1));
+    const [{ conversations }, [row]] = await Promise.all([
       this.conversations.list(ACCOUNT, 100),
-      ...numbers.map(async (number) => (await this.conversations.read(ACCOUNT, [number]))[0]),
+      this.conversations.read(ACCOUNT, [number]),
     ]);
-    for (const send of sends) rows.send(send);
-    const byNumber = new Map(numbers.map((number, n) => [number, found[n]]));
-    rows.check(conversations, byNumber);
+    rows.check(conversations, number, row);
   }
 
   private async read({ tasks, turns, meanwhile }: ReadStep): Promise<void> {

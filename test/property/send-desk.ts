@@ -31,8 +31,14 @@ export class HistoryRelayStore extends RedisRelayStore {
     redis: RedisClient,
     prefix: string,
     private readonly time: () => number,
+    private readonly onTransition: () => void = () => undefined,
   ) {
     super(redis, prefix, clockOfThisMachine);
+  }
+
+  override apply(...change: Parameters<RedisRelayStore['apply']>): ReturnType<RedisRelayStore['apply']> {
+    this.onTransition();
+    return super.apply(...change);
   }
 
   override now(): Promise<number> {
@@ -43,6 +49,8 @@ export class HistoryRelayStore extends RedisRelayStore {
 /** Accepts the sends of a history, and moves them through transitions. */
 export class SendDesk {
   private readonly ids: string[] = [];
+  /** True if sends may have changed since they were read last. */
+  private isChanged = false;
 
   constructor(
     private readonly store: RedisRelayStore,
@@ -91,8 +99,15 @@ export class SendDesk {
     return { send: await this.find(record.order.id), transition: name };
   }
 
-  /** Returns all sends as the API shows them. */
-  async all(): Promise<ShownSend[]> {
+  /** Must be called before a poll changes a send. */
+  noteChange(): void {
+    this.isChanged = true;
+  }
+
+  /** Returns the sends as the API shows them, unless none has changed since the last call. */
+  async changed(): Promise<ShownSend[]> {
+    if (!this.isChanged) return [];
+    this.isChanged = false;
     return Promise.all(this.ids.map((id) => this.find(id)));
   }
 
