@@ -7,8 +7,8 @@ import {
   RedisFeedStore,
 } from '#feed';
 import { eventToJson, RedisEventLog } from '#events';
-import { accountKeys, createLogger, type RedisClient, clockOfThisMachine } from '#platform';
-import { MessageBinder, RedisRelayStore } from '#relay';
+import { accountKeys, createLogger, type RedisClient } from '#platform';
+import { MessageBinder } from '#relay';
 import { type HttpUpstream, type UpstreamAddress, UpstreamError } from '#upstream';
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
 import type { PageFault, Task } from './history.js';
@@ -21,10 +21,12 @@ import {
   type ReceivedEvent,
   Verdict,
 } from './oracle.js';
+import type { RowOracle } from './row-oracle.js';
+import { HistoryRelayStore, type SendDesk } from './send-desk.js';
 import { shiftedStore } from './shifted-store.js';
 import type { UpstreamWitness } from './upstream-witness.js';
 
-const ACCOUNT = 'default';
+export const ACCOUNT = 'default';
 export const SWEEP_MS = 3 * 3_600_000;
 export const SETTLE_MS = 72 * 3_600_000;
 
@@ -38,7 +40,9 @@ export interface HistoryContext {
   prefix: string;
   undated: 'silent' | 'emit';
   oracle: Oracle;
-  now(): number;
+  rows: RowOracle;
+  desk: SendDesk;
+  now: () => number;
   note(line: string): void;
 }
 
@@ -57,6 +61,8 @@ export class FeedWorker {
   private kept: PollAttempt['reads'] = [];
   private refused = false;
   private began = 0;
+  /** False if the clock moved between a read of the known state and the reply of upstream after it. */
+  private isClockSteady = true;
   /** Number of kept pages that the oracle has judged. */
   private settled = 0;
   private listing: ListAttempt | undefined;
@@ -108,11 +114,13 @@ export class FeedWorker {
       },
     };
     const logger = createLogger('property', 'silent');
-    const sends = new RedisRelayStore(redis, prefix, clockOfThisMachine);
+    const sends = new HistoryRelayStore(redis, prefix, context.now, () => {
+      context.desk.noteChange();
+    });
     this.contacts = new ContactPoll(
       store,
       this.source(),
-      // There are no sends, and therefore no files to remove.
+      // No send has a file.
       new MessageBinder(sends, logger),
       recordedMessages,
       {
@@ -155,6 +163,7 @@ export class FeedWorker {
     this.refused = false;
     this.began = this.context.now();
     this.settled = 0;
+    this.isClockSteady = true;
     const before = oracle.begin(contactId);
     if (!(await this.contacts.pollHead(ACCOUNT, contactId))) return;
     const isAtItsEnd = await this.contacts.runDeepRead(ACCOUNT, contactId, 'poll');
@@ -222,6 +231,7 @@ export class FeedWorker {
           const asked = this.context.oracle.commitsOf(contactId);
           const read = await upstream.listMessages(address, contactId, page, limit);
           assertList(fault);
+          if (this.attempt?.now !== this.context.now()) this.isClockSteady = false;
           const seen = witness.page(contactId, page, limit, fault);
           this.attempt?.reads.push({ ...seen, commits: asked });
           this.context.note(
@@ -261,14 +271,25 @@ export class FeedWorker {
       );
       if (!accepted) this.context.oracle.stray(news);
       else if (contactId === undefined) {
-        if (this.listing !== undefined) this.context.oracle.committedList(this.listing, news);
+        if (this.listing !== undefined) {
+          this.context.oracle.committedList(this.listing, news);
+          this.context.rows.committedList(this.listing.contacts, news);
+        }
       } else if (this.attempt !== undefined) {
-        this.context.oracle.committedPoll(this.attempt, news);
+        await this.committedPoll(this.attempt, news);
         this.kept = this.attempt.reads;
         this.settled = this.kept.length;
       }
       await this.shiftSuspicion();
     }
+  }
+
+  private async committedPoll(attempt: PollAttempt, events: readonly ReceivedEvent[]): Promise<void> {
+    const { oracle, rows, desk } = this.context;
+    for (const send of await desk.changed()) rows.send(send);
+    const knowledge = oracle.committedPoll(attempt, events, rows.boundMessages());
+    const { contactId, now } = attempt;
+    rows.committedPoll({ contactId, now, knowledge, events, isClockSteady: this.isClockSteady });
   }
 
   private isDone(): boolean {

@@ -55,6 +55,8 @@ export type Action =
       ageMs: number;
       delivered: boolean;
       read: boolean;
+      /** The contact whose phone number the messages show. Absent: the contact itself. */
+      numberOf?: number;
     }
   | { do: 'flags'; contact: number; message: number; delivered?: boolean; read?: boolean }
   | { do: 'edit'; contact: number; message: number; text: number }
@@ -65,6 +67,14 @@ export type Action =
   | { do: 'restoreContact'; contact: number }
   | { do: 'renameContact'; contact: number; name: number }
   | { do: 'newContact'; old: OldContact }
+  /** The account accepts a send to the number of a contact, which need not exist. */
+  | { do: 'send'; contact: number; text: number; scheduled: boolean }
+  /** A send moves to another status. Sends and the allowed transitions are given by number. */
+  | { do: 'moveSend'; send: number; transition: number }
+  /** Upstream shows the message of a send. */
+  | { do: 'showSend'; send: number; ageMs: number }
+  /** Messages are marked as seen up to a message, with or without its time. */
+  | { do: 'markSeen'; contact: number; message: number; timed: boolean }
   | { do: 'outage'; of: boolean | 'contacts' | 'messages' }
   | { do: 'order'; order: Order }
   | { do: 'clock'; seconds: number };
@@ -133,30 +143,71 @@ const oldContact: fc.Arbitrary<OldContact> = fc.record({
   ageMs: fc.constantFrom(259_200_000, 0, 30_000, 60_000, 90_000, 86_400_000),
 });
 
-const insert: fc.Arbitrary<Action> = fc.record({
-  do: fc.constant('insert' as const),
-  contact,
-  count: fc.oneof(
-    { weight: 6, arbitrary: fc.constant(1) },
-    { weight: 2, arbitrary: fc.integer({ min: 2, max: 5 }) },
-    { weight: 1, arbitrary: fc.integer({ min: 6, max: 25 }) },
-  ),
-  direction: fc.constantFrom(
-    'inbound' as const,
-    'outbound' as const,
-    'outbound' as const,
-    'sideways' as const,
-  ),
-  gapMs: fc.constantFrom(10, 0, 1_000),
-  ageMs: fc.oneof(
-    { weight: 5, arbitrary: fc.constant(0) },
-    { weight: 1, arbitrary: fc.constantFrom(5_000, 3_600_000, 259_205_500) },
-  ),
-  delivered: fc.boolean(),
-  read: oneIn(3),
-});
+const insert: fc.Arbitrary<Action> = fc
+  .record({
+    do: fc.constant('insert' as const),
+    contact,
+    count: fc.oneof(
+      { weight: 6, arbitrary: fc.constant(1) },
+      { weight: 2, arbitrary: fc.integer({ min: 2, max: 5 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 6, max: 25 }) },
+    ),
+    direction: fc.constantFrom(
+      'inbound' as const,
+      'outbound' as const,
+      'outbound' as const,
+      'sideways' as const,
+    ),
+    gapMs: fc.constantFrom(10, 0, 1_000),
+    ageMs: fc.oneof(
+      { weight: 5, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.constantFrom(5_000, 3_600_000, 259_205_500) },
+    ),
+    delivered: fc.boolean(),
+    read: oneIn(3),
+    numberOf: fc.option(fc.nat({ max: 3 }), { freq: 10, nil: undefined }),
+  })
+  .map(({ numberOf, ...rest }) => (numberOf === undefined ? rest : { ...rest, numberOf }));
+
+const sends: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('send' as const),
+      contact: fc.nat({ max: 3 }),
+      text: fc.nat({ max: 7 }),
+      scheduled: oneIn(7),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('moveSend' as const),
+      send: fc.nat({ max: 9 }),
+      transition: fc.oneof(fc.constant(0), fc.nat({ max: 9 })),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('showSend' as const),
+      send: fc.nat({ max: 9 }),
+      ageMs: fc.constantFrom(0, 0, 2_000),
+    }),
+  },
+);
 
 const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 14, arbitrary: sends },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('markSeen' as const),
+      contact,
+      message: fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: 30 })),
+      timed: oneIn(2),
+    }),
+  },
   { weight: 24, arbitrary: insert },
   {
     weight: 18,
@@ -338,6 +389,39 @@ const shift: fc.Arbitrary<Step[]> = fc
     },
   ]);
 
+/** Upstream replaces all messages of a contact. */
+const replacement: fc.Arbitrary<Step[]> = fc
+  .record({
+    contact,
+    count: fc.integer({ min: 1, max: 20 }),
+    direction: fc.constantFrom('inbound' as const, 'outbound' as const),
+  })
+  .map(({ contact: one, count, direction }): Step[] => [
+    { do: 'delete', contact: one, message: 0, count: 200 },
+    {
+      ...{ do: 'insert', contact: one, count, direction, gapMs: 10, ageMs: 0 },
+      delivered: false,
+      read: false,
+    },
+    { do: 'read', tasks: [{ read: 'contact', contact: one }], turns: [0], meanwhile: [] },
+  ]);
+
+/** A send on its way to its message. */
+const delivery: fc.Arbitrary<Step[]> = fc
+  .record({ contact, text: fc.nat({ max: 7 }), order: fc.nat({ max: 1 }) })
+  .map(({ contact: one, text, order }): Step[] => [
+    { do: 'send', contact: one, text, scheduled: false },
+    ...[0, 0].map((transition): Step => ({ do: 'moveSend', send: -1, transition })),
+    { do: 'showSend', send: -1, ageMs: 0 },
+    ...(order === 0
+      ? []
+      : [
+          { do: 'clock' as const, seconds: 2 },
+          { do: 'send' as const, contact: one, text: 5, scheduled: false },
+        ]),
+    { do: 'read', tasks: [{ read: 'contact', contact: one }], turns: [0], meanwhile: [] },
+  ]);
+
 /** A flag that is set, cleared and set again, with a poll after each change. */
 const flicker: fc.Arbitrary<Step[]> = fc
   .record({
@@ -399,6 +483,8 @@ export function histories(steps: { min: number; max: number }): fc.Arbitrary<His
     { weight: 26, arbitrary: action.map((step): Step[] => [step]) },
     { weight: 1, arbitrary: shift },
     { weight: 1, arbitrary: flicker },
+    { weight: 1, arbitrary: delivery },
+    { weight: 1, arbitrary: replacement },
   );
   return fc.record({
     setup,

@@ -13,13 +13,20 @@ export interface Patch {
 
 const FEED = 'libs/feed/src/';
 
+const ROWS = 'libs/conversations/src/';
+
 const patched = (name: string, file: string, from: string, to: string): Mutant => ({
   name,
   patches: [{ file: FEED + file, from, to }],
 });
 
-/** Typical faults, many of them known from the issue trackers of other projects. */
-export const MUTANTS: readonly Mutant[] = [
+const rowPatched = (name: string, file: string, from: string, to: string): Mutant => ({
+  name,
+  patches: [{ file: ROWS + file, from, to }],
+});
+
+/** Typical faults of events, many of them known from the issue trackers of other projects. */
+const EVENT_MUTANTS: readonly Mutant[] = [
   patched(
     'a first read treats messages of the last minute as old',
     'diff/first-read.ts',
@@ -284,3 +291,212 @@ export const MUTANTS: readonly Mutant[] = [
     'if (before.missingSince === undefined && this.absenceMs < 0) {',
   ),
 ];
+
+/** Faults of the conversation rows. */
+const ROW_MUTANTS: readonly Mutant[] = [
+  rowPatched(
+    'the last message of a row is the one that was found last',
+    'redis/lua/includes/row-messages.lua',
+    'local is_last = not row.m or is_earlier(row.m, position)',
+    'local is_last = true',
+  ),
+  rowPatched(
+    'rows with messages of the same time do not compare ids',
+    'redis/lua/includes/rows.lua',
+    'return a[2] < b[2]',
+    'return true',
+  ),
+  rowPatched(
+    'the list of rows begins with the oldest',
+    'redis/lua/list-rows.lua',
+    "redis.call('ZREVRANGE', row_order, first, first + limit - 1, 'WITHSCORES')",
+    "redis.call('ZRANGE', row_order, first, first + limit - 1, 'WITHSCORES')",
+  ),
+  rowPatched(
+    'an edit of the last message does not change the preview',
+    'redis/lua/includes/row-messages.lua',
+    'if row.m and row.m[2] == message and row.m[4] ~= preview then',
+    'if false then',
+  ),
+  rowPatched(
+    'an edit of the last message moves the row',
+    'redis/lua/includes/row-messages.lua',
+    'row.m[4] = preview',
+    'row.m[4], row.m[1] = preview, row.m[1] + 1',
+  ),
+  rowPatched(
+    'a preview is as long as the message',
+    'row/preview.ts',
+    'if (text.length <= MAX_PREVIEW_LENGTH) return text;',
+    'if (text.length > 0) return text;',
+  ),
+  patched(
+    'messages of a baseline are unread',
+    'poll/row-update.ts',
+    'received.has(message.id) ?',
+    "message.direction === 'inbound' ?",
+  ),
+  patched(
+    'messages of a new baseline after a loss are unread',
+    'poll/row-update.ts',
+    'received.has(message.id) ?',
+    "received.has(message.id) || (isResync && message.direction === 'inbound') ?",
+  ),
+  patched(
+    'unread messages whose ids are numbers do not count',
+    'poll/row-update.ts',
+    'String((data.message as { id: unknown }).id)',
+    '(data.message as { id: string }).id',
+  ),
+  rowPatched(
+    'an outbound message does not answer those before it',
+    'redis/lua/includes/row-messages.lua',
+    'row.o = position\n          answer_up_to(row, position)',
+    'row.o = position',
+  ),
+  rowPatched(
+    'an outbound message that is found late answers later messages, too',
+    'redis/lua/includes/row-messages.lua',
+    'row.o = position\n          answer_up_to(row, position)',
+    'row.o = position\n          row.w = nil',
+  ),
+  rowPatched(
+    'an inbound message that is found late waits although it was answered',
+    'redis/lua/includes/row-messages.lua',
+    'if not row.o or is_earlier(row.o, position) then\n          changed = add_waiting',
+    'if true then\n          changed = add_waiting',
+  ),
+  rowPatched(
+    'a contact waits since its last message',
+    'redis/redis-conversation-codec.ts',
+    'waitingSince: row.w?.[0]?.[0],',
+    'waitingSince: row.w?.at(-1)?.[0],',
+  ),
+  rowPatched(
+    'messages are marked as seen whatever their position',
+    'redis/lua/mark-seen.lua',
+    'if waiting[3] == 1 and not is_earlier(position, waiting) then',
+    'if waiting[3] == 1 then',
+  ),
+  rowPatched(
+    'messages after the seen one become unread again',
+    'redis/lua/mark-seen.lua',
+    'if waiting[3] == 1 and not is_earlier(position, waiting) then\n    waiting[3] = 0',
+    'local unread = is_earlier(position, waiting) and 1 or 0\n  if waiting[3] ~= unread then\n    waiting[3] = unread',
+  ),
+  rowPatched(
+    'an accepted send is not pending',
+    'row/send-category.ts',
+    "    case 'accepted':\n      return 'p';",
+    "      return 'p';",
+  ),
+  rowPatched(
+    'a send that ended still counts',
+    'redis/lua/includes/row-sends.lua',
+    "if before ~= '' and sends[before] > 0 then",
+    "if before == 'f' and sends[before] > 0 then",
+  ),
+  rowPatched('an unknown send is not failed', 'row/send-category.ts', "    case 'unknown':\n", ''),
+  rowPatched(
+    'a failed send that is resent still counts as failed',
+    'redis/lua/includes/row-sends.lua',
+    "if before ~= '' and sends[before] > 0 then",
+    "if before == 'p' and sends[before] > 0 then",
+  ),
+  rowPatched(
+    'a cancelled send stays the last entry',
+    'redis/lua/includes/row-sends.lua',
+    'local was_shown = is_over and remove_preview(sends, send_id)',
+    'local was_shown = is_over',
+  ),
+  rowPatched(
+    'the last activity stays at a cancelled send',
+    'redis/lua/includes/row-sends.lua',
+    "redis.call('ZADD', row_order, 'XX', last, id)",
+    '',
+  ),
+  {
+    name: 'a row no longer shows a send before its message is committed',
+    patches: [
+      {
+        file: 'libs/relay/src/redis/redis-relay-store.ts',
+        from: "isOver: after.status === 'cancelled' ? 'over' : '',",
+        to: "isOver: after.status === 'cancelled' || after.messageId !== undefined ? 'over' : '',",
+      },
+    ],
+  },
+  rowPatched(
+    'a row shows a send beside its message',
+    'redis/lua/includes/row-messages.lua',
+    'if remove_preview(sends, send_id) then save_sends(number, sends) end',
+    '',
+  ),
+  patched(
+    'a number leads to the first contact that used it',
+    'redis/lua/includes/note-number.lua',
+    '  if by_message then\n',
+    '  if false then\n',
+  ),
+  patched(
+    'a change of an old message moves its number',
+    'poll/poll-committer.ts',
+    'next.has(id) && known.get(id)?.deleted !== false',
+    'next.has(id)',
+  ),
+  rowPatched(
+    'sends stay in the row of a contact to which their number no longer leads',
+    'redis/lua/includes/show-rows.lua',
+    "if not seen[number] and redis.call('HGET', numbers, number) == id then",
+    'if not seen[number] then',
+  ),
+  rowPatched(
+    "a contact's row does not replace the row of its number",
+    'redis/lua/includes/row-messages.lua',
+    "if redis.call('ZREM', row_order, number) == 0 then return false end",
+    'if true then return false end',
+  ),
+  patched(
+    'the row is not recomputed when messages are deleted',
+    'poll/row-update.ts',
+    '...digest.entries()];',
+    '...(endsResync ? digest.entries() : [])];',
+  ),
+  rowPatched(
+    'a deleted message stays in its row',
+    'redis/lua/includes/row-messages.lua',
+    '      remove_message(row, message)\n',
+    '',
+  ),
+  patched(
+    'the complete read after a loss does not replace what the row contained',
+    'poll/row-update.ts',
+    "...(endsResync ? [{ kind: 'replace', upTo: startedAt } as const] : []),",
+    '',
+  ),
+  patched(
+    'a deleted contact keeps its row',
+    'redis/lua/includes/listed-row.lua',
+    "if redis.call('ZREM', row_order, id) == 0 then return end",
+    'if true then return end',
+  ),
+  patched(
+    'the sends to a deleted contact have no row',
+    'redis/lua/includes/listed-row.lua',
+    'each_own_number(id, load_row(id) or {}, show_number)',
+    '',
+  ),
+  patched(
+    'the row of a contact does not come back with it',
+    'redis/lua/includes/listed-row.lua',
+    'if not is_shown or #adopted > 0 then',
+    'if is_shown or #adopted > 0 then',
+  ),
+  rowPatched(
+    'the revision of a row stays',
+    'redis/lua/includes/rows.lua',
+    "row.v = redis.call('INCR', row_revision)",
+    "row.v = row.v or redis.call('INCR', row_revision)",
+  ),
+];
+
+export const MUTANTS: readonly Mutant[] = [...EVENT_MUTANTS, ...ROW_MUTANTS];

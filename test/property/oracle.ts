@@ -112,7 +112,7 @@ export class Verdict extends Error {
 }
 
 /** The known state of a message. */
-interface KnownForm {
+export interface KnownForm {
   kind: ObservedMessage['kind'];
   delivered: boolean;
   read: boolean;
@@ -160,6 +160,15 @@ interface ListedContact {
   missingSince?: number;
 }
 
+/** What is known of a message before and after a commit. More than one form if a read leaves the state open. */
+export interface MessageKnowledge {
+  id: string;
+  before: readonly (KnownForm | undefined)[];
+  after: readonly (KnownForm | undefined)[];
+  /** True if the last reads did not show the message, but it does not count as deleted yet. */
+  isAbsent: boolean;
+}
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -181,16 +190,19 @@ export class Oracle {
 
   constructor(private readonly settings: OracleSettings) {}
 
-  /** Reports events that were emitted without a commit of a read. */
+  /** Reports events that were emitted without a commit of a read. Only transitions of sends may emit some. */
   stray(events: readonly ReceivedEvent[]): void {
-    if (events.length > 0) throw new Verdict(`emitted without a committed read: ${words(events)}`);
+    const strays = events.filter(({ type }) => !type.startsWith('send.'));
+    if (strays.length > 0) throw new Verdict(`emitted without a committed read: ${words(strays)}`);
+    this.count(events);
   }
 
   committedList(
     { now, date, lastListAt: [first, later], contacts }: ListAttempt,
-    events: readonly ReceivedEvent[],
+    all: readonly ReceivedEvent[],
   ): void {
-    this.count(events);
+    this.count(all);
+    const events = all.filter(({ type }) => !type.startsWith('send.'));
     const lastListAt = events.some(({ type }) => type === 'contact.created') ? later : first;
     const expected: string[] = [];
     const shown = new Map(contacts.map((contact) => [contact.id, contact.wire]));
@@ -232,8 +244,17 @@ export class Oracle {
     }
   }
 
-  committedPoll(attempt: PollAttempt, events: readonly ReceivedEvent[]): void {
-    this.count(events);
+  /**
+   * Judges the events of a committed read. Returns what is known of the contact's messages before and after it.
+   * @param bound ids of the messages that belong to a send
+   */
+  committedPoll(
+    attempt: PollAttempt,
+    all: readonly ReceivedEvent[],
+    bound: ReadonlySet<string>,
+  ): MessageKnowledge[] {
+    this.count(all);
+    const events = all.filter(({ type }) => !type.startsWith('send.'));
     const contact = this.contacts.get(attempt.contactId);
     if (contact === undefined) throw new Verdict(`${attempt.contactId} was polled, but never listed`);
     const wrong = events.find(
@@ -264,6 +285,7 @@ export class Oracle {
       const open = isOld || (resync && n < lastStart);
       for (const seen of read.seen) servings.set(seen.id, { seen, open, at: n });
     }
+    const knowledge: MessageKnowledge[] = [];
     for (const id of new Set([...servings.keys(), ...byMessage.keys(), ...contact.messages.keys()])) {
       const message = contact.messages.get(id) ?? { forms: [undefined], servedAt: attempt.now };
       const serving = servings.get(id);
@@ -271,14 +293,20 @@ export class Oracle {
       const priors = resync ? [undefined] : message.forms;
       const outcomes = priors.flatMap((prior) => [
         ...(serving === undefined ? [] : this.seen(contact, serving.seen, prior, resync)),
+        // A message of a send is emitted even if it is part of the baseline.
+        ...(serving === undefined || prior !== undefined || !bound.has(id) || resync
+          ? []
+          : [this.arrived({ ...contact, firstRead: 'over' }, serving.seen, false)]),
         ...(serving === undefined || serving.open ? unseen(message, prior, id, attempt, reads) : []),
       ]);
       const right = outcomes.filter((outcome) => matches(outcome, emitted, serving?.seen));
       if (right.length === 0)
         throw new Verdict(explain(id, attempt, serving?.seen, message, outcomes, emitted));
+      const before = message.forms;
       message.forms = distinct(right.map(({ form }) => form));
       if (serving !== undefined) message.servedAt = attempt.now;
       noteAbsence(message, id, attempt, reads);
+      knowledge.push({ id, before, after: message.forms, isAbsent: message.absentSince !== undefined });
       contact.messages.set(id, message);
     }
     if (resync)
@@ -290,6 +318,7 @@ export class Oracle {
       contact.completeOrder = reads.at(-1)?.order ?? '';
       contact.wasInOrder = reads.every(({ inOrder }) => inOrder);
     }
+    return knowledge;
   }
 
   /** Records that a worker begins to poll a contact. */
@@ -331,7 +360,7 @@ export class Oracle {
     const shown = reads.slice(settled).flatMap(({ seen }) => seen);
     if (known.size > 10 && shown.length > 0 && shown.every(({ id }) => !known.has(id))) return false;
     // Judges only if no other worker has committed meanwhile: its data may be newer.
-    if (contact.commits === attempt.commits) this.committedPoll(attempt, []);
+    if (contact.commits === attempt.commits) this.committedPoll(attempt, [], new Set());
     for (const { id } of shown) {
       const message = contact.messages.get(id);
       if (message !== undefined) message.servedAt = Math.max(message.servedAt, attempt.now);

@@ -14,7 +14,7 @@ import { UpstreamWitness } from './upstream-witness.js';
  * processor.
  */
 const LANES = 4;
-const STEPS = { min: 40, max: 75 };
+const STEPS = { min: 38, max: 68 };
 /** Request timeout for a busy machine, in milliseconds. No fault in the histories causes a timeout. */
 const UPSTREAM_TIMEOUT_MS = 30_000;
 

@@ -1,15 +1,20 @@
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
+import { RedisConversations } from '#conversations';
+import { RedisFeedStore } from '#feed';
 import { type RedisClient, withDeadline } from '#platform';
 import type { HttpUpstream, UpstreamAddress } from '#upstream';
-import type { Action, History, OldContact, ReadStep, WorldSetup } from './history.js';
+import type { Action, History, OldContact, ReadStep, Step, WorldSetup } from './history.js';
 import { Oracle } from './oracle.js';
-import { type HistoryContext, FeedWorker, SWEEP_MS, SETTLE_MS } from './feed-worker.js';
+import { ACCOUNT, type HistoryContext, FeedWorker, SWEEP_MS, SETTLE_MS } from './feed-worker.js';
+import { RowOracle } from './row-oracle.js';
+import { HistoryRelayStore, SendDesk } from './send-desk.js';
 import { Turnstile } from './turnstile.js';
 import { freshPrefix, type UpstreamWitness } from './upstream-witness.js';
 
 /** Start time of every history: a full second, far from the real time. */
 const BEGINNING = Date.UTC(2031, 0, 1);
 const MAX_CONTACTS = 3;
+const MAX_SENDS = 10;
 /** Maximum number of messages and pages per contact. Histories should have many reads, not long ones. */
 const MAX_MESSAGES = 90;
 const MAX_PAGES = 10;
@@ -42,33 +47,55 @@ export async function runHistory(lane: Lane, history: History): Promise<void> {
   }
 }
 
+/** Returns true if a step may change rows. A change upstream changes none before it is read. */
+function changesRows({ do: what }: Step): boolean {
+  return ['read', 'send', 'moveSend', 'markSeen'].includes(what);
+}
+
+/** Returns the phone number of a contact. */
+function numberOf(contact: number): string {
+  return `+1555123456${contact}`;
+}
+
+/** Returns one of a few texts. One is longer than a preview. */
+function textOf(text: number): string {
+  return text === 3 ? '\u{1F600}'.repeat(270) + 'x'.repeat(30) : `Text ${text}`;
+}
+
 class Run {
   readonly trace: string[] = [];
   private readonly context: HistoryContext;
   private now = BEGINNING;
   private worker: FeedWorker;
   private contactIds: string[] = [];
+  private readonly conversations: RedisConversations;
+  private checks = 0;
 
   constructor(
     private readonly lane: Lane,
     private readonly setup: WorldSetup,
   ) {
+    const [prefix, now] = [freshPrefix(), (): number => this.now];
     this.context = {
       ...lane,
-      prefix: freshPrefix(),
+      prefix,
       undated: setup.undated,
       oracle: new Oracle({ undated: setup.undated, sweepMs: SWEEP_MS, settleMs: SETTLE_MS }),
-      now: () => this.now,
+      rows: new RowOracle(),
+      desk: new SendDesk(new HistoryRelayStore(lane.redis, prefix, now), ACCOUNT, now),
+      now,
       note: (line) => this.trace.push(line),
     };
     this.worker = new FeedWorker(this.context);
+    this.conversations = new RedisConversations(lane.redis, prefix, new RedisFeedStore(lane.redis, prefix));
   }
 
   async all(steps: History['steps']): Promise<void> {
     this.begin();
     for (const step of steps) {
       if (step.do === 'read') await this.read(step);
-      else this.act(step);
+      else await this.act(step);
+      if (changesRows(step)) await this.checkRows();
     }
     await this.end();
   }
@@ -88,7 +115,7 @@ class Run {
       this.control('settings', { order: this.setup.lastOrder });
     this.note('the end');
     for (let reads = 0; reads < LAST_READS; reads += 1) {
-      this.act({ do: 'clock', seconds: SWEEP_MS / 1_000 });
+      await this.act({ do: 'clock', seconds: SWEEP_MS / 1_000 });
       await this.read({ do: 'read', tasks: [{ read: 'list', contact: 0 }], turns: [0], meanwhile: [] });
       for (const contact of this.contactIds.keys())
         await this.read({ do: 'read', tasks: [{ read: 'contact', contact }], turns: [0], meanwhile: [] });
@@ -96,7 +123,22 @@ class Run {
     for (const id of this.contactIds) {
       if (this.lane.simulator.core.world.contacts.findListed(id) !== undefined)
         this.context.oracle.finish(id, this.lane.witness.messages(id));
+      this.context.rows.finish(id);
     }
+    await this.checkRows();
+  }
+
+  /** Compares all rows with the oracle's. @throws {Verdict} */
+  private async checkRows(): Promise<void> {
+    const { rows, desk } = this.context;
+    for (const send of await desk.changed()) rows.send(send);
+    this.checks += 1;
+    const number = numberOf(this.checks % (MAX_CONTACTS + 1));
+    const [{ conversations }, [row]] = await Promise.all([
+      this.conversations.list(ACCOUNT, 100),
+      this.conversations.read(ACCOUNT, [number]),
+    ]);
+    rows.check(conversations, number, row);
   }
 
   private async read({ tasks, turns, meanwhile }: ReadStep): Promise<void> {
@@ -110,7 +152,7 @@ class Run {
           await turnstile?.turn(n);
           operations += 1;
           this.boundShifting();
-          for (const { operation, action } of meanwhile) if (operation === operations) this.act(action);
+          for (const { operation, action } of meanwhile) if (operation === operations) await this.act(action);
         });
         turnstile?.done(n);
       }),
@@ -127,11 +169,11 @@ class Run {
       this.control('settings', { insertWhilePaging: 0 });
   }
 
-  private act(action: Action): void {
+  private async act(action: Action): Promise<void> {
     this.note(JSON.stringify(action));
     switch (action.do) {
       case 'insert': {
-        const { count, direction, gapMs, ageMs, delivered, read } = action;
+        const { count, direction, gapMs, ageMs, delivered, read, numberOf: other } = action;
         const contactId = this.contactId(action.contact);
         const room = this.maxMessages - this.messagesOf(contactId).length;
         if (room <= 0) return;
@@ -139,6 +181,9 @@ class Run {
         const timestamp = this.now - ageMs - (many - 1) * gapMs;
         this.control('messages', {
           ...{ contactId, count: many, direction, timestamp, intervalMs: gapMs, delivered, read },
+          ...(other === undefined
+            ? {}
+            : { fields: { [direction === 'inbound' ? 'from' : 'to']: numberOf(other) } }),
         });
         return;
       }
@@ -154,9 +199,7 @@ class Run {
         return;
       }
       case 'edit':
-        this.withMessage(action, (id) =>
-          this.control('messages/edit', { id, message: `Text ${action.text}` }),
-        );
+        this.withMessage(action, (id) => this.control('messages/edit', { id, message: textOf(action.text) }));
         return;
       case 'attach':
         this.withMessage(action, (id) =>
@@ -195,6 +238,26 @@ class Run {
       case 'newContact':
         if (this.contactIds.length < MAX_CONTACTS) this.newContact(action.old);
         return;
+      case 'send': {
+        if (this.context.desk.count === MAX_SENDS) return;
+        const { contact, text, scheduled } = action;
+        const { desk, rows } = this.context;
+        rows.send(await desk.accept(numberOf(contact), textOf(text), scheduled));
+        return;
+      }
+      case 'moveSend': {
+        const moved = await this.context.desk.move(this.sendNumber(action.send), action.transition);
+        if (moved === undefined) return;
+        this.note(`${moved.send.id} ${moved.transition}`);
+        this.context.rows.send(moved.send);
+        return;
+      }
+      case 'showSend':
+        await this.showSend(action);
+        return;
+      case 'markSeen':
+        await this.markSeen(action);
+        return;
       case 'outage':
         this.control('settings', { outage: action.of });
         return;
@@ -208,8 +271,45 @@ class Run {
     }
   }
 
+  private async showSend({ send, ageMs }: { send: number; ageMs: number }): Promise<void> {
+    const shown = await this.context.desk.byNumber(this.sendNumber(send));
+    const contactId = this.contactIds.find((_, n) => numberOf(n) === shown?.phoneNumber);
+    if (shown === undefined || contactId === undefined) return;
+    if (this.messagesOf(contactId).length >= this.maxMessages) return;
+    const message = { direction: 'outbound', text: shown.message, timestamp: this.now - ageMs };
+    this.control('messages', { contactId, ...message });
+  }
+
+  private async markSeen({
+    contact,
+    message,
+    timed,
+  }: {
+    contact: number;
+    message: number;
+    timed: boolean;
+  }): Promise<void> {
+    const contactId = this.contactId(contact);
+    const id = this.messageId(contact, message);
+    if (id === undefined) return;
+    const { timestamp } = this.lane.witness.messages(contactId).find((one) => one.id === id) ?? {};
+    const at = timed ? timestamp : undefined;
+    const done = await this.conversations.markSeen(ACCOUNT, contactId, {
+      id,
+      ...(at === undefined ? {} : { at }),
+    });
+    this.note(`${id} marked as seen: ${done}`);
+    this.context.rows.markedSeen(contactId, id, at, done);
+  }
+
+  /** Returns the number of a send. -1 is the last one. */
+  private sendNumber(send: number): number {
+    const { count } = this.context.desk;
+    return send < 0 ? Math.max(count - 1, 0) : send;
+  }
+
   private newContact({ pages, gapMs, ageMs }: OldContact): void {
-    const phoneNumber = `+1555123456${this.contactIds.length}`;
+    const phoneNumber = numberOf(this.contactIds.length);
     const { contacts } = this.control('contacts', { phoneNumber }) as { contacts: { id: string }[] };
     const contactId = contacts[0]?.id ?? '';
     this.contactIds.push(contactId);

@@ -94,6 +94,15 @@ describe('the conversation of a contact', () => {
     });
   });
 
+  it('counts unread messages whose ids are numbers', async () => {
+    const { harness } = here;
+    harness.control('settings', { idType: 'number' });
+    const { contactId } = await here.createKnownContact(1);
+    create(contactId, 'inbound', 1_000, 'new');
+    await harness.sweep();
+    expect(await row(contactId)).toMatchObject({ unreadCount: 1, last: { preview: 'new' } });
+  });
+
   it('does not change if an older message is marked as seen after a later one', async () => {
     const { contactId } = await here.createKnownContact(1);
     const first = create(contactId, 'inbound', 3_000);
@@ -290,6 +299,42 @@ describe('a send in a conversation', () => {
     expect(await harness.ownerOf(NUMBER)).toBe(other);
     expect(await row(contactId)).toMatchObject({ pendingSends: 0, last: { kind: 'message' } });
     expect(await row(other)).toMatchObject({ pendingSends: 1, phoneNumbers: [NUMBER, OTHER_NUMBER] });
+  });
+
+  it('is shown by its phone number if a contact that is not listed used the number last', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    await accept(NUMBER, 'for whom');
+    const other = harness.createContact(OTHER_NUMBER);
+    await harness.list.poll(ACCOUNT);
+    harness.control('contacts/delete', { contactId: other });
+    await harness.list.poll(ACCOUNT);
+    harness.store.aheadMs += 62_000;
+    await harness.list.poll(ACCOUNT);
+    harness.control('contacts/restore', { contactId: other });
+    harness.createMessages(other, { timestamp: Date.now(), fields: { from: NUMBER } });
+    await harness.polls.poll(ACCOUNT, other);
+    expect(await listed()).toEqual([NUMBER, contactId]);
+    await harness.list.poll(ACCOUNT);
+    expect(await row(NUMBER)).toMatchObject({ id: other, replaces: NUMBER, pendingSends: 1 });
+  });
+
+  it('is shown by its phone number while its contact is deleted, and by the contact again once it returns', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    await accept(NUMBER, 'still pending');
+    harness.control('contacts/delete', { contactId });
+    await harness.list.poll(ACCOUNT);
+    harness.store.aheadMs += 62_000;
+    await harness.list.poll(ACCOUNT);
+    expect(await listed()).toEqual([NUMBER]);
+    expect(await row(NUMBER)).toMatchObject({ pendingSends: 1, last: { preview: 'still pending' } });
+    await accept(NUMBER, 'another');
+    expect(await row(NUMBER)).toMatchObject({ pendingSends: 2, last: { preview: 'another' } });
+    harness.control('contacts/restore', { contactId });
+    await harness.list.poll(ACCOUNT);
+    expect(await listed()).toEqual([contactId]);
+    expect(await row(NUMBER)).toMatchObject({ id: contactId, replaces: NUMBER, pendingSends: 2 });
   });
 });
 

@@ -182,7 +182,10 @@ export class PollCommitter {
       ...(schedule === undefined ? {} : { bucket: schedule.bucket, dueInMs: schedule.dueInMs }),
       baseline: baselineAfter(start, reading),
       deep: this.deepAfter(start, reading, memory, kind),
-      numbers: numbersIn(reading.served.filter(({ id }) => next.has(id))),
+      // A change of an old message says nothing about whose number it is now.
+      numbers: numbersIn(
+        reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false),
+      ),
       row,
       report: {
         startedAt: state.now,

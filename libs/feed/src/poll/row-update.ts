@@ -106,11 +106,11 @@ function messagesOf({
   });
 }
 
-/** Returns the ids of the inbound messages that the events report as new. */
-function receivedIds(events: readonly NewEvent[]): ReadonlySet<unknown> {
+/** Returns the ids of the inbound messages that the events report as new. Upstream's ids may be numbers. */
+function receivedIds(events: readonly NewEvent[]): ReadonlySet<string> {
   return new Set(
     events.flatMap(({ type, data }) =>
-      type === 'message.received' ? (data.message as { id: unknown }).id : [],
+      type === 'message.received' ? String((data.message as { id: unknown }).id) : [],
     ),
   );
 }

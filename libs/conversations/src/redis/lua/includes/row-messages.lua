@@ -131,6 +131,16 @@ local function adopt_number(row, number)
   return true
 end
 
+-- Gives the sends to a number a row of their own, because the number leads to a contact that is not listed.
+local function show_number(number)
+  local text = redis.call('HGET', row_sends, number)
+  if not text then return end
+  local sends = cjson.decode(text)
+  redis.call('ZADD', row_order, sends.s and sends.s[1][1] or 0, number)
+  change_number_words('ZADD', number, number)
+  publish_change('row ' .. number)
+end
+
 -- The row of a contact to which a number no longer leads.
 local function release_number(id)
   local row = id and redis.call('ZSCORE', row_order, id) and load_row(id)

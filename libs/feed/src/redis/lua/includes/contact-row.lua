@@ -31,7 +31,7 @@ local function commit_row(id, first, scheduled, adopted, released)
     changed, moved = true, true
   end
   for _, number in ipairs(adopted) do
-    adopt_number(row, number)
+    if scheduled then adopt_number(row, number) else show_number(number) end
     changed, moved = true, true
   end
   if changed then save_row(id, row) end

@@ -16,6 +16,12 @@ local function put_field_numbers(id, row, first, count)
   end
 end
 
+-- Removes the row of a contact that is no longer listed. The sends to its numbers get rows of their own.
+local function hide_row(id)
+  if redis.call('ZREM', row_order, id) == 0 then return end
+  each_own_number(id, load_row(id) or {}, show_number)
+end
+
 -- Brings the row up to date with a contact of the list. `first` is the index of the contact's phone numbers, of which
 -- `adopted` lead to the contact from now on. Returns the index of the argument after those of the contact.
 local function list_row(id, present, has_fields, first, number_count, adopted)
@@ -24,7 +30,7 @@ local function list_row(id, present, has_fields, first, number_count, adopted)
   local next = removed + ARGV[removed - 1]
   if rows_kept ~= 'on' then return next end
   if not present then
-    redis.call('ZREM', row_order, id)
+    hide_row(id)
     return next
   end
   for i = added, removed - 2 do redis.call('ZADD', row_words, 0, ARGV[i] .. '\0' .. id) end
@@ -36,6 +42,7 @@ local function list_row(id, present, has_fields, first, number_count, adopted)
   if not row then return next end
   if has_fields then put_field_numbers(id, row, first, number_count) end
   for _, number in ipairs(adopted) do adopt_number(row, number) end
+  if not is_shown then each_own_number(id, row, function(number) adopt_number(row, number) end) end
   save_row(id, row)
   if not is_shown or #adopted > 0 then redis.call('ZADD', row_order, last_activity(id, row), id) end
   return next

@@ -1,0 +1,547 @@
+/**
+ * Computes the conversation rows from what the judged reads made known, from emitted events and from the sends as
+ * the API shows them. Shares no code with the product.
+ */
+import { type KnownForm, type MessageKnowledge, type ReceivedEvent, Verdict } from './oracle.js';
+
+/** A row as the product shows it. */
+export interface ShownRow {
+  id: string;
+  contactId: string | undefined;
+  phoneNumbers: readonly string[];
+  replaces: string | undefined;
+  last: ShownEntry | undefined;
+  lastActivityAt: number | undefined;
+  unreadCount: number;
+  waitingSince: number | undefined;
+  pendingSends: number;
+  failedSends: number;
+  revision: number;
+}
+
+interface ShownEntry {
+  kind: 'message' | 'send';
+  id: string;
+  at: number;
+  direction: 'inbound' | 'outbound' | 'other';
+  preview: string | null;
+}
+
+/** A send as the API shows it. `createdAt` is in milliseconds since 1970. */
+export interface ShownSend {
+  id: string;
+  status: string;
+  phoneNumber: string;
+  message: string | null;
+  createdAt: number;
+  contactId: string | null;
+  messageId: string | null;
+}
+
+/** A committed read of a contact. */
+export interface CommittedRead {
+  contactId: string;
+  /** Time of the read, in milliseconds since 1970. */
+  now: number;
+  knowledge: readonly MessageKnowledge[];
+  events: readonly ReceivedEvent[];
+  /** True if the clock stood still between each read of the known state and the reply of upstream after it. */
+  isClockSteady: boolean;
+}
+
+interface Position {
+  at: number;
+  id: string;
+}
+
+interface RowMessage extends Position {
+  kind: 'inbound' | 'outbound' | 'other';
+  /** Possible texts. More than one if a read leaves the text open. */
+  texts: readonly string[];
+  /** False if a read leaves open whether the message is known. */
+  isCertain: boolean;
+  /** True if upstream no longer shows the message, but its deletion was not emitted yet. */
+  isAbsent: boolean;
+}
+
+interface RowContact {
+  isListed: boolean;
+  /** Phone numbers in the contact's fields and its messages. */
+  numbers: Set<string>;
+  messages: Map<string, RowMessage>;
+  /** Ids of all messages that were known at some time. */
+  everKnown: Set<string>;
+  /** Messages that were emitted as received and are neither seen nor answered, by id. */
+  unread: Map<string, Position>;
+  /** Numbers whose row this one has replaced last. */
+  replaced: Set<string>;
+  /** True from the start of a new baseline until the complete read that ends it. */
+  isResyncing: boolean;
+  /** True if positions of messages are uncertain: they have no timestamps, or the clock jumped. */
+  isBlurred: boolean;
+  /**
+   * True if the row was recomputed while messages were absent: until the next complete read it may lack them, even if
+   * they return.
+   */
+  mayLackMessages: boolean;
+}
+
+/** Of the sends to one number that have no message, a row knows the texts of so many: the latest. */
+const MAX_PREVIEWED_SENDS = 3;
+const MAX_PREVIEW = 280;
+const MAX_UNREAD = 100;
+/** Of more messages without an answer, a row leaves out some. */
+const MAX_WAITING = 101;
+
+export class RowOracle {
+  private readonly contacts = new Map<string, RowContact>();
+  private readonly sends = new Map<string, ShownSend>();
+  /** Ids of the sends to a number that have no message, the latest first. */
+  private readonly previewed = new Map<string, string[]>();
+  /** The contact to which a number leads. Undefined if a read leaves that open. */
+  private readonly owners = new Map<string, string | undefined>();
+  private readonly shownBefore = new Map<string, { content: string; revision: number }>();
+
+  /** Records a committed contact list with its events. */
+  committedList(contacts: readonly { id: string; wire: string }[], events: readonly ReceivedEvent[]): void {
+    for (const { id, wire } of contacts) {
+      const before = this.contacts.get(id);
+      const contact = before ?? newContact();
+      const rows = this.numberRows();
+      contact.isListed = true;
+      this.contacts.set(id, contact);
+      for (const number of numbersIn(wire)) {
+        contact.numbers.add(number);
+        if (!this.owners.has(number)) this.owners.set(number, id);
+      }
+      this.noteReplaced(contact, rows);
+    }
+    for (const { type, contactId = '' } of events) {
+      const contact = this.contacts.get(contactId);
+      if (type === 'contact.deleted' && contact !== undefined) contact.isListed = false;
+    }
+  }
+
+  /** Records a committed read of a contact. The sends must be up to date. */
+  committedPoll({ contactId, now, knowledge, events, isClockSteady }: CommittedRead): void {
+    const contact = this.contacts.get(contactId);
+    if (contact === undefined) throw new Verdict(`${contactId} was polled, but never listed`);
+    const rows = this.numberRows();
+    const isResync = events.some(({ type }) => type === 'contact.resynced');
+    if (isResync) {
+      contact.isResyncing = true;
+      contact.messages.clear();
+    }
+    let isMoved = isResync;
+    for (const { id, before, after, isAbsent } of knowledge) {
+      const forms = after.flatMap((one) => (one === undefined || one.deleted ? [] : one));
+      const [form] = forms;
+      if (form === undefined) {
+        if (contact.messages.delete(id)) isMoved = true;
+        continue;
+      }
+      const isNew = isResync || before.every((one) => one === undefined || one.deleted);
+      const isCertain = forms.length === after.length;
+      if (isNew && contact.everKnown.has(id)) isMoved = true;
+      this.noteNumber(contact, contactId, form, isNew ? isCertain : undefined);
+      contact.messages.set(id, {
+        id,
+        at: contact.messages.get(id)?.at ?? Math.min(form.timestamp ?? now, now),
+        kind: form.kind,
+        texts: [...new Set(forms.map(textOf))],
+        ...{ isCertain, isAbsent },
+      });
+      contact.everKnown.add(id);
+    }
+    if (isMoved && (!isClockSteady || knowledge.some(isUndated))) contact.isBlurred = true;
+    const hasAbsent = [...contact.messages.values()].some((one) => one.isAbsent);
+    if (hasAbsent && events.some(({ type }) => type === 'message.deleted')) contact.mayLackMessages = true;
+    this.noteUnread(contact, events);
+    this.noteReplaced(contact, rows);
+    this.dropHidden();
+  }
+
+  /** Records a send after it was accepted or changed. */
+  send(send: ShownSend): void {
+    const isNew = !this.sends.has(send.id);
+    this.sends.set(send.id, send);
+    if (isNew) {
+      const ids = [...(this.previewed.get(send.phoneNumber) ?? []), send.id];
+      ids.sort((a, b) => comparePositions(this.positionOfSend(b), this.positionOfSend(a)));
+      this.previewed.set(send.phoneNumber, ids.slice(0, MAX_PREVIEWED_SENDS));
+    }
+    this.dropHidden();
+  }
+
+  /** Returns the ids of the messages that belong to a send. */
+  boundMessages(): ReadonlySet<string> {
+    return new Set([...this.sends.values()].flatMap(({ messageId }) => messageId ?? []));
+  }
+
+  /**
+   * Records that the messages of a row up to a message were marked as seen.
+   * @param at the message's time in milliseconds since 1970, if the caller gave it: the row need not contain the message
+   * @param isDone the reply
+   */
+  markedSeen(contactId: string, messageId: string, at: number | undefined, isDone: boolean): void {
+    const contact = this.contacts.get(contactId);
+    const message = contact?.messages.get(messageId);
+    if (contact?.isListed !== true) {
+      if (isDone) throw new Verdict(`${messageId} of ${contactId} was marked as seen without a row`);
+      return;
+    }
+    if (isExact(contact)) {
+      const { lastOutbound, waiting, last } = summaryOf(contact);
+      const isInRow = message !== undefined && [lastOutbound, last, ...waiting].includes(message);
+      if (isDone !== (isInRow || at !== undefined))
+        throw new Verdict(`marking ${messageId} of ${contactId} as seen was ${isDone ? 'done' : 'refused'}`);
+    }
+    if (!isDone) return;
+    const upTo = message ?? (at === undefined ? undefined : { at, id: messageId });
+    // The row contains a message that is not known to exist any more.
+    if (upTo === undefined) contact.isBlurred = true;
+    else forgetUnreadUpTo(contact, upTo);
+  }
+
+  /**
+   * Judges all rows.
+   * @param rows the list of rows
+   * @param number a phone number
+   * @param byNumber the row to which the phone number leads
+   */
+  check(rows: readonly ShownRow[], number: string, byNumber: ShownRow | undefined): void {
+    const numberRows = this.numberRows();
+    const listed = [...this.contacts].filter(([, { isListed }]) => isListed);
+    const shown = new Map(rows.map((row) => [row.id, row]));
+    const expected = new Set([...listed.map(([id]) => id), ...numberRows]);
+    for (const id of expected) if (!shown.has(id)) throw new Verdict(`the row ${id} is missing`);
+    for (const id of shown.keys())
+      if (!expected.has(id) && !this.isOpen([id])) throw new Verdict(`the row ${id} must not exist`);
+    for (const [id, contact] of listed) this.checkContact(contact, id, shown.get(id));
+    for (const number of numberRows) this.checkNumber(number, shown.get(number));
+    for (const row of rows) this.checkRevision(row);
+    const sorted = [...rows].sort((a, b) => comparePositions(placeOf(b), placeOf(a)));
+    if (rows.some((row, n) => row !== sorted[n]))
+      throw new Verdict(
+        `the list is not sorted: ${rows.map((row) => JSON.stringify(placeOf(row))).join(' ')}`,
+      );
+    const owner = this.ownerOf(number) ?? number;
+    if (!this.isOpen([number]) && JSON.stringify(byNumber) !== JSON.stringify(shown.get(owner)))
+      throw new Verdict(`${number} leads to ${JSON.stringify(byNumber)}, must lead to ${owner}`);
+  }
+
+  /** Records that the row of a contact must equal what upstream shows, because complete reads have ended. */
+  finish(contactId: string): void {
+    const contact = this.contacts.get(contactId);
+    if (contact !== undefined) Object.assign(contact, { isResyncing: false, mayLackMessages: false });
+  }
+
+  private checkContact(contact: RowContact, id: string, row: ShownRow | undefined): void {
+    if (row === undefined) throw new Verdict(`the row ${id} is missing`);
+    const demand = (field: string, expected: unknown, actual: unknown): void => {
+      if (JSON.stringify(expected) !== JSON.stringify(actual))
+        throw new Verdict(
+          `${field} of ${id} must be ${JSON.stringify(expected)}, is ${JSON.stringify(actual)}\n  ${JSON.stringify(row)}`,
+        );
+    };
+    demand('contactId', id, row.contactId);
+    demand('phoneNumbers', [...contact.numbers].sort(), [...row.phoneNumbers].sort());
+    if (contact.replaced.size > 0 && !contact.replaced.has(row.replaces ?? ''))
+      throw new Verdict(
+        `${id} must replace ${[...contact.replaced].join(' or ')}, not ${row.replaces ?? ''}`,
+      );
+    if (contact.replaced.size === 0) demand('replaces', undefined, row.replaces);
+    const numbers = [...contact.numbers].filter((number) => this.ownerOf(number) === id);
+    if (this.isOpen(contact.numbers)) return;
+    this.checkCounts(demand, numbers, row);
+    if (contact.isBlurred || [...contact.messages.values()].some(({ isCertain }) => !isCertain)) return;
+    const { waiting } = summaryOf(contact);
+    this.checkLast(demand, contact, numbers, row);
+    this.checkActivity(demand, numbers, row);
+    if (!isExact(contact)) {
+      if (row.unreadCount > contact.unread.size)
+        throw new Verdict(
+          `${row.unreadCount} messages of ${id} are unread, at most ${contact.unread.size} may be`,
+        );
+      return;
+    }
+    if (waiting.length > MAX_WAITING) return;
+    demand('waitingSince', waiting[0]?.at, row.waitingSince);
+    const unread = waiting.filter((message) => contact.unread.has(message.id)).length;
+    demand('unreadCount', Math.min(unread, MAX_UNREAD), row.unreadCount);
+  }
+
+  private checkLast(
+    demand: Demand,
+    contact: RowContact,
+    numbers: readonly string[],
+    { last: shown }: ShownRow,
+  ): void {
+    const sends = this.previewedSends(numbers).map(positionOf);
+    const { last: lastMessage, lastPresent } = summaryOf(contact);
+    const [last, other] = [lastMessage, lastPresent].map((one) =>
+      latest([...(one === undefined ? [] : [one]), ...sends]),
+    );
+    // A row may leave out messages that upstream no longer shows.
+    const isOther = shown?.id === other?.id;
+    const mayLack = contact.mayLackMessages && !isOther && last?.id !== shown?.id;
+    if (mayLack) return;
+    const expected = isOther ? other : last;
+    const message = isOther ? lastPresent : lastMessage;
+    if (expected === message) checkLastMessage(demand, message, shown);
+    else demand('last', this.entryOfSend(expected), shown);
+  }
+
+  private checkNumber(number: string, row: ShownRow | undefined): void {
+    if (row === undefined) throw new Verdict(`the row ${number} is missing`);
+    const demand = (field: string, expected: unknown, actual: unknown): void => {
+      if (JSON.stringify(expected) !== JSON.stringify(actual))
+        throw new Verdict(
+          `${field} of ${number} must be ${JSON.stringify(expected)}, is ${JSON.stringify(actual)}\n  ${JSON.stringify(row)}`,
+        );
+    };
+    const { contactId, phoneNumbers, replaces, unreadCount, waitingSince } = row;
+    demand(
+      'the row',
+      { phoneNumbers: [number], unreadCount: 0 },
+      { contactId, phoneNumbers, replaces, unreadCount, waitingSince },
+    );
+    this.checkCounts(demand, [number], row);
+    demand('last', this.entryOfSend(latest(this.previewedSends([number]).map(positionOf))), row.last);
+    this.checkActivity(demand, [number], row);
+  }
+
+  private checkCounts(demand: Demand, numbers: readonly string[], row: ShownRow): void {
+    const sends = [...this.sends.values()].filter(({ phoneNumber }) => numbers.includes(phoneNumber));
+    demand('pendingSends', sends.filter(isPending).length, row.pendingSends);
+    demand('failedSends', sends.filter(hasFailed).length, row.failedSends);
+  }
+
+  /** The last activity may stay at the acceptance of a send that got a message of an earlier time. */
+  private checkActivity(
+    demand: Demand,
+    numbers: readonly string[],
+    { last, lastActivityAt }: ShownRow,
+  ): void {
+    const isOfBoundSend = [...this.sends.values()].some(
+      ({ phoneNumber, createdAt, status, messageId }) =>
+        numbers.includes(phoneNumber) &&
+        createdAt === lastActivityAt &&
+        createdAt > (last?.at ?? 0) &&
+        messageId !== null &&
+        status !== 'cancelled',
+    );
+    if (!isOfBoundSend) demand('lastActivityAt', last?.at, lastActivityAt);
+  }
+
+  private checkRevision(row: ShownRow): void {
+    const { revision, ...rest } = row;
+    const content = JSON.stringify(rest);
+    const before = this.shownBefore.get(row.id);
+    this.shownBefore.set(row.id, { content, revision });
+    if (before === undefined || (content === before.content && revision === before.revision)) return;
+    if (revision <= before.revision)
+      throw new Verdict(
+        `the revision of ${row.id} went from ${before.revision} to ${revision}:\n  ${before.content}\n  ${content}`,
+      );
+  }
+
+  private noteNumber(
+    contact: RowContact,
+    contactId: string,
+    form: KnownForm,
+    isUsed: boolean | undefined,
+  ): void {
+    const number = numberOf(form);
+    if (number === undefined) return;
+    contact.numbers.add(number);
+    // Only a new message uses its number.
+    if (isUsed === true) this.owners.set(number, contactId);
+    else if (isUsed === false && this.owners.get(number) !== contactId) this.owners.set(number, undefined);
+  }
+
+  private noteUnread(contact: RowContact, events: readonly ReceivedEvent[]): void {
+    for (const { type, data } of events) {
+      const id = String(data.message?.['id']);
+      const message = contact.messages.get(id);
+      if (type === 'message.received' && message !== undefined) contact.unread.set(id, message);
+      else if (type === 'message.deleted') contact.unread.delete(id);
+    }
+    const { lastOutbound } = summaryOf(contact);
+    if (lastOutbound === undefined) return;
+    forgetUnreadUpTo(contact, lastOutbound);
+  }
+
+  private noteReplaced(contact: RowContact, numberRows: ReadonlySet<string>): void {
+    const now = this.numberRows();
+    const replaced = [...numberRows].filter((number) => !now.has(number) && contact.numbers.has(number));
+    if (replaced.length > 0) contact.replaced = new Set(replaced);
+  }
+
+  /** Returns the numbers whose sends have a row of their own, because no contact has the number. */
+  private numberRows(): Set<string> {
+    const numbers = new Set([...this.sends.values()].map(({ phoneNumber }) => phoneNumber));
+    return new Set(
+      [...numbers].filter((number) => {
+        if (this.isOpen([number]) || this.ownerOf(number) !== undefined) return false;
+        const sends = [...this.sends.values()].filter(({ phoneNumber }) => phoneNumber === number);
+        return (
+          sends.some((send) => isPending(send) || hasFailed(send)) || this.previewedSends([number]).length > 0
+        );
+      }),
+    );
+  }
+
+  /** Returns the listed contact to which a number leads. */
+  private ownerOf(number: string): string | undefined {
+    const owner = this.owners.get(number);
+    return owner !== undefined && this.contacts.get(owner)?.isListed === true ? owner : undefined;
+  }
+
+  /** Returns true if a read leaves open to which contact one of the numbers leads. */
+  private isOpen(numbers: Iterable<string>): boolean {
+    return [...numbers].some((number) => this.owners.has(number) && this.owners.get(number) === undefined);
+  }
+
+  private previewedSends(numbers: readonly string[]): ShownSend[] {
+    return numbers
+      .flatMap((number) => this.previewed.get(number) ?? [])
+      .flatMap((id) => this.sends.get(id) ?? []);
+  }
+
+  /** A send is shown until it is cancelled or its message is known. */
+  private dropHidden(): void {
+    for (const [number, ids] of this.previewed) {
+      const kept = ids.filter((id) => {
+        const { status, contactId, messageId } = this.sends.get(id) ?? {};
+        if (status === 'cancelled') return false;
+        return messageId == null || !this.contacts.get(contactId ?? '')?.everKnown.has(messageId);
+      });
+      this.previewed.set(number, kept);
+    }
+  }
+
+  private positionOfSend(id: string): Position {
+    return { at: this.sends.get(id)?.createdAt ?? 0, id };
+  }
+
+  private entryOfSend(position: Position | undefined): ShownEntry | undefined {
+    const send = this.sends.get(position?.id ?? '');
+    if (send === undefined) return undefined;
+    return {
+      ...{ kind: 'send', at: send.createdAt, id: send.id, direction: 'outbound' },
+      preview: previewOf(send.message ?? ''),
+    };
+  }
+}
+
+type Demand = (field: string, expected: unknown, actual: unknown) => void;
+
+function newContact(): RowContact {
+  return {
+    ...{ isListed: true, isResyncing: false, isBlurred: false, mayLackMessages: false },
+    ...{ numbers: new Set(), messages: new Map(), everKnown: new Set() },
+    ...{ unread: new Map(), replaced: new Set() },
+  };
+}
+
+function forgetUnreadUpTo({ unread }: RowContact, upTo: Position): void {
+  for (const [id, position] of unread) if (comparePositions(position, upTo) <= 0) unread.delete(id);
+}
+
+function isExact(contact: RowContact): boolean {
+  if (contact.isBlurred || contact.isResyncing || contact.mayLackMessages) return false;
+  return [...contact.messages.values()].every(({ isCertain, isAbsent }) => isCertain && !isAbsent);
+}
+
+interface Summary {
+  last: RowMessage | undefined;
+  /** The last message that upstream shows. */
+  lastPresent: RowMessage | undefined;
+  lastOutbound: RowMessage | undefined;
+  /** Inbound messages after the last outbound one, the first first. */
+  waiting: RowMessage[];
+}
+
+function summaryOf({ messages }: RowContact): Summary {
+  const sorted = [...messages.values()].sort(comparePositions);
+  const at = sorted.findLastIndex(({ kind }) => kind === 'outbound');
+  return {
+    last: sorted.at(-1),
+    lastPresent: sorted.findLast(({ isAbsent }) => !isAbsent),
+    lastOutbound: sorted[at],
+    waiting: sorted.slice(at + 1).filter(({ kind }) => kind === 'inbound'),
+  };
+}
+
+function checkLastMessage(
+  demand: Demand,
+  message: RowMessage | undefined,
+  shown: ShownEntry | undefined,
+): void {
+  if (message === undefined) {
+    demand('last', undefined, shown);
+    return;
+  }
+  const { id, at, kind, texts } = message;
+  const previews = texts.map(previewOf);
+  const preview = previews.find((one) => one === shown?.preview) ?? previews[0] ?? null;
+  demand('last', { kind: 'message', at, id, direction: kind, preview }, shown);
+}
+
+function latest<P extends Position>(positions: readonly P[]): P | undefined {
+  return [...positions].sort(comparePositions).at(-1);
+}
+
+function positionOf({ id, createdAt }: ShownSend): Position {
+  return { at: createdAt, id };
+}
+
+function placeOf({ id, lastActivityAt = 0 }: ShownRow): Position {
+  return { at: lastActivityAt, id };
+}
+
+function comparePositions(a: Position, b: Position): number {
+  return a.at - b.at || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
+}
+
+function isPending({ status }: ShownSend): boolean {
+  return ['scheduled', 'queued', 'relaying', 'accepted'].includes(status);
+}
+
+function hasFailed({ status }: ShownSend): boolean {
+  return ['failed', 'expired', 'unknown'].includes(status);
+}
+
+function isUndated({ after }: MessageKnowledge): boolean {
+  return after.some((form) => form !== undefined && form.timestamp === undefined);
+}
+
+function previewOf(text: string): string | null {
+  return [...text].slice(0, MAX_PREVIEW).join('') || null;
+}
+
+/** The parsed fields of messages. */
+const parsed = new WeakMap<KnownForm, Record<string, unknown>>();
+
+function fieldOf(form: KnownForm, field: string): string {
+  const fields = parsed.get(form) ?? (JSON.parse(form.rest) as Record<string, unknown>);
+  parsed.set(form, fields);
+  const value = fields[field];
+  return typeof value === 'string' ? value : '';
+}
+
+function textOf(form: KnownForm): string {
+  return fieldOf(form, 'message');
+}
+
+/** Returns the contact's own phone number in a message. */
+function numberOf(form: KnownForm): string | undefined {
+  if (form.kind === 'other') return undefined;
+  return fieldOf(form, form.kind === 'inbound' ? 'from' : 'to');
+}
+
+function numbersIn(wire: string): string[] {
+  const fields = Object.values(JSON.parse(wire) as Record<string, unknown>);
+  return fields.filter((value): value is string => typeof value === 'string' && /^\+\d+$/.test(value));
+}
