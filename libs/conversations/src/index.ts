@@ -9,12 +9,13 @@
  * | `redis/`    | how rows are stored; the scripts of relay and feed include `redis/lua/includes/` |
  * | `timeline/` | the messages and sends of a conversation in one list, newest first, read from upstream page by page |
  */
-export type {
-  Conversation,
-  ConversationPage,
-  Conversations,
-  LastEntry,
-  ListPosition,
+export {
+  type Conversation,
+  type ConversationPage,
+  type Conversations,
+  emptyConversation,
+  type LastEntry,
+  type ListPosition,
 } from './row/conversation.js';
 export { comparePositions, type Position } from './position.js';
 export { MessageDigest } from './row/message-digest.js';

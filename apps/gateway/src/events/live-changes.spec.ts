@@ -70,6 +70,10 @@ describe('an event stream whose types name conversation.updated and send.updated
     for (const client of clients) {
       await eventually('the status arrives', () => live(client, 'send.updated').length === 2);
       expect(live(client, 'send.updated')[1]).toMatchObject({ id, status: 'cancelled', revision: 1 });
+      await eventually('the row disappears', () => live(client, 'conversation.updated').length === 2);
+      const [before, after] = live(client, 'conversation.updated');
+      expect(after).toMatchObject({ id: NUMBER, lastActivityAt: null, contactId: null, pendingSends: 0 });
+      expect(after?.['revision']).toBeGreaterThan(Number(before?.['revision']));
       expect(
         client.blocks.filter(({ event }) => event !== undefined).every(({ id: own }) => own === undefined),
       ).toBe(true);

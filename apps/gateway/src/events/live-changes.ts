@@ -1,6 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '#accounts';
-import type { Conversation, ConversationChanges, Conversations, SendStatusNotice } from '#conversations';
+import {
+  type Conversation,
+  type ConversationChanges,
+  type Conversations,
+  emptyConversation,
+  type SendStatusNotice,
+} from '#conversations';
 import type { Logger } from '#platform';
 import { ContactAccess } from '../auth/contact-access.js';
 import { ConversationReads } from '../conversations/conversation-reads.js';
@@ -15,6 +21,8 @@ const ROW_INTERVAL_MS = 250;
 const ROWS_A_READ = 100;
 /** Maximum number of changed conversations of one account that wait to be read. */
 const MAX_CHANGED_ROWS = 2_000;
+/** The id of a row without a contact. */
+const PHONE_NUMBER = /^\+\d+$/;
 /** Maximum number of frames that wait until a client can receive them. */
 const MAX_WAITING_FRAMES = 2_000;
 
@@ -120,13 +128,23 @@ export class LiveChanges {
     const listening = [...queues].filter((queue) => queue.wants('conversation.updated'));
     if (listening.length === 0) return;
     for (let i = 0; i < ids.length; i += ROWS_A_READ) {
-      const rows = await this.conversations.read(account, ids.slice(i, i + ROWS_A_READ));
+      const rows = await this.rowsOf(account, ids.slice(i, i + ROWS_A_READ));
       const texts = await this.reads.toJson(account, rows);
       for (const [n, row] of rows.entries()) {
         const frame = liveFrame('conversation.updated', texts[n] ?? '');
         for (const queue of listening) if (maySee(queue.caller, row)) queue.addRow(row.id, frame);
       }
     }
+  }
+
+  /** Returns rows by their ids. A phone number whose row has disappeared gets an empty row. */
+  private async rowsOf(account: string, ids: readonly string[]): Promise<Conversation[]> {
+    const rows = await this.conversations.read(account, ids);
+    const found = new Set(rows.flatMap(({ id, phoneNumbers }) => [id, ...phoneNumbers]));
+    const gone = ids.filter((id) => PHONE_NUMBER.test(id) && !found.has(id));
+    if (gone.length === 0) return rows;
+    const revision = await this.conversations.revision(account);
+    return [...rows, ...gone.map((id) => emptyConversation(id, revision))];
   }
 
   /** Ends streams that may have missed changes. */

@@ -12,7 +12,8 @@ that the client missed, once. The stream also sends an \`id\` without an event: 
 filter excludes. If the cursor has expired, the response has the status 410. After a 410, read \`GET /v1/events\` from the oldest event.
 
 **Conversations.** If \`types\` names \`conversation.updated\`, the stream also sends the row of each conversation that changes, in the form
-of \`GET /v1/conversations\`, at most four times a second per conversation. If \`types\` names \`send.updated\`, the stream sends
+of \`GET /v1/conversations\`, at most four times a second per conversation. A row without a
+contact and without activity has disappeared from the list. If \`types\` names \`send.updated\`, the stream sends
 \`{id, status, reference, revision}\` for each new status of a send. Neither has an \`id\`, and neither is stored. After a reconnect, read the
 list anew. Ignore a row or a send with a lower \`revision\` than the one you have.
 

@@ -94,6 +94,10 @@ export class RedisConversations implements Conversations {
     return (await markSeen.run(this.redis, this.keysOf(account), args)) === 1;
   }
 
+  async revision(account: string): Promise<number> {
+    return Number(await this.redis.get(this.keysOf(account).rowRevision));
+  }
+
   async countRows(account: string): Promise<number> {
     return this.redis.hlen(this.keysOf(account).rows);
   }

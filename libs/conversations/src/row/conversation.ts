@@ -81,6 +81,21 @@ export interface Conversations {
    */
   markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean>;
 
+  /**
+   * Returns a number that is greater than the revision of every row that has disappeared, and less than or equal to the
+   * revisions of later changes.
+   */
+  revision(account: string): Promise<number>;
+
   /** Returns the number of contacts of the account with a row. */
   countRows(account: string): Promise<number>;
+}
+
+/** Returns the conversation of a phone number of which nothing is left. */
+export function emptyConversation(phoneNumber: string, revision: number): Conversation {
+  return {
+    ...{ id: phoneNumber, contactId: undefined, phoneNumbers: [phoneNumber], replaces: undefined, revision },
+    ...{ last: undefined, lastMessage: undefined, lastActivityAt: undefined, waitingSince: undefined },
+    ...{ unreadCount: 0, pendingSends: 0, failedSends: 0 },
+  };
 }
