@@ -61,14 +61,18 @@ async function createOneOfEach(): Promise<SampleIds> {
     name: 'A key',
     scopes: ['admin'],
   });
+  const token = await product.json<{ id: string }>('POST', '/v1/tokens', { scopes: ['events:read'] });
   return {
     contacts: contacts[0]?.id ?? '',
+    // Until a contact has the number, the conversation of the send has the number as its id.
+    conversations: '+14155550123',
     sends: send.id,
     webhooks: webhook.id,
     events: test.eventId,
     deliveries: test.deliveryId,
     accounts: account.id,
     'api-keys': key.id,
+    tokens: token.id,
   };
 }
 
@@ -196,6 +200,7 @@ const REMOVING_OPERATIONS: ReadonlySet<string> = new Set([
   'deleteWebhook',
   'deleteApiKey',
   'deleteAccount',
+  'revokeToken',
   'resolveSends',
   'replayWebhook',
 ]);
