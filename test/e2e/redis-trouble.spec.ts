@@ -200,7 +200,7 @@ const REMOVING_OPERATIONS: ReadonlySet<string> = new Set([
   'deleteWebhook',
   'deleteApiKey',
   'deleteAccount',
-  'revokeToken',
+  'deleteToken',
   'resolveSends',
   'replayWebhook',
 ]);
