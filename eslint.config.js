@@ -25,12 +25,12 @@ const mayImport = (target, libs) => [
     from: './libs',
     except: libs.map((lib) => `./${lib}`),
     message:
-      'Dependencies point one way: apps -> relay, feed, webhooks -> events, upstream, accounts, blobs -> platform.',
+      'Dependencies point one way: apps -> relay, feed, webhooks -> events, upstream, accounts, blobs, conversations -> platform.',
   },
   { target: `./${target}`, from: './test', message: 'Only tests import from test/.' },
 ];
 
-// apps -> {relay, feed, webhooks} -> {events, upstream, accounts, blobs} -> platform; libs of one rank never meet.
+// apps -> {relay, feed, webhooks} -> {events, upstream, accounts, blobs, conversations} -> platform; libs of one rank never meet.
 const DIRECTION = [
   ...CAPABILITIES.flatMap((lib) => mayImport(`libs/${lib}`, [lib, ...FOUNDATIONS, 'platform'])),
   // The other libs neither measure nor trace themselves: these two observe them.

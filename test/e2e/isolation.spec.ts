@@ -108,6 +108,10 @@ async function fill(account: string): Promise<void> {
     const { status, text } = await ask(key, 'GET', `/v1/deliveries/${test.deliveryId}`);
     return status === 200 && (JSON.parse(text) as { attempts: unknown[] }).attempts.length === 1;
   });
+  // No worker polls: the conversation is stored as a commit of the feed stores it.
+  const conversations = `tidings:{${account}}:conversations`;
+  await redis.hset(conversations, contact, JSON.stringify({ m: [1, `message-of-${account}`, 'i', word] }));
+  await redis.zadd(`${conversations}:order`, 1, contact);
   const { next } = JSON.parse((await ask(key, 'GET', '/v1/events')).text) as { next: string };
   const ids = { account, key, keyId, send, contact, webhook, token, cursor: next, word };
   objects.set(account, { ...ids, event: test.eventId, delivery: test.deliveryId });
@@ -152,6 +156,7 @@ function address(path: string, theirs: AccountObjects): string {
   const kinds: Readonly<Record<string, string>> = {
     sends: theirs.send,
     contacts: theirs.contact,
+    conversations: theirs.contact,
     events: theirs.event,
     webhooks: theirs.webhook,
     deliveries: theirs.delivery,
@@ -181,6 +186,7 @@ function bodyFor({ operationId, requestBody }: ApiOperation, theirs: AccountObje
     changeAccount: { polling: false },
     createToken: { scopes: ['events:read'], contactIds: [theirs.contact] },
     createApiKey: { account: theirs.account, name: 'mine', scopes: ['events:read'] },
+    markConversationSeen: { upTo: `message-of-${theirs.account}` },
   };
   const body = bodies[operationId];
   if (body === undefined && requestBody !== undefined)

@@ -9,7 +9,7 @@ const MAX_KEYS = 20_000;
 const REDIS_TIMEOUT_MS = 2_000;
 
 /** Redis keys that must contain message texts: sends, events, and deliveries of events. */
-const KEY_WITH_TEXTS = /\}:(?:send:snd_\w+|events|deliver(?:y|ies):[^:]+)$/;
+const KEY_WITH_TEXTS = /\}:(?:send:snd_\w+|events|deliver(?:y|ies):[^:]+|conversations(?::sends)?)$/;
 
 /** Values that must not appear in a log, nor unencrypted in Redis. */
 export class Canaries {

@@ -17,7 +17,7 @@ import {
   PromMetrics,
   UpstreamMetrics,
 } from '#metrics';
-import { RedisConversations } from '#conversations';
+import { RedisConversationChanges, RedisConversations } from '#conversations';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
@@ -56,6 +56,7 @@ import { systemResolver } from '#webhooks';
 import { Authenticator } from './auth/authenticator.js';
 import { RedisRateLimit } from './auth/rate-limit.js';
 import type { ReadableUpstream } from './contacts/upstream-reads.js';
+import { timelineBindings } from './conversations/timeline.bindings.js';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openHintQueue } from './hint-queue.js';
 import { Problem } from './problems/problem.js';
@@ -70,6 +71,7 @@ import {
   BLOB_STORE,
   BLOB_STORE_MONITOR,
   BUDGET_WATCH,
+  CONVERSATION_CHANGES,
   CONVERSATIONS,
   ENVIRONMENT,
   EVENT_LOG,
@@ -147,6 +149,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(EVENT_TAIL, tailOf(opened)),
+    value(CONVERSATION_CHANGES, new RedisConversationChanges(subscriberOf(opened), prefix)),
     value(EVENT_WAITS, WAIT_SETTINGS),
     value(REQUEST_BUDGET, budget),
     value<BudgetWatch>(BUDGET_WATCH, budget),
@@ -159,6 +162,7 @@ export function bindings(opened: OpenedResources): Provider[] {
       useFactory: (accounts: AccountDirectory) => sendsOf(opened, accounts),
     },
     value(SEND_LIST, new RedisSendList(redis, prefix)),
+    ...timelineBindings(redis, prefix),
     ...webhookBindings({ environment, redis, logger, clock, resolver: systemResolver() }),
   ];
 }
@@ -185,8 +189,15 @@ async function accountOfKey(accounts: AccountDirectory, id: string): Promise<Acc
 }
 
 function tailOf({ environment, logger }: OpenedResources): RedisEventTail {
-  const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
-  return new RedisEventTail(open, environment.REDIS_KEY_PREFIX);
+  return new RedisEventTail(subscriberOf({ environment, logger }), environment.REDIS_KEY_PREFIX);
+}
+
+/** Returns a function that opens a connection for subscriptions. */
+function subscriberOf({
+  environment,
+  logger,
+}: Pick<OpenedResources, 'environment' | 'logger'>): () => RedisClient {
+  return () => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
 }
 
 function sendsOf(

@@ -6,6 +6,8 @@ export const INSTANCE = Symbol('Instance');
 export const REDIS = Symbol('RedisClient');
 /** Serves callers' reads of contacts and messages from upstream. */
 export const ACCOUNT_UPSTREAM = Symbol('BudgetedUpstream');
+/** Reports changes of conversations and sends as they happen. */
+export const CONVERSATION_CHANGES = Symbol('ConversationChanges');
 /** Reads the rows of conversations. */
 export const CONVERSATIONS = Symbol('Conversations');
 export const ACCOUNTS = Symbol('AccountDirectory');
@@ -46,6 +48,7 @@ export const SHUTDOWN = Symbol('AbortSignal');
 export const TOKEN_RATE_LIMIT = Symbol('RateLimit of tokens');
 /** Creates, authenticates and revokes tokens of browsers. */
 export const TOKENS = Symbol('Tokens');
+export const TIMELINE = Symbol('Timeline');
 export const UPSTREAM = Symbol('Upstream');
 export const UPSTREAM_HEALTH = Symbol('UpstreamHealth');
 export const VOLATILE_FIELDS = Symbol('VolatileFieldStore');

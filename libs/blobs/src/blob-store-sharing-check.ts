@@ -1,5 +1,5 @@
 import { type Logger, logMessageOf, withDeadline } from '#platform';
-import { type BlobStore, MAX_PROCESS_MARKERS } from './blob-store.js';
+import { type BlobStore, MAX_LISTED_PROCESS_MARKERS } from './blob-store.js';
 
 /**
  * Age after which a process's marker in the blob store counts as expired, in milliseconds. Each running
@@ -61,7 +61,7 @@ export class BlobStoreSharingCheck {
     const marks = await this.blobs.marks();
     await this.removeExpired(marks);
     // The listing may be incomplete: killed processes may have left so many markers that one listing is full.
-    if (marks.length >= MAX_PROCESS_MARKERS) return;
+    if (marks.length >= MAX_LISTED_PROCESS_MARKERS) return;
     const seen = new Set(marks.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];
     // Processes are listed again, because a process without a marker may have stopped in the meantime.
@@ -80,7 +80,7 @@ export class BlobStoreSharingCheck {
     } catch (error) {
       this.logger.debug(
         { reason: logMessageOf(error) },
-        'could not remove the file by which this process shows that it shares the blob store; the file expires later',
+        'could not remove the marker file of this process from the blob store; the file expires later',
       );
     }
   }

@@ -84,7 +84,7 @@ export interface BlobStore {
   mark(name: string): Promise<void>;
 
   /**
-   * Returns the markers of processes, at most 1,000. The `id` of an entry is the name of the process.
+   * Returns the markers of processes, at most {@link MAX_LISTED_PROCESS_MARKERS}. The `id` of an entry is the name of the process.
    * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   marks(): Promise<BlobEntry[]>;
@@ -107,7 +107,8 @@ export interface BlobStore {
  * blob has this prefix.
  */
 export const PROCESS_MARKER_PREFIX = '.marks/';
-export const MAX_PROCESS_MARKERS = 1_000;
+/** Maximum number of markers that {@link BlobStore.marks} returns. */
+export const MAX_LISTED_PROCESS_MARKERS = 1_000;
 
 /**
  * Returns the id under which the marker of a process is stored.

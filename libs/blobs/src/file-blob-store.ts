@@ -10,7 +10,7 @@ import {
   type BlobEntry,
   blobIdOfProcessMarker,
   PROCESS_MARKER_PREFIX,
-  MAX_PROCESS_MARKERS,
+  MAX_LISTED_PROCESS_MARKERS,
   type StoredBlob,
 } from './blob-store.js';
 import { CountedAndHashedContent } from './counted-and-hashed-content.js';
@@ -78,7 +78,7 @@ export class FileBlobStore implements BlobStore {
   }
 
   async marks(): Promise<BlobEntry[]> {
-    const marks = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_PROCESS_MARKERS);
+    const marks = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_LISTED_PROCESS_MARKERS);
     return marks.map(({ id, storedAt }) => ({ id: id.slice(PROCESS_MARKER_PREFIX.length), storedAt }));
   }
 

@@ -15,7 +15,7 @@ import {
   type BlobEntry,
   blobIdOfProcessMarker,
   PROCESS_MARKER_PREFIX,
-  MAX_PROCESS_MARKERS,
+  MAX_LISTED_PROCESS_MARKERS,
   type StoredBlob,
 } from './blob-store.js';
 import { CountedAndHashedContent } from './counted-and-hashed-content.js';
@@ -28,7 +28,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const IDLE_TIMEOUT_MS = 60_000;
 /**
  * Timeout of one call to the S3 server, in milliseconds. It is long enough to send five megabytes over a slow
- * line.
+ * connection.
  */
 const CALL_TIMEOUT_MS = 20_000;
 
@@ -123,7 +123,7 @@ export class S3BlobStore implements BlobStore {
   }
 
   async marks(): Promise<BlobEntry[]> {
-    const marks = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_PROCESS_MARKERS);
+    const marks = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_LISTED_PROCESS_MARKERS);
     return marks.map(({ id, storedAt }) => ({ id: id.slice(PROCESS_MARKER_PREFIX.length), storedAt }));
   }
 

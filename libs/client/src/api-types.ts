@@ -135,7 +135,7 @@ export type Conversation = {
      */
     lastDirection: 'inbound' | 'outbound' | 'other' | null;
     /**
-     * Time of the last message or send. A message counts at the earlier of its timestamp and the time when it was first seen, a send at its acceptance.
+     * Time of the last message or send. The time of a message is its timestamp or the time when it was first seen, whichever is earlier. The time of a send is the time when Tidings stored it.
      */
     lastActivityAt: string | null;
     /**
@@ -180,6 +180,57 @@ export type SeenRequest = {
      * Id of the last message that was seen. Earlier inbound messages count as seen too.
      */
     upTo: string;
+};
+
+export type SendOfMessage = {
+    id: string;
+    status: 'scheduled' | 'queued' | 'relaying' | 'accepted' | 'sent' | 'delivered' | 'read' | 'unknown' | 'failed' | 'cancelled' | 'expired';
+    reference: string | null;
+};
+
+export type MessageEntry = {
+    kind: 'message';
+    /**
+     * Time of the message. Null if the messaging service gave none; such messages come last. A message that appeared less than a minute ago stands at the acceptance of its send, if it has one.
+     */
+    at: string | null;
+    message: Message;
+    /**
+     * The send that caused the message, if it was sent with Tidings and is still stored.
+     */
+    send: SendOfMessage | null;
+};
+
+export type SendEntry = {
+    kind: 'send';
+    /**
+     * When the send was accepted. For a scheduled send, its `sendAt`.
+     */
+    at: string;
+    send: Send;
+    /**
+     * Present if the send waits for its `sendAt`.
+     */
+    scheduled?: true;
+};
+
+export type Timeline = {
+    /**
+     * The entries of the page, newest first. A page may have fewer entries than `limit`, or none, even if more pages follow.
+     */
+    timeline: Array<MessageEntry | SendEntry>;
+    /**
+     * Cursor of the next page. Null on the last page, and if `partial` is true.
+     */
+    next: string | null;
+    /**
+     * Cursor of the event log from before the page was read. Events after it report every change that the page may lack.
+     */
+    after: string;
+    /**
+     * True if the messaging service could not be read now. The page then has only the sends, and the first page a preview of the last message. Request the same page again later.
+     */
+    partial: boolean;
 };
 
 export type Event = ({
@@ -498,7 +549,7 @@ export type NewReplay = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery waits for a retry, which is made now. `all`: all events except those with a pending delivery. Default: `failed`.
+     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery. Default: `failed`.
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
 };
@@ -700,7 +751,7 @@ export type LaneCounts = {
      */
     count: number;
     /**
-     * Number of recipients with relay work that is due now.
+     * Number of recipients with sends that are due to be processed now.
      */
     due: number;
     /**
@@ -756,7 +807,7 @@ export type OlderMessageReads = {
      */
     waiting: number;
     /**
-     * Longest time for which a read of older messages has been due, in milliseconds.
+     * How long the most overdue read of older messages has been due, in milliseconds.
      */
     lagMs: number;
 };
@@ -837,11 +888,11 @@ export type PollerStatus = {
      */
     due: number;
     /**
-     * Time for which the longest overdue contact has been due, in milliseconds.
+     * How long the most overdue contact has been due, in milliseconds.
      */
     lagMs: number;
     /**
-     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A complete read can only keep to `POLL_SWEEP_INTERVAL_MS` if that interval is much longer.
+     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. The interval `POLL_SWEEP_INTERVAL_MS` can only be met if it is much longer than this time.
      */
     sweepMs: number;
     /**
@@ -870,7 +921,7 @@ export type PollerStatus = {
      */
     detectionDelay: DetectionDelay;
     /**
-     * Limit and use of requests to the messaging service.
+     * Limit and current rate of requests to the messaging service.
      */
     budget: BudgetStatus;
     /**
@@ -889,6 +940,17 @@ export type PollerStatus = {
      * Longest interval between two reads of a contact with the current maximum request rate, in milliseconds. If `longestIntervalMs` is longer than `maxIntervalMs`, the request rate is too low for `POLL_MAX_INTERVAL_MS`.
      */
     longestIntervalMs: number | null;
+};
+
+export type ConversationsStatus = {
+    /**
+     * Number of contacts whose conversation is in the list.
+     */
+    rows: number;
+    /**
+     * Number of known contacts. After an upgrade, each contact gets its conversation with its next poll.
+     */
+    contacts: number;
 };
 
 export type DeliveryCounts = {
@@ -928,7 +990,7 @@ export type DeliveriesStatus = {
      */
     failing: Array<FailingWebhook>;
     /**
-     * Time for which the oldest due delivery has been due, in milliseconds.
+     * How long the most overdue delivery has been due, in milliseconds.
      */
     oldestDueMs: number;
     /**
@@ -950,6 +1012,7 @@ export type Status = {
     upstream: UpstreamStatus;
     sends: SendsStatus;
     poller: PollerStatus;
+    conversations: ConversationsStatus;
     deliveries: DeliveriesStatus;
 };
 
@@ -1088,7 +1151,7 @@ export type Message = {
      */
     to?: string;
     /**
-     * `inbound`, `outbound`, or another word of the messaging service.
+     * `inbound`, `outbound`, or another value that the messaging service uses.
      */
     direction?: string;
     /**
@@ -1126,7 +1189,7 @@ export type Contact = {
 };
 
 /**
- * An object with `contacts` and any other field of the messaging service.
+ * An object with `contacts` and any other fields that the messaging service returns.
  */
 export type ContactList = {
     contacts: Array<Contact>;
@@ -1134,7 +1197,7 @@ export type ContactList = {
 };
 
 /**
- * An object with `messages` and any other field of the messaging service.
+ * An object with `messages` and any other fields that the messaging service returns.
  */
 export type MessageList = {
     messages: Array<Message>;
@@ -1659,7 +1722,7 @@ export type SendCancelledEvent = {
 };
 
 /**
- * The send was not relayed before `expiresAt` or its maximum age.
+ * The send was not relayed before `expiresAt`, or before it reached its maximum age.
  */
 export type SendExpiredEvent = {
     /**
@@ -1667,7 +1730,7 @@ export type SendExpiredEvent = {
      */
     id: string;
     /**
-     * The send was not relayed before `expiresAt` or its maximum age.
+     * The send was not relayed before `expiresAt`, or before it reached its maximum age.
      */
     type: 'send.expired';
     /**

@@ -16,7 +16,7 @@ export class WebhookVerificationError extends Error {
 export interface VerificationOptions {
   /** Maximum difference between the time of the delivery and now, in seconds. Default: 300. */
   toleranceSeconds?: number;
-  /** The time now, in milliseconds since 1970. Default: the clock of this machine. */
+  /** Current time, in milliseconds since 1970. Default: the time of this machine's clock. */
   nowMs?: number;
 }
 
@@ -68,7 +68,7 @@ export interface SigningOptions {
   id: string;
   /** Signing secret of the webhook, `whsec_…`. */
   secret: string;
-  /** When the delivery is sent, in milliseconds since 1970. Default: the clock of this machine. */
+  /** Time of the delivery, in milliseconds since 1970. Default: the time of this machine's clock. */
   atMs?: number;
 }
 

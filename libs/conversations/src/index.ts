@@ -1,22 +1,55 @@
 /**
- * Conversations: what a list of contacts shows.
+ * Conversations, as front ends show them.
  *
- * - `row/`: what a row consists of, and how messages and sends change it.
- * - `search/`: the words by which conversations are found.
- * - `redis/`: how rows are stored. The scripts of relay and feed include `redis/lua/includes/`.
+ * | folder | contents |
+ * |---|---|
+ * | `row/`      | what a row consists of, and how messages and sends change it |
+ * | `changes/`  | reports of changes to those who listen |
+ * | `search/`   | the words by which conversations are found |
+ * | `redis/`    | how rows are stored; the scripts of relay and feed include `redis/lua/includes/` |
+ * | `timeline/` | the messages and sends of a conversation in one list, newest first, read from upstream page by page |
  */
-export type {
-  Conversation,
-  ConversationPage,
-  Conversations,
-  LastEntry,
-  ListPosition,
+export {
+  type Conversation,
+  type ConversationPage,
+  type Conversations,
+  emptyConversation,
+  type LastEntry,
+  type ListPosition,
 } from './row/conversation.js';
-export { comparePositions, MessageDigest, type Position } from './row/message-digest.js';
+export { comparePositions, type Position } from './position.js';
+export { MessageDigest } from './row/message-digest.js';
 export { previewOf } from './row/preview.js';
 export { NO_ROW_UPDATE, type RowEntry, type RowMessage, type RowUpdate } from './row/row-entry.js';
 export { categoryOfSend, type SendCategory } from './row/send-category.js';
 export { searchWordsOf } from './search/search-words.js';
-export { type ContactFields, RedisConversations } from './redis/redis-conversations.js';
+export type {
+  ChangeListener,
+  ConversationChanges,
+  SendStatusNotice,
+} from './changes/conversation-changes.js';
+export { RedisConversationChanges } from './redis/redis-conversation-changes.js';
+export { type ContactTexts, eraseConversationRows, RedisConversations } from './redis/redis-conversations.js';
 export { rowArguments } from './redis/redis-row-arguments.js';
 export { channelOfConversationChanges, type RowKeys, rowRedisKeys } from './redis/redis-row-keys.js';
+export {
+  type Committed,
+  type ListShape,
+  type MessageChange,
+  type MessagePages,
+  type MessagesPage,
+  MessagesUnavailableError,
+  type Patience,
+  type SendOfMessage,
+  type SendsPage,
+  type TimelineClock,
+  type TimelineConversation,
+  type TimelineEntry,
+  type TimelineEvents,
+  type TimelineFeed,
+  type TimelineMessage,
+  type TimelineSend,
+  type TimelineSends,
+} from './timeline/ports.js';
+export { Timeline, type TimelinePage, type TimelinePorts } from './timeline/timeline.js';
+export { parseTimelineCursor, type TimelineCursor } from './timeline/timeline-cursor.js';

@@ -40,8 +40,8 @@ export interface KnownContacts {
    */
   listedAt?: number;
   /**
-   * Since when so many contacts have been missing that an outage of upstream is likely, in milliseconds since
-   * 1970 by Redis' clock. Absent if no outage is likely.
+   * When a read first found so many contacts missing that an outage of upstream is likely, in milliseconds
+   * since 1970 by Redis' clock. Absent if no outage is likely.
    */
   suspectSince?: number;
   /**
@@ -148,7 +148,7 @@ export interface ListCommit {
    */
   updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
   /**
-   * Since when so many contacts have been missing that an outage is likely, in milliseconds since 1970 by
+   * When a read first found so many contacts missing that an outage is likely, in milliseconds since 1970 by
    * Redis' clock. Absent if no outage is likely.
    */
   suspectSince?: number;
@@ -199,7 +199,7 @@ export interface ContactState {
    */
   deletionsConfirmedAt?: number;
   /**
-   * Since when so many contacts have been missing from the contact list that an outage is likely, in
+   * When a read of the contact list first found so many contacts missing that an outage is likely, in
    * milliseconds since 1970 by Redis' clock. Absent if no outage is likely.
    */
   listSuspectSince?: number;
@@ -243,7 +243,7 @@ export interface PollCommit {
   /**
    * New polling state of the contact, from which its next poll is planned. Absent if the poll changed nothing
    * and there is no open request to poll the contact sooner. The version of the contact then stays the same,
-   * so that other reads of the contact under way can still be committed.
+   * so that other reads of the contact that are under way can still be committed.
    */
   memory?: PollMemory;
   /** New value of {@link ContactState.extension}. Absent if the stored value stays. */
@@ -276,8 +276,8 @@ export interface PollCommit {
    */
   suspectAt?: number;
   /**
-   * Since when so many messages of this contact have been missing that an outage is likely, in milliseconds
-   * since 1970 by Redis' clock. `over` if an outage is no longer likely, undefined if nothing changed.
+   * When a read first found so many messages of this contact missing that an outage is likely, in
+   * milliseconds since 1970 by Redis' clock. `over` if an outage is no longer likely, undefined if nothing changed.
    */
   suspicion?: number | 'over' | undefined;
   /**

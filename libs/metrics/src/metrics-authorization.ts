@@ -12,7 +12,7 @@ export interface MetricsRequest {
 
 /** Text of the error reply to a caller who may not read the metrics. */
 export const METRICS_UNAUTHORIZED_MESSAGE =
-  'Send the value of METRICS_TOKEN as a bearer token or an API key with the scope admin in the X-API-Key header, or ask from a network of METRICS_ALLOW_NETWORKS without a proxy.';
+  'Send the value of METRICS_TOKEN as a bearer token, or an API key with the scope admin in the X-API-Key header, or send the request from a network in METRICS_ALLOW_NETWORKS without a proxy.';
 
 /**
  * Headers that a proxy adds. A request with such a header comes from the proxy's address, not from the

@@ -20,7 +20,7 @@ export {
   DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
 } from './queue/agenda.js';
-export { BackgroundAgendaWriter } from './queue/background-agenda-writer.js';
+export { BackgroundTaskScheduler } from './queue/background-task-scheduler.js';
 export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
 export { type CallInterceptors, interceptMethodCalls } from './calls/intercept-method-calls.js';
 export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observe-method-calls.js';

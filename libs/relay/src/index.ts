@@ -22,6 +22,7 @@ export { type Lookup, type RelayJobs, type Sender } from './ports.js';
 export { RedisIdempotencyKeys } from './redis/redis-idempotency-keys.js';
 export { RedisRelayStore } from './redis/redis-relay-store.js';
 export { RedisRelayDueTimes, type RelayDueTimes } from './redis/redis-relay-due-times.js';
+export { RedisSendHistory } from './redis/redis-send-history.js';
 export { RedisSendList } from './redis/redis-send-list.js';
 export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
 export {
@@ -30,8 +31,9 @@ export {
   RELAY_TASK_NAMES,
   type RelayHints,
 } from './jobs/relay-hints.js';
-export { RelayRounds } from './lane/relay-rounds.js';
+export { PeriodicRelayTasks } from './lane/periodic-relay-tasks.js';
 export { type RelaySettings, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './send/relay-settings.js';
+export { type SendHistory, type TimedSend, type TimedSendPage } from './send/send-history.js';
 export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send/send-list.js';
 export { type RelayStore, type StateChange } from './send/relay-store.js';
 export { type SendState } from './send/send-record.js';

@@ -23,6 +23,8 @@ export { GATEWAY_HEADER } from './http/gateway-mark.js';
 export { HttpUpstream } from './http/http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './reply/message.js';
 export { RedisRequestBudget } from './budget/redis-request-budget.js';
+export { RedisRequestShare } from './budget/redis-request-share.js';
+export { type RequestShare } from './budget/request-share.js';
 export { type ParsedList } from './reply/reply-list.js';
 export { type PollTokenSource } from './budget/poll-token-source.js';
 export { parseContactsById, requireValidJson, normalizeListReply, toJson } from './reply/reply-text.js';

@@ -29,16 +29,16 @@ describe('the simulation of polling in virtual time', () => {
     expect([0, 1, 19, 25, 45].map(requestsOf)).toEqual([1, 1, 1, 3, 4]);
   });
 
-  it('stays within the request budget, and counts every message exactly once: as found or as unread', () => {
+  it('stays within the request budget, and counts every message exactly once: as detected or as not yet detected', () => {
     const traffic = conversationTraffic(1);
-    const { delays, unread, requests } = play(
+    const { delays, undetected, requests } = play(
       traffic,
       ours({ contacts: 500, requestsPerSecond: 5, bounds: BOUNDS }),
       5,
       0,
     );
     expect(requests).toBeLessThanOrEqual(5 * traffic.seconds + 3);
-    expect(delays.length + unread).toBe(traffic.messages.length);
+    expect(delays.length + undetected).toBe(traffic.messages.length);
   });
 
   it('yields the detection delay that theory predicts if all contacts are polled in turn', () => {

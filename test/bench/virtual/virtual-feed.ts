@@ -39,7 +39,7 @@ export interface FeedResult {
   /** Delays of all messages that were written after the warm-up and found, sorted, in seconds. */
   delays: Float64Array;
   /** Number of messages that were written after the warm-up and never found. */
-  unread: number;
+  undetected: number;
   polls: number;
   requests: number;
 }
@@ -59,7 +59,7 @@ export function playFeed(settings: FeedSettings): FeedResult {
 
 class VirtualFeed {
   private readonly heap: DueHeap;
-  private readonly unread: Message[][];
+  private readonly undetected: Message[][];
   private readonly readAt: Float64Array;
   private readonly delays: number[] = [];
   private written = 0;
@@ -70,7 +70,7 @@ class VirtualFeed {
   constructor(private readonly settings: FeedSettings) {
     const { contacts } = settings.traffic;
     this.heap = new DueHeap(contacts);
-    this.unread = Array.from({ length: contacts }, () => []);
+    this.undetected = Array.from({ length: contacts }, () => []);
     this.readAt = new Float64Array(contacts).fill(-Infinity);
   }
 
@@ -103,9 +103,9 @@ class VirtualFeed {
   }
 
   private poll(contact: number, now: number): number {
-    const found = this.unread[contact] ?? [];
+    const found = this.undetected[contact] ?? [];
     for (const { at } of found) if (at >= this.settings.warmUpSeconds) this.delays.push(now - at);
-    if (found.length > 0) this.unread[contact] = [];
+    if (found.length > 0) this.undetected[contact] = [];
     this.readAt[contact] = now;
     this.polls += 1;
     this.heap.set(contact, this.settings.policy.polled(contact, now, found));
@@ -117,28 +117,28 @@ class VirtualFeed {
     for (; (traffic.messages[this.written]?.at ?? Infinity) <= now; this.written += 1) {
       const message = traffic.messages[this.written];
       if (message === undefined) break;
-      this.unread[message.contact]?.push(message);
+      this.undetected[message.contact]?.push(message);
       const due = policy.written?.(message);
       if (due !== undefined) this.heap.set(message.contact, Math.min(due, this.heap.dueOf(message.contact)));
     }
   }
 
-  /** Makes each contact with an unread message since the last list due at once. */
+  /** Makes each contact with an undetected message since the last list due at once. */
   private readList(now: number): void {
     const { messages } = this.settings.traffic;
     for (; this.listed < this.written; this.listed += 1) {
       const contact = messages[this.listed]?.contact ?? 0;
-      if ((this.unread[contact]?.length ?? 0) > 0)
+      if ((this.undetected[contact]?.length ?? 0) > 0)
         this.heap.set(contact, Math.min(now - 1e6, this.heap.dueOf(contact)));
     }
   }
 
   private result(): FeedResult {
     const { warmUpSeconds } = this.settings;
-    const unread = this.unread.flat().filter(({ at }) => at >= warmUpSeconds).length;
+    const undetected = this.undetected.flat().filter(({ at }) => at >= warmUpSeconds).length;
     return {
       delays: Float64Array.from(this.delays).sort(),
-      unread,
+      undetected,
       polls: this.polls,
       requests: this.requests,
     };

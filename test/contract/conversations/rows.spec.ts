@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type Conversation, RedisConversations } from '#conversations';
+import { type Conversation, eraseConversationRows, RedisConversations } from '#conversations';
 import { newId } from '#platform';
 import type { SendOrder, SendRecord } from '../../../libs/relay/src/send/send-record.js';
 import type { TransitionName } from '../../../libs/relay/src/send/send-transitions.js';
@@ -198,7 +198,7 @@ describe('the conversation of a contact', () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     const before = await row(contactId);
-    await conversations.erase(ACCOUNT);
+    await eraseConversationRows(harness.redis, harness.prefix, ACCOUNT);
     expect(await row(contactId)).toBeUndefined();
     await harness.polls.poll(ACCOUNT, contactId);
     const after = await row(contactId);

@@ -16,6 +16,7 @@ import {
   type RelayJobs,
   RedisIdempotencyKeys,
   RedisRelayStore,
+  RedisSendHistory,
   RedisSendList,
   type SendFilter,
   SendNotCancellableError,
@@ -122,6 +123,24 @@ async function applyAll(record: SendRecord, ...transitions: TransitionName[]): P
 const eventTypes = async (): Promise<string[]> =>
   (await log.read(ACCOUNT, undefined, 1_000)).events.map(({ type }) => type);
 const keys = (): Promise<string[]> => redis.keys(`${prefix}:*`);
+
+describe('The time at which a message was bound to its send', () => {
+  it('is stored with the message, and kept across later transitions', async () => {
+    const queued = await insert();
+    expect(queued.state.boundAt).toBeUndefined();
+    const before = Date.now();
+    const state = { ...fieldsKeptAcrossTransitions(queued.state), ...CLAIM };
+    const sent = await store.apply(ACCOUNT, queued, { transition: 'found', state, claim: CLAIM });
+    const boundAt = sent?.state.boundAt;
+    expect(boundAt).toBeGreaterThanOrEqual(before);
+    const read = sent && (await applyTo(sent, 'message_read'));
+    expect(read?.state.boundAt).toBe(boundAt);
+    const history = new RedisSendHistory(redis, prefix);
+    const { id } = queued.order;
+    expect(await history.byIds(ACCOUNT, [id, 'snd_x'])).toMatchObject([{ send: { id }, boundAt }]);
+    expect(await history.sendIdsOf(ACCOUNT, 'c1', ['m1', 'm2'])).toEqual(new Map([['m1', id]]));
+  });
+});
 
 describe('accepting a send', () => {
   it('stores the send in its lane, and wakes the lane', async () => {

@@ -134,7 +134,7 @@ describe('the probes that detect the end of an outage', () => {
     expect(at - Date.now()).toBeGreaterThan(20_000);
   });
 
-  it('of a process that died are taken over when its lease expires', async () => {
+  it('are taken over by another process when the lease of a process that died expires', async () => {
     await one.recordOutage('a', 'away', 'x');
     await eventually('a probe has started', async () => (await one.takeProbeTurn('a', 200)) === 'probe');
     expect(await turn(two)).toBe('nothing');

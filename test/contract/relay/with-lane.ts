@@ -5,7 +5,7 @@ import {
   LaneRunner,
   type NewSend,
   type RelayJobs,
-  RelayRounds,
+  PeriodicRelayTasks,
   type RelaySettings,
   type RelayStore,
   type Send,
@@ -111,9 +111,9 @@ export class WithLane {
   readonly rounds = ({
     jobs = NO_HINTS,
     ...settings
-  }: Partial<RelaySettings> & { jobs?: RelayJobs } = {}): RelayRounds => {
+  }: Partial<RelaySettings> & { jobs?: RelayJobs } = {}): PeriodicRelayTasks => {
     const { sends, lookup, blobs } = this.harness;
-    return new RelayRounds(sends, lookup, blobs, jobs, this.with(settings));
+    return new PeriodicRelayTasks(sends, lookup, blobs, jobs, this.with(settings));
   };
 
   /** Accepts a send to the recipient: a text, unless a file is given. Returns the send's id. */

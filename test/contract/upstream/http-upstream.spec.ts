@@ -377,7 +377,7 @@ describe('a failed send', () => {
     expect(bytes).toBeGreaterThan(0);
   });
 
-  it('is not reported as not received if an established connection hangs or is closed', async () => {
+  it('causes an error that means “possibly received” if an established connection hangs or is closed', async () => {
     const mute = await listen(createServer(() => undefined));
     expect(await failure(upstream.send(mute, SEND))).toBeInstanceOf(UpstreamTimeoutError);
     const rude = await listen(createServer((socket) => socket.destroy()));

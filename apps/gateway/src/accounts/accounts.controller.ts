@@ -24,7 +24,7 @@ import { AccountsReply, AccountView, ChangeAccountDto, CreateAccountDto } from '
 export type DeletionConfirmer = Pick<FeedStore, 'confirmDeletions'>;
 
 const PERMISSIONS =
-  'Admins of the account `default` can see and change all accounts. Admins of any other account can see only their own account and change none.';
+  'Admins of the account `default` can see and change all accounts. Admins of any other account can see only their own account, and cannot change any account.';
 
 @ApiTags('Accounts')
 @Controller('v1/accounts')
@@ -45,7 +45,7 @@ export class AccountsController {
   })
   @ApiCreatedResponse({
     type: AccountView,
-    headers: { Location: { description: 'Path of the account.', schema: { type: 'string' } } },
+    headers: { Location: { description: 'Path of the new account.', schema: { type: 'string' } } },
   })
   @ApiProblems(
     'validation_failed',

@@ -94,7 +94,7 @@ export class ApiKeysController {
   @ApiOperation({
     operationId: 'deleteApiKey',
     summary: 'Revoke an API key',
-    description: `The API key stops working immediately at every gateway. Event streams and waiting requests of the API key end. ${PERMISSIONS}`,
+    description: `The API key stops working immediately at every gateway. Open event streams and waiting requests that use the API key are ended. ${PERMISSIONS}`,
   })
   @ApiNoContentResponse({ description: 'The API key no longer works.' })
   @ApiProblems('not_found', 'conflict')

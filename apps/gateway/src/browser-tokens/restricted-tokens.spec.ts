@@ -197,6 +197,14 @@ const TABLE: Readonly<Record<string, Entry>> = {
     ),
     refusal: 404,
   },
+  'get /v1/conversations/{id}/timeline': {
+    rule: 'contact',
+    own: [() => ask(`/v1/conversations/${OWN.id}/timeline`)],
+    others: [OTHER.id, OTHER.number, UNKNOWN_NUMBER, 'c_none'].map(
+      (id) => () => ask(`/v1/conversations/${encodeURIComponent(id)}/timeline`),
+    ),
+    refusal: 404,
+  },
   'post /v1/conversations/{id}/seen': {
     rule: 'contact',
     own: [() => ask(`/v1/conversations/${OWN.id}/seen`, json({ upTo: `m_${OWN.id}` }))],
@@ -345,7 +353,7 @@ describe('a token that is restricted to one contact', () => {
     expect(Object.keys(TABLE).sort()).toEqual(names.sort());
   });
 
-  it('is a security scheme of exactly the operations that accept some token', () => {
+  it('is documented as a security scheme of exactly those operations that accept tokens', () => {
     const acceptsTokens = (rule: Entry['rule'] = 'public'): boolean =>
       ['contact', 'filtered', 'denied'].includes(rule);
     const { paths } = describeApi(gateway.app) as unknown as ApiDocument;

@@ -24,7 +24,7 @@ export class TokensController {
     summary: 'Create a token for a browser',
     description:
       'Send the token in the header `Authorization: Bearer <token>`. The token ends when it expires, when it is revoked, and when the API key that created it ends. ' +
-      'An API key can give a token only its own scopes. The token has a rate limit of its own, and its requests also count for the API key.',
+      'An API key can give a token only its own scopes. The token has a rate limit of its own, and its requests also count towards the rate limit of the API key.',
   })
   @ApiCreatedResponse({ type: CreatedTokenView })
   @ApiProblems(

@@ -195,7 +195,7 @@ describe('the rate limit of a token', () => {
   const limitHeaders = ({ headers }: Response): number[] =>
     ['limit', 'remaining'].map((name) => Number(headers.get(`ratelimit-${name}`)));
 
-  it('counts over all gateways, and a request above it gets 429 and does not count for the API key', async () => {
+  it('is shared by all gateways; a request above the limit gets 429, and does not count towards the limit of the API key', async () => {
     const { key } = await makeKey(one);
     const [first, second] = [await makeToken(one, {}, key), await makeToken(one, {}, key)];
     const replies = await Promise.all(

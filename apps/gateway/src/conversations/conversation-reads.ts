@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccountDirectory, Principal } from '#accounts';
 import type {
-  ContactFields,
+  ContactTexts,
   Conversation,
   ConversationPage,
   Conversations,
@@ -12,8 +12,8 @@ import type { FeedStore } from '#feed';
 import type { GatewayEnvironment } from '#platform';
 import { notFound, Problem } from '../problems/problem.js';
 import { ACCOUNTS, CONVERSATIONS, ENVIRONMENT, EVENT_LOG, FEED } from '../tokens.js';
-import { type ConversationView, viewOf } from './conversation.view.js';
-import type { ConversationsQuery, ConversationsReply } from './conversations.dto.js';
+import { conversationToJson } from './conversation.view.js';
+import type { ConversationsQuery } from './conversations.dto.js';
 import { formatListCursor, parseListCursor } from './list-cursor.js';
 
 /** Answers callers' requests for conversations. */
@@ -21,31 +21,28 @@ import { formatListCursor, parseListCursor } from './list-cursor.js';
 export class ConversationReads {
   constructor(
     @Inject(CONVERSATIONS) private readonly conversations: Conversations,
-    @Inject(FEED) private readonly feed: ContactFields & Pick<FeedStore, 'knownMessages'>,
+    @Inject(FEED) private readonly feed: ContactTexts & Pick<FeedStore, 'knownMessages'>,
     @Inject(EVENT_LOG) private readonly log: Pick<EventLog, 'end'>,
     @Inject(ACCOUNTS) private readonly accounts: Pick<AccountDirectory, 'find'>,
     @Inject(ENVIRONMENT) private readonly environment: Pick<GatewayEnvironment, 'CONVERSATIONS'>,
   ) {}
 
-  /** Returns a page of the list. @throws {Problem} if the account has no conversations */
-  async list(caller: Principal, { q, limit, cursor }: ConversationsQuery): Promise<ConversationsReply> {
+  /** Returns a page of the list as JSON. @throws {Problem} if the account has no conversations */
+  async list(caller: Principal, { q, limit, cursor }: ConversationsQuery): Promise<string> {
     const { account } = caller;
     await this.assertKept(account);
     const after = formatCursor(await this.log.end(account));
     const position = parseListCursor(cursor);
     const { conversations, next } = await this.pageOf(caller, q, Number(limit), position);
-    return {
-      conversations: await this.views(account, conversations),
-      next: next === undefined ? null : formatListCursor(next),
-      after,
-    };
+    const rows = await this.toJson(account, conversations);
+    const rest = JSON.stringify({ next: next === undefined ? null : formatListCursor(next), after });
+    return `{"conversations":[${rows.join(',')}],${rest.slice(1)}`;
   }
 
-  /** Returns one conversation. @throws {Problem} if it does not exist */
-  async get(caller: Principal, id: string): Promise<ConversationView> {
-    const [view] = await this.views(caller.account, [await this.find(caller, id)]);
-    if (view === undefined) throw notFound('conversation', id);
-    return view;
+  /** Returns one conversation as JSON. @throws {Problem} if it does not exist */
+  async get(caller: Principal, id: string): Promise<string> {
+    const [row = ''] = await this.toJson(caller.account, [await this.find(caller, id)]);
+    return row;
   }
 
   /** Marks the messages up to one as seen. @throws {Problem} if the conversation or the message does not exist */
@@ -60,11 +57,13 @@ export class ConversationReads {
     await this.conversations.markSeen(account, conversation.id, { id: upTo, at: message.timestamp ?? 0 });
   }
 
-  /** Returns conversations as callers see them. */
-  async views(account: string, conversations: readonly Conversation[]): Promise<ConversationView[]> {
+  /** Returns conversations as callers see them, each as JSON. */
+  async toJson(account: string, conversations: readonly Conversation[]): Promise<string[]> {
     const ids = conversations.flatMap(({ contactId }) => contactId ?? []);
-    const contacts = await this.feed.contactFields(account, ids);
-    return conversations.map((conversation) => viewOf(conversation, contacts.get(conversation.id)));
+    const contacts = await this.feed.contactTexts(account, ids);
+    return conversations.map((conversation) =>
+      conversationToJson(conversation, contacts.get(conversation.id)),
+    );
   }
 
   private pageOf(

@@ -62,7 +62,7 @@ export class ConversationView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the last message or send. A message counts at the earlier of its timestamp and the time when it was first seen, a send at its acceptance.',
+      'Time of the last message or send. The time of a message is its timestamp or the time when it was first seen, whichever is earlier. The time of a send is the time when Tidings stored it.',
   })
   lastActivityAt!: string | null;
 
@@ -105,19 +105,18 @@ export class ConversationView {
   revision!: number;
 }
 
-/** Returns a conversation as callers see it. */
-export function viewOf(
-  conversation: Conversation,
-  contact: Readonly<Record<string, unknown>> | undefined,
-): ConversationView {
+/**
+ * Returns a conversation as callers see it, in JSON.
+ * @param contact the contact as JSON, which is passed through unchanged; undefined if there is none
+ */
+export function conversationToJson(conversation: Conversation, contact = 'null'): string {
   const { id, contactId, replaces, phoneNumbers, last, lastActivityAt, unreadCount } = conversation;
   const { waitingSince, pendingSends, failedSends, revision } = conversation;
-  return {
+  const view: Omit<ConversationView, 'contact'> = {
     id,
     contactId: contactId ?? null,
     replaces: replaces ?? null,
     phoneNumbers,
-    contact: contact ?? null,
     preview: last?.preview ?? null,
     lastDirection: last?.direction ?? null,
     lastActivityAt: timeOrNull(lastActivityAt),
@@ -127,6 +126,7 @@ export function viewOf(
     failedSends,
     revision,
   };
+  return `${JSON.stringify(view).slice(0, -1)},"contact":${contact}}`;
 }
 
 function timeOrNull(ms: number | undefined): string | null {

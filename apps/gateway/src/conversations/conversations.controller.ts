@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Header, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
 import { Caller } from '../auth/caller.js';
@@ -9,6 +9,8 @@ import { ConversationReads } from './conversation-reads.js';
 import { ConversationView } from './conversation.view.js';
 import { ConversationsQuery, ConversationsReply, SeenDto } from './conversations.dto.js';
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 @ApiTags('Conversations')
 @Controller('v1/conversations')
 export class ConversationsController {
@@ -16,6 +18,7 @@ export class ConversationsController {
 
   @Get()
   @RequireScope('messages:read', 'filtered')
+  @Header('Content-Type', JSON_TYPE)
   @ApiOperation({
     operationId: 'listConversations',
     summary: 'List conversations, newest first',
@@ -27,12 +30,13 @@ export class ConversationsController {
   async list(
     @Caller() caller: Principal,
     @Query(new InputPipe(ConversationsQuery)) query: ConversationsQuery,
-  ): Promise<ConversationsReply> {
+  ): Promise<string> {
     return this.reads.list(caller, query);
   }
 
   @Get(':id')
   @RequireScope('messages:read', 'contact')
+  @Header('Content-Type', JSON_TYPE)
   @ApiOperation({
     operationId: 'getConversation',
     summary: 'Get a conversation',
@@ -41,7 +45,7 @@ export class ConversationsController {
   })
   @ApiOkResponse({ type: ConversationView })
   @ApiProblems('not_found')
-  async get(@Caller() caller: Principal, @Param('id') id: string): Promise<ConversationView> {
+  async get(@Caller() caller: Principal, @Param('id') id: string): Promise<string> {
     return this.reads.get(caller, id);
   }
 

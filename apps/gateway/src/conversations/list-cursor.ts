@@ -17,7 +17,7 @@ export function parseListCursor(value: unknown): ListPosition | undefined {
     return undefined;
   }
   if (!Array.isArray(parts) || parts.length !== 2) return undefined;
-  const [at, id]: unknown[] = parts;
+  const [at, id] = parts as unknown[];
   return typeof at === 'number' && Number.isFinite(at) && at >= 0 && typeof id === 'string'
     ? { at, id }
     : undefined;

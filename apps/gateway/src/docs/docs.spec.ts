@@ -56,6 +56,7 @@ describe('The OpenAPI document', () => {
       'get /v1/contacts/{id}/messages',
       'get /v1/conversations',
       'get /v1/conversations/{id}',
+      'get /v1/conversations/{id}/timeline',
       'get /v1/deliveries',
       'get /v1/deliveries/{id}',
       'get /v1/events',

@@ -83,7 +83,7 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'send.unknown':
     'Tidings cannot find out whether the message was sent, and does not send the message again. Set the outcome of the send if you know the outcome, or resend the message.',
   'send.cancelled': 'The send was cancelled before it was relayed.',
-  'send.expired': 'The send was not relayed before `expiresAt` or its maximum age.',
+  'send.expired': 'The send was not relayed before `expiresAt`, or before it reached its maximum age.',
   'upstream.unavailable':
     'The messaging service is unavailable or rejects the account. Sends wait until the event `upstream.recovered`.',
   'upstream.recovered': 'The messaging service is available again. Waiting sends are relayed.',

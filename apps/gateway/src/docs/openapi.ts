@@ -64,11 +64,24 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
   const schemas = document.components?.schemas ?? {};
   Object.assign(schemas, UPSTREAM_SCHEMAS, eventSchemas(schemas), { [schemaNameOf(EventView)]: ANY_EVENT });
   if (CONTACTS_SHAPE === 'upstream') schemas['ContactList'] = { description: AS_UPSTREAM_SENDS_IT };
+  useSingleSchemas(schemas);
   describeSend(document);
   describeRequestBodies(document);
   describeReplyHeaders(document);
   shareProblems(document);
   return { ...document, webhooks: describeWebhooks() };
+}
+
+/** Decorators refer to a schema without a class only by a list of schemas: a list of one becomes its schema. */
+function useSingleSchemas(schemas: NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>): void {
+  for (const schema of Object.values(schemas)) {
+    if ('$ref' in schema) continue;
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      const [only, ...others] = ('oneOf' in property ? property.oneOf : undefined) ?? [];
+      if (schema.properties !== undefined && only !== undefined && others.length === 0)
+        schema.properties[name] = only;
+    }
+  }
 }
 
 /** Documents both content types of a send request. Decorators allow only one schema for all content types. */

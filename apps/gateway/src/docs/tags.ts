@@ -8,7 +8,8 @@ export const TAGS = [
   { name: 'Contacts', description: 'Read contacts and their messages from the messaging service.' },
   {
     name: 'Conversations',
-    description: 'List and search conversations, as front ends show them, and mark messages as seen.',
+    description:
+      'List and search conversations, show the messages and sends of one in order, and mark messages as seen.',
   },
   { name: 'Events', description: 'Read events page by page, wait for events, or stream events.' },
   {
@@ -18,7 +19,7 @@ export const TAGS = [
   { name: 'Accounts', description: 'Manage the accounts of the messaging service.' },
   { name: 'API keys', description: 'Manage the keys with which callers authenticate.' },
   { name: 'Tokens', description: 'Create and revoke short-lived tokens, with which browsers authenticate.' },
-  { name: 'Status', description: 'See how the account and the installation are doing.' },
+  { name: 'Status', description: 'Get the status of the account and of the installation.' },
   {
     name: 'Health',
     description: 'Health checks, for load balancers and orchestrators. Health checks need no API key.',

@@ -22,7 +22,10 @@ export const UPSTREAM_SCHEMAS: Schemas = {
       id: ID,
       from: { ...TEXT, description: 'Phone number of the sender in E.164 form.' },
       to: { ...TEXT, description: 'Phone number of the recipient in E.164 form.' },
-      direction: { ...TEXT, description: '`inbound`, `outbound`, or another word of the messaging service.' },
+      direction: {
+        ...TEXT,
+        description: '`inbound`, `outbound`, or another value that the messaging service uses.',
+      },
       message: { ...TEXT, description: 'Text of the message.' },
       timestamp: { ...TEXT, description: 'When the message was sent, as an ISO 8601 time in UTC.' },
       attachments: { type: 'array', items: { type: 'object', additionalProperties: true } },
@@ -52,14 +55,14 @@ export const UPSTREAM_SCHEMAS: Schemas = {
   },
   ContactList: {
     type: 'object',
-    description: 'An object with `contacts` and any other field of the messaging service.',
+    description: 'An object with `contacts` and any other fields that the messaging service returns.',
     required: ['contacts'],
     properties: { contacts: { type: 'array', items: { $ref: '#/components/schemas/Contact' } } },
     additionalProperties: true,
   },
   MessageList: {
     type: 'object',
-    description: 'An object with `messages` and any other field of the messaging service.',
+    description: 'An object with `messages` and any other fields that the messaging service returns.',
     required: ['messages'],
     properties: { messages: { type: 'array', items: { $ref: '#/components/schemas/Message' } } },
     additionalProperties: true,

@@ -52,7 +52,7 @@ function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
     },
     responses: {
       '2XX': { description: 'The delivery succeeded. Tidings ignores the response body.' },
-      '410': { description: 'The endpoint wants no more events. Tidings disables the webhook.' },
+      '410': { description: 'The endpoint no longer accepts events. Tidings disables the webhook.' },
       '429': {
         description: 'The endpoint is overloaded. Tidings sends fewer requests and honours `Retry-After`.',
       },

@@ -8,6 +8,7 @@ import {
 import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
 import { pauseAfterEmptyPage } from './empty-page-pause.js';
+import type { LiveQueue } from './live-changes.js';
 import type { SseConnection } from './sse-connection.js';
 import { commentFrame, cursorFrame, eventFrame, retryFrame } from './sse-frames.js';
 import type { WaitSettings } from './wait-settings.js';
@@ -28,6 +29,8 @@ export interface StreamSource {
   follower: EventLogFollower;
   /** Resolves to true if the caller's API key or token is still valid for this stream. */
   allowed(): Promise<boolean>;
+  /** Changes of conversations and sends. Absent if the client did not ask for them. */
+  changes?: Pick<LiveQueue, 'take' | 'isBroken'>;
 }
 
 /** Server-sent events of one account for one client. */
@@ -60,6 +63,8 @@ export class EventStream {
     await this.write(commentFrame('open') + retryFrame(retryMs()) + this.cursorUpdate());
     for (let page: Page = first; page !== 'expired'; page = await this.next()) {
       if (page !== 'unavailable') await this.send(page);
+      await this.sendChanges();
+      if (this.source.changes?.isBroken === true) break;
       if (page === 'unavailable') await pause(RETRY_READ_MS, stop);
       else if (!page.hasMore) await this.source.follower.waitForGrowth(this.waitMs(), stop);
       else if (page.events.length === 0) await pauseAfterEmptyPage(this.readMs, stop);
@@ -94,6 +99,11 @@ export class EventStream {
     const last = events.at(-1);
     if (last !== undefined) this.sentId = formatCursor({ epoch: next.epoch, position: last.position });
     this.cursor = next;
+  }
+
+  private async sendChanges(): Promise<void> {
+    const text = this.source.changes?.take() ?? '';
+    if (text !== '') await this.write(text);
   }
 
   /** Checks the API key and sends a comment, each at its interval. Resolves to false if the stream must end. */

@@ -2,10 +2,14 @@ import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Cursor, type EventLog, type EventPage, parseCursor } from '#events';
+import { withDeadline } from '#platform';
 import type { EventSelection } from '../auth/contact-access.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { EVENT_LOG, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
+import type { Principal } from '#accounts';
 import { EventStream } from './event-stream.js';
+import { LiveChanges, LiveQueue } from './live-changes.js';
+import type { LiveType } from './live-types.js';
 import { SharedLogs } from './shared-log.js';
 import { SseConnection } from './sse-connection.js';
 import type { WaitSettings } from './wait-settings.js';
@@ -17,9 +21,14 @@ const PAGE_SIZE = 100;
 /** Value of `Retry-After` while all waiting slots are taken, in milliseconds. */
 const SLOT_RETRY_MS = 5_000;
 
+/** Time after which a stream is refused if it cannot learn of changes that are not stored, in milliseconds. */
+const SUBSCRIBE_TIMEOUT_MS = 1_500;
+
 /** A caller's request for an event stream. */
 export interface StreamRequest {
-  account: string;
+  caller: Principal;
+  /** Changes that are not stored and that the stream sends too. */
+  liveTypes: ReadonlySet<LiveType>;
   /** Cursor as text. `now` or undefined means only events from now on. */
   after: string | undefined;
   selection: EventSelection;
@@ -38,12 +47,22 @@ export interface StreamReply {
   headOnly: boolean;
 }
 
+/** A stream whose response has begun. */
+interface BegunStream {
+  connection: SseConnection;
+  start: Cursor;
+  /** The first page after `start`. */
+  page: EventPage;
+  changes: LiveQueue | undefined;
+}
+
 /** Serves event streams. */
 @Injectable()
 export class EventStreams {
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(SharedLogs) private readonly logs: SharedLogs,
+    @Inject(LiveChanges) private readonly live: LiveChanges,
     @Inject(EVENT_WAITS) private readonly settings: WaitSettings,
     @Inject(WaitingSlots) private readonly slots: WaitingSlots,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
@@ -58,44 +77,71 @@ export class EventStreams {
    * @throws {Problem} if all waiting slots are taken
    */
   async serve(request: StreamRequest, reply: StreamReply): Promise<void> {
-    const slot = this.slots.acquire(request.account);
+    const slot = this.slots.acquire(request.caller.account);
     if (!slot.acquired) throw noSlot(slot.full);
     try {
-      const { start, page } = await this.begin(request);
-      const connection = new SseConnection(
-        reply.raw,
-        this.settings.writeTimeoutMs,
-        AbortSignal.any([request.ended, this.shutdown]),
-      );
-      reply.takeOver();
-      connection.open();
-      if (!reply.headOnly) await this.run(request, connection, start, page);
-      await connection.end();
+      await this.followChanges(request, async (changes) => {
+        const { start, page } = await this.begin(request);
+        const connection = new SseConnection(
+          reply.raw,
+          this.settings.writeTimeoutMs,
+          AbortSignal.any([request.ended, this.shutdown]),
+        );
+        reply.takeOver();
+        connection.open();
+        if (!reply.headOnly) await this.run(request, { connection, start, page, changes });
+        await connection.end();
+      });
     } finally {
       slot.release();
     }
   }
 
   private async run(
-    { account, selection, allowed, ended }: StreamRequest,
-    connection: SseConnection,
-    start: Cursor,
-    page: EventPage,
+    { caller, selection, allowed, ended }: StreamRequest,
+    { connection, start, page, changes }: BegunStream,
   ): Promise<void> {
-    const log = this.logs.follow(account);
+    const log = this.logs.follow(caller.account);
     const { follower } = log;
+    changes?.setWake(() => {
+      follower.wake();
+    });
     try {
       const read = async (after: Cursor): Promise<EventPage> =>
         await selection.visible(await log.read(after, PAGE_SIZE, selection.filter));
-      const stream = new EventStream({ read, follower, allowed }, connection, this.settings, start);
+      const source = { read, follower, allowed, ...(changes === undefined ? {} : { changes }) };
+      const stream = new EventStream(source, connection, this.settings, start);
       await stream.run(page, AbortSignal.any([connection.disconnected, ended, this.shutdown]));
     } finally {
       follower.stop();
     }
   }
 
+  /** Learns of changes that are not stored, if the caller asked for them. @throws {Problem} if that is impossible now */
+  private async followChanges(
+    { caller, liveTypes }: StreamRequest,
+    serve: (changes?: LiveQueue) => Promise<void>,
+  ): Promise<void> {
+    if (liveTypes.size === 0) {
+      await serve();
+      return;
+    }
+    const changes = new LiveQueue(caller, liveTypes);
+    const { ready, leave } = this.live.follow(changes);
+    try {
+      await withDeadline(ready, SUBSCRIBE_TIMEOUT_MS, 'the subscription').catch(() => {
+        throw new Problem('unavailable', 'Changes of conversations cannot be streamed now.', {
+          headers: retryAfter(SLOT_RETRY_MS),
+        });
+      });
+      await serve(changes);
+    } finally {
+      leave();
+    }
+  }
+
   private async begin({
-    account,
+    caller: { account },
     after,
     selection,
   }: StreamRequest): Promise<{ start: Cursor; page: EventPage }> {

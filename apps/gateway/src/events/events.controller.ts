@@ -17,7 +17,15 @@ import { notFound } from '../problems/problem.js';
 import { AUTHENTICATOR, EVENT_LOG } from '../tokens.js';
 import { EventReads, type EventRequest } from './event-reads.js';
 import { EventStreams, type StreamReply } from './event-streams.js';
-import { EventsQuery, EventsReply, EventView, filterOf, lastEventIdOf, StreamQuery } from './events.dto.js';
+import {
+  EventsQuery,
+  EventsReply,
+  EventView,
+  filterOf,
+  liveTypesOf,
+  lastEventIdOf,
+  StreamQuery,
+} from './events.dto.js';
 import { STREAM_DESCRIPTION, STREAM_REPLY } from './stream-docs.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -42,7 +50,7 @@ export class EventsController {
     operationId: 'listEvents',
     summary: 'List events, oldest first',
     description:
-      'Pass the `next` of one page as `after` of the next. With `wait`, the request is held until an event arrives, which makes a long poll. Without `after`, the list begins at the oldest event that is kept.',
+      'Pass the `next` of one page as `after` of the next. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins at the oldest event that is kept.',
   })
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')
@@ -90,7 +98,8 @@ export class EventsController {
     const after = lastEventIdOf(request.headers) ?? query.after;
     const { ended, release } = await this.lifetimes.follow(request);
     const wanted = {
-      account: caller.account,
+      caller,
+      liveTypes: liveTypesOf(query),
       after,
       selection: this.access.eventsOf(caller, filterOf(query)),
       allowed: () => this.checks.isStillAllowed(request),

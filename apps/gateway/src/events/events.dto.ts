@@ -2,21 +2,13 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type EventFilter, EVENT_TYPES, type EventType, isEventTypePattern, parseCursor } from '#events';
 import { CursorOf, Optional, rule, TextOf, WholeNumberText } from '../input/rules.js';
+import { LIVE_TYPES, type LiveType } from './live-types.js';
 import { invalid } from '../problems/problem.js';
 
 const MAX_TYPES = 50;
 
 /** Filter for events. */
 class FilterQuery {
-  @ApiProperty({
-    type: 'string',
-    description: 'Event types or patterns, separated by commas. By default, all event types are returned.',
-    example: 'message.*,send.failed',
-  })
-  @Optional()
-  @rule('types', 'must be event types or patterns such as message.*, separated by commas', areTypes)
-  types?: string | string[];
-
   @ApiProperty({ description: 'Returns only events of this contact.' })
   @Optional()
   @TextOf(1, 512)
@@ -24,6 +16,17 @@ class FilterQuery {
 }
 
 export class EventsQuery extends FilterQuery {
+  @ApiProperty({
+    type: 'string',
+    description: 'Event types or patterns, separated by commas. By default, all event types are returned.',
+    example: 'message.*,send.failed',
+  })
+  @Optional()
+  @rule('types', 'must be event types or patterns such as message.*, separated by commas', (value) =>
+    areTypes(value),
+  )
+  types?: string | string[];
+
   @ApiProperty({
     type: 'string',
     description:
@@ -51,6 +54,20 @@ export class StreamQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
     description:
+      'Event types or patterns, separated by commas. By default, all event types are sent. `conversation.updated` and `send.updated`, which are not stored, are sent only if they are named here.',
+    example: 'message.*,conversation.updated,send.updated',
+  })
+  @Optional()
+  @rule(
+    'types',
+    'must be event types or patterns such as message.*, conversation.updated or send.updated, separated by commas',
+    (value) => areTypes(value, isLiveType),
+  )
+  types?: string | string[];
+
+  @ApiProperty({
+    type: 'string',
+    description:
       'Only events after this cursor are sent. The cursor is the `id` of an event of a stream, or the `next` of an event list. The default `now` selects new events only.',
   })
   @Optional()
@@ -61,15 +78,15 @@ export class StreamQuery extends FilterQuery {
 /** Decorator: `now`, or a cursor of the event log. */
 function CursorText(): PropertyDecorator {
   return CursorOf(
-    'must be now, or a cursor from an earlier response',
+    'must be `now` or a cursor from an earlier response',
     (value) => typeof value === 'string' && (value === 'now' || parseCursor(value) !== undefined),
   );
 }
 
 /** Returns the event filter of a query. */
-export function filterOf({ types, contactId }: FilterQuery): EventFilter {
+export function filterOf({ types, contactId }: EventsQuery | StreamQuery): EventFilter {
   return {
-    ...(types === undefined ? {} : { types: typesOf(types) }),
+    ...(types === undefined ? {} : { types: typesOf(types).filter((type) => !isLiveType(type)) }),
     ...(contactId === undefined ? {} : { contactId }),
   };
 }
@@ -85,16 +102,25 @@ export function lastEventIdOf(headers: IncomingHttpHeaders): string | undefined 
   throw invalid({ field: 'Last-Event-ID', message: 'must be an id from an earlier event stream' });
 }
 
+/** Returns the types of changes that are not stored and that a stream sends too. */
+export function liveTypesOf({ types }: StreamQuery): ReadonlySet<LiveType> {
+  return new Set(typesOf(types ?? []).filter(isLiveType));
+}
+
+function isLiveType(type: string): type is LiveType {
+  return LIVE_TYPES.some((live) => live === type);
+}
+
 /** Returns the event types of a query, whose parameter may be repeated. */
 function typesOf(value: string | string[]): string[] {
   return [value].flat().flatMap((text) => text.split(',').map((type) => type.trim()));
 }
 
-function areTypes(value: unknown): boolean {
+function areTypes(value: unknown, isOther: (type: string) => boolean = () => false): boolean {
   const texts = [value].flat();
   if (!texts.every((text) => typeof text === 'string')) return false;
   const types = typesOf(texts);
-  return types.length <= MAX_TYPES && types.every(isEventTypePattern);
+  return types.length <= MAX_TYPES && types.every((type) => isOther(type) || isEventTypePattern(type));
 }
 
 @ApiSchema({ name: 'Event' })

@@ -1,23 +1,29 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import type { ConversationChanges } from '#conversations';
 import type { EventTail } from '#events';
 import { AuthModule } from '../auth/auth.module.js';
-import { EVENT_TAIL } from '../tokens.js';
+import { ConversationsModule } from '../conversations/conversations.module.js';
+import { CONVERSATION_CHANGES, EVENT_TAIL } from '../tokens.js';
 import { EventReads } from './event-reads.js';
 import { EventStreams } from './event-streams.js';
 import { EventsController } from './events.controller.js';
+import { LiveChanges } from './live-changes.js';
 import { SharedLogs } from './shared-log.js';
 import { WaitingSlots } from './waiting-slots.js';
 
 @Module({
-  imports: [AuthModule],
+  imports: [AuthModule, ConversationsModule],
   controllers: [EventsController],
-  providers: [EventReads, EventStreams, SharedLogs, WaitingSlots],
+  providers: [EventReads, EventStreams, LiveChanges, SharedLogs, WaitingSlots],
 })
 export class EventsModule implements OnApplicationShutdown {
-  constructor(@Inject(EVENT_TAIL) private readonly tail: EventTail) {}
+  constructor(
+    @Inject(EVENT_TAIL) private readonly tail: EventTail,
+    @Inject(CONVERSATION_CHANGES) private readonly changes: ConversationChanges,
+  ) {}
 
-  /** Closes the event tail. At this time every request has ended. */
+  /** Closes the subscriptions. At this time every request has ended. */
   async onApplicationShutdown(): Promise<void> {
-    await this.tail.close();
+    await Promise.all([this.tail.close(), this.changes.close()]);
   }
 }

@@ -11,6 +11,11 @@ export function eventFrame(epoch: string, event: LoggedEvent): string {
   return `id: ${cursor}\nevent: ${event.type}\ndata: ${eventToJson(event)}\n\n`;
 }
 
+/** Returns the frame of a change that is not stored. It has no id, so that it does not change the client's cursor. */
+export function liveFrame(type: string, json: string): string {
+  return `event: ${type}\ndata: ${json}\n\n`;
+}
+
 /** Returns a frame that sets the client's `Last-Event-ID` without an event: clients do not dispatch a frame without data. */
 export function cursorFrame(cursor: Cursor): string {
   return `id: ${formatCursor(cursor)}\n\n`;

@@ -11,6 +11,12 @@ To get earlier events, read \`GET /v1/events\` first, and start the stream after
 that the client missed, once. The stream also sends an \`id\` without an event: at the start, and after events that the
 filter excludes. If the cursor has expired, the response has the status 410. After a 410, read \`GET /v1/events\` from the oldest event.
 
+**Conversations.** If \`types\` names \`conversation.updated\`, the stream also sends the row of each conversation that changes, in the form
+of \`GET /v1/conversations\`, at most four times a second per conversation. A row without a
+contact and without activity has disappeared from the list. If \`types\` names \`send.updated\`, the stream sends
+\`{id, status, reference, revision}\` for each new status of a send. Neither has an \`id\`, and neither is stored. After a reconnect, read the
+list anew. Ignore a row or a send with a lower \`revision\` than the one you have.
+
 **Keep-alive.** The stream sends a comment at the start and after every 15 seconds without an event. The gateway disconnects
 a client that reads nothing for 30 seconds. The stream ends when the gateway stops, or when the API key or the cursor
 becomes invalid. A client should reconnect when its stream ends.

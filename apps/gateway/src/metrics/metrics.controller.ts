@@ -32,7 +32,7 @@ export class MetricsController {
     operationId: 'getMetrics',
     summary: 'Get metrics in the text format of Prometheus',
     description:
-      'Shows the requests of this gateway and the state of the installation: sends, polls, events, deliveries, workers and Redis. For requests from the networks of `METRICS_ALLOW_NETWORKS`, with `METRICS_TOKEN` as a bearer token, or with an API key with the scope `admin`.',
+      'Shows the requests of this gateway and the state of the installation: sends, polls, events, deliveries, workers and Redis. A request must come from a network in `METRICS_ALLOW_NETWORKS`, or contain the value of `METRICS_TOKEN` as a bearer token, or an API key with the scope `admin`.',
   })
   @ApiOkResponse({
     description: 'The metrics.',

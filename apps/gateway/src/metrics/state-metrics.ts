@@ -151,7 +151,7 @@ interface InstallationGauges {
 
 function installationGauges(metrics: PromMetrics): InstallationGauges {
   return {
-    redisUp: metrics.gauge('tidings_redis_up', '1 if Redis can be written, else 0.'),
+    redisUp: metrics.gauge('tidings_redis_up', '1 if Redis accepts writes, else 0.'),
     degraded: metrics.gauge(
       'tidings_degraded',
       '1 if the installation is degraded for this reason, else 0. `/health/ready` names the remedy.',
@@ -176,7 +176,7 @@ function accountGauges(metrics: PromMetrics) {
     upstreamUp: gauge('tidings_upstream_up', '1 unless the messaging service of the account is unavailable.'),
     sends: metrics.gauge('tidings_sends', 'Stored sends by status.', ['account', 'status']),
     oldestQueued: gauge('tidings_oldest_queued_send_seconds', 'Age of the oldest queued or relaying send.'),
-    lanesDue: gauge('tidings_lanes_due', 'Recipients with relay work that is due.'),
+    lanesDue: gauge('tidings_lanes_due', 'Recipients with sends that are due to be processed.'),
     contacts: gauge('tidings_contacts', 'Contacts that are polled.'),
     contactsDue: gauge('tidings_contacts_due', 'Contacts that are due to be polled.'),
     pollLag: gauge('tidings_poll_lag_seconds', 'How long the most overdue contact has been due.'),
@@ -199,7 +199,7 @@ function accountGauges(metrics: PromMetrics) {
       'tidings_oldest_due_delivery_seconds',
       'How long the most overdue delivery has been due.',
     ),
-    webhooks: metrics.gauge('tidings_webhooks', 'Webhooks that are enabled and disabled.', [
+    webhooks: metrics.gauge('tidings_webhooks', 'Webhooks by state: enabled or disabled.', [
       'account',
       'state',
     ]),

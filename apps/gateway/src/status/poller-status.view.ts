@@ -85,7 +85,7 @@ class DeepReadsView {
   waiting!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'Longest time for which a read of older messages has been due, in milliseconds.',
+    description: 'How long the most overdue read of older messages has been due, in milliseconds.',
   })
   lagMs!: number;
 }
@@ -127,14 +127,14 @@ export class PollerStatusView {
   due!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'Time for which the longest overdue contact has been due, in milliseconds.',
+    description: 'How long the most overdue contact has been due, in milliseconds.',
   })
   lagMs!: number;
 
   @ApiProperty({
     type: 'integer',
     description:
-      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A complete read can only keep to `POLL_SWEEP_INTERVAL_MS` if that interval is much longer.',
+      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. The interval `POLL_SWEEP_INTERVAL_MS` can only be met if it is much longer than this time.',
   })
   sweepMs!: number;
 
@@ -179,7 +179,10 @@ export class PollerStatusView {
   @ApiProperty({ type: DetectionDelayView, description: 'Delay between new messages and their events.' })
   detectionDelay!: DetectionDelayView;
 
-  @ApiProperty({ type: BudgetStatusView, description: 'Limit and use of requests to the messaging service.' })
+  @ApiProperty({
+    type: BudgetStatusView,
+    description: 'Limit and current rate of requests to the messaging service.',
+  })
   budget!: BudgetStatusView;
 
   @ApiProperty({

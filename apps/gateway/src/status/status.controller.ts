@@ -1,6 +1,7 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
+import type { Conversations } from '#conversations';
 import type { EventLog } from '#events';
 import type { VolatileFieldStore } from '#feed';
 import { Caller } from '../auth/caller.js';
@@ -8,7 +9,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { maySee } from '../auth/operator.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { type FullReadiness, RedisReadiness } from '../health/redis-readiness.js';
-import { EVENT_LOG, VOLATILE_FIELDS } from '../tokens.js';
+import { CONVERSATIONS, EVENT_LOG, VOLATILE_FIELDS } from '../tokens.js';
 import { AccountStates } from './account-state.js';
 import { pollerOf } from './poller-status.js';
 import { StatusView } from './status.view.js';
@@ -24,6 +25,7 @@ export class StatusController {
     @Inject(AccountStates) private readonly states: AccountStates,
     @Inject(EVENT_LOG) private readonly log: Pick<EventLog, 'installedAt'>,
     @Inject(VOLATILE_FIELDS) private readonly volatile: Pick<VolatileFieldStore, 'volatileFields'>,
+    @Inject(CONVERSATIONS) private readonly conversations: Pick<Conversations, 'countRows'>,
     @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
   ) {}
 
@@ -39,12 +41,17 @@ export class StatusController {
   @ApiProblems()
   async get(@Caller() caller: Principal): Promise<StatusView> {
     const { account } = caller;
-    const [{ settings, budget, feed, sends, outage, deliveries, dispatchLagMs }, volatile, installedAt] =
-      await Promise.all([
-        this.states.read(account),
-        this.volatile.volatileFields(account),
-        this.log.installedAt(account),
-      ]);
+    const [
+      { settings, budget, feed, sends, outage, deliveries, dispatchLagMs },
+      volatile,
+      rows,
+      installedAt,
+    ] = await Promise.all([
+      this.states.read(account),
+      this.volatile.volatileFields(account),
+      this.conversations.countRows(account),
+      this.log.installedAt(account),
+    ]);
     return {
       account,
       installedAt: timeOf(installedAt?.getTime()),
@@ -56,6 +63,7 @@ export class StatusController {
       },
       sends,
       poller: pollerOf(feed, settings, budget, volatile),
+      conversations: { rows: Math.min(rows, feed.contacts), contacts: feed.contacts },
       deliveries: {
         ...deliveries,
         failing: deliveries.failing.map(({ endpointId, since }) => ({ webhookId: endpointId, since })),

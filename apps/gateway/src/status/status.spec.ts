@@ -28,6 +28,7 @@ describe('the status of an account', () => {
   it('is empty before the first activity', async () => {
     expect(await status()).toEqual({
       account: 'default',
+      conversations: { contacts: 0, rows: 0 },
       installedAt: null,
       readiness: {
         ...{ status: 'degraded', accounts: [] },

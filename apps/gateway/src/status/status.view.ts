@@ -15,7 +15,10 @@ class UpstreamStatusView {
 class LanesView {
   @ApiProperty({ type: 'integer', description: 'Number of recipients with queued or relaying sends.' })
   count!: number;
-  @ApiProperty({ type: 'integer', description: 'Number of recipients with relay work that is due now.' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of recipients with sends that are due to be processed now.',
+  })
   due!: number;
   @ApiProperty({
     type: 'integer',
@@ -63,6 +66,18 @@ class FailingWebhookView {
   since!: string;
 }
 
+@ApiSchema({ name: 'ConversationsStatus' })
+class ConversationsStatusView {
+  @ApiProperty({ type: 'integer', description: 'Number of contacts whose conversation is in the list.' })
+  rows!: number;
+  @ApiProperty({
+    type: 'integer',
+    description:
+      'Number of known contacts. After an upgrade, each contact gets its conversation with its next poll.',
+  })
+  contacts!: number;
+}
+
 @ApiSchema({ name: 'DeliveriesStatus' })
 class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
   @ApiProperty({
@@ -86,7 +101,7 @@ class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
 
   @ApiProperty({
     type: 'integer',
-    description: 'Time for which the oldest due delivery has been due, in milliseconds.',
+    description: 'How long the most overdue delivery has been due, in milliseconds.',
   })
   oldestDueMs!: number;
 
@@ -119,5 +134,6 @@ export class StatusView {
   @ApiProperty({ type: UpstreamStatusView }) upstream!: UpstreamStatusView;
   @ApiProperty({ type: SendsStatusView }) sends!: SendsStatusView;
   @ApiProperty({ type: PollerStatusView }) poller!: PollerStatusView;
+  @ApiProperty({ type: ConversationsStatusView }) conversations!: ConversationsStatusView;
   @ApiProperty({ type: DeliveriesStatusView }) deliveries!: DeliveriesStatusView;
 }

@@ -182,7 +182,7 @@ export class ReplayDto {
     description:
       'Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the ' +
       'webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose ' +
-      'delivery waits for a retry, which is made now. `all`: all events except those with a pending delivery.',
+      'delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery.',
   })
   @Optional()
   @OneOf(SCOPES)

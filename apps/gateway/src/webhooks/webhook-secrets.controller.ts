@@ -24,7 +24,7 @@ export class WebhookSecretsController {
     operationId: 'getWebhookSecret',
     summary: 'Get the current signing secret',
     description:
-      'Verify deliveries with this signing secret. Earlier secrets stay valid for the time that their rotation asked for.',
+      'Verify deliveries with this signing secret. After a rotation, previous secrets stay valid for at most the `overlapSeconds` of that rotation.',
   })
   @ApiOkResponse({ type: SecretView })
   @ApiProblems('not_found')

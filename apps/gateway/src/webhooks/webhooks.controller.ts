@@ -135,7 +135,7 @@ export class WebhooksController {
 
   private async viewOf(account: string, endpoint: Endpoint): Promise<Shown> {
     const [view] = await this.viewsOf(account, [endpoint]);
-    if (view === undefined) throw new Error('a webhook has no health');
+    if (view === undefined) throw new Error('no health data was returned for a webhook');
     return view;
   }
 

@@ -1,3 +1,4 @@
+import { eraseConversationRows } from '#conversations';
 import type { Queue } from 'bullmq';
 import { BackgroundPollAgenda, RedisPollDueTimes, RedisPollQueue } from '#feed';
 import { BullmqHintQueue, type QueuePayloads, clockOfThisMachine } from '#platform';
@@ -38,6 +39,9 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
     probeTimes: health,
     agenda: hints,
     contactsEveryMs: environment.CONTACTS_INTERVAL_MS,
+    ...(environment.CONVERSATIONS === 'on'
+      ? {}
+      : { eraseRows: (account: string) => eraseConversationRows(redis, prefix, account) }),
   });
   return { poller, rounds: new RoundSchedule(ticks, agenda, rounds, logger), upstream };
 }

@@ -1,7 +1,7 @@
 import type { AccountDirectory } from '#accounts';
 import { type ContactListPoll, type FeedStore, POLL_TASK_NAMES, type RedisPollDueTimes } from '#feed';
 import {
-  type BackgroundAgendaWriter,
+  type BackgroundTaskScheduler,
   type AgendaTime,
   type BullmqHintQueue,
   type Logger,
@@ -45,7 +45,9 @@ export interface PollRoundParts {
   upstream: Pick<BudgetedUpstream, 'isHeld'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
-  agenda: Pick<BackgroundAgendaWriter, 'announce'>;
+  agenda: Pick<BackgroundTaskScheduler, 'announce'>;
+  /** Removes the conversation rows of an account. Present if rows are turned off. */
+  eraseRows?: (account: string) => Promise<void>;
   contactsEveryMs: number;
   logger: Logger;
 }
@@ -98,6 +100,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
       }),
     },
     survey: async (account): Promise<Readonly<Record<string, AgendaTime | undefined>>> => {
+      await parts.eraseRows?.(account);
       const probeInMs = await parts.probeTimes.nextTurnInMs(account);
       if (!(await isPolled(account))) return { [POLL_TASK_NAMES.probe]: probeInMs };
       const { dueInMs, isListPollRequested } = await survey.read(account);

@@ -15,7 +15,7 @@ import {
   RelayJobsWithLossRecovery,
   RedisRelayDueTimes,
   type RelayJobs,
-  RelayRounds,
+  PeriodicRelayTasks,
   type RelaySettings,
   UpstreamProbe,
 } from '#relay';
@@ -48,7 +48,7 @@ export function composeRelay(
     agendas.relay.hints,
   );
   const lanes = new LaneRunner(sends, new AccountSender(upstream), lookup, blobs, jobs, settings, logger);
-  const rounds = new RelayRounds(sends, lookup, blobs, jobs, settings);
+  const rounds = new PeriodicRelayTasks(sends, lookup, blobs, jobs, settings);
   return {
     lanes,
     jobs,
@@ -60,7 +60,7 @@ export function composeRelay(
 
 function roundsOf(
   { environment, logger, redis, sends, blobs, health, upstream, agendas }: WorkerCore,
-  rounds: RelayRounds,
+  rounds: PeriodicRelayTasks,
   jobs: RelayJobs,
 ): ReturnType<typeof relayRounds> {
   const retention = {

@@ -4,7 +4,7 @@ import {
   RELAY_TASK_NAMES,
   type RedisRelayDueTimes,
   type RelayHints,
-  type RelayRounds,
+  type PeriodicRelayTasks,
   type UpstreamProbe,
 } from '#relay';
 import { type ProbeTimes, probeRound } from '../probe.js';
@@ -21,7 +21,7 @@ const SWEEP_EMPTY_MS = 6 * 3_600_000;
 
 /** Dependencies of the rounds of the role `relay`. */
 export interface RelayRoundParts {
-  rounds: Pick<RelayRounds, 'reconcile' | 'confirm' | 'expire' | 'trim'>;
+  rounds: Pick<PeriodicRelayTasks, 'reconcile' | 'confirm' | 'expire' | 'trim'>;
   survey: Pick<RedisRelayDueTimes, 'read'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;

@@ -56,7 +56,7 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
     else
       this.role.logger.debug(
         { account },
-        'too many recipients already wait to be served: dropped a wake-up job for a recipient with due sends; a periodic task adds the job again',
+        'too many recipients are already waiting; dropped a wake-up job for a recipient with due sends; a periodic task will add the job again',
       );
   }
 

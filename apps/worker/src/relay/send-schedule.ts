@@ -1,6 +1,6 @@
 import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 import { type Agenda, type AgendaTime, type Logger, pause, type ClaimedTask } from '#platform';
-import { type RelayRounds, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from '#relay';
+import { type PeriodicRelayTasks, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from '#relay';
 import { SideBySide } from '../side-by-side.js';
 
 /**
@@ -31,7 +31,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
    * look}, in ms
    */
   constructor(
-    private readonly rounds: Pick<RelayRounds, 'promote'>,
+    private readonly rounds: Pick<PeriodicRelayTasks, 'promote'>,
     private readonly agenda: Pick<Agenda, 'claimDue' | 'complete'>,
     private readonly logger: Logger,
     private readonly maxSleepMs = SCHEDULED_SENDS_CHECK_INTERVAL_MS,

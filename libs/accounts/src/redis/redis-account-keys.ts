@@ -26,7 +26,7 @@ export interface RegistryKeys {
   revocations: string;
   /** Returns the Redis key of the hash of a token, which expires with the token. */
   token: (id: string) => string;
-  /** Returns the Redis key of the sorted set of ids of an API key's tokens, by the time when each expires. */
+  /** Returns the Redis key of the sorted set of an API key's token ids; the score is the time when the token expires. */
   tokensOf: (keyId: string) => string;
 }
 

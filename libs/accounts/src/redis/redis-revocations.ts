@@ -5,7 +5,10 @@ import { accountRegistryRedisKeys } from './redis-account-keys.js';
 /** Maximum number of revocations that one call returns. */
 const MAX_READ = 1_000;
 
-/** Reads the revocations from the Redis stream to which the scripts that revoke add them; implements {@link Revocations}. */
+/**
+ * Implements {@link Revocations} with a Redis stream. The scripts that revoke API keys and tokens add the revocations to
+ * this stream.
+ */
 export class RedisRevocations implements Revocations {
   private readonly key: string;
 

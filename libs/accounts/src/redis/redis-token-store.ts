@@ -93,6 +93,6 @@ export async function removeTokensOfKey(
       await redis.unlink(...ids.map(token));
     }
   } catch {
-    // The API key is removed, and its caller must not be told otherwise.
+    // The removal of the API key has succeeded, so its caller must not get this error.
   }
 }

@@ -1,10 +1,10 @@
-import { comparePositions } from '../row/message-digest.js';
+import { comparePositions } from '../position.js';
 import type { Conversation, LastEntry } from '../row/conversation.js';
 
 /** What a script returns of a row: id, last activity, the row as JSON or '', and pairs of a number and its sends as JSON. */
 export type StoredRow = [id: string, lastActivity: string, row: string, ...sends: string[]];
 
-/** The part of a row that its messages decide (see `rowRedisKeys`). */
+/** The part of a row that is derived from messages (see `rowRedisKeys`). */
 interface RowOfMessages {
   m?: [at: number, id: string, direction: 'i' | 'o' | 'n', preview: string];
   w?: [at: number, id: string, unread: number][];
@@ -14,7 +14,7 @@ interface RowOfMessages {
   v?: number;
 }
 
-/** The part of a row that the sends to one of its numbers decide. */
+/** The part of a row that is derived from the sends to one of its phone numbers. */
 interface RowOfSends {
   p: number;
   f: number;
@@ -40,6 +40,7 @@ export function conversationOf([id, lastActivity, text, ...parts]: StoredRow): C
     phoneNumbers: isNumber ? [id] : [...new Set([...(row.n ?? []), ...(row.c ?? [])])],
     replaces: row.r,
     last,
+    lastMessage: lastMessageOf(row),
     lastActivityAt: at > 0 ? at : undefined,
     unreadCount: Math.min((row.w ?? []).filter(([, , unread]) => unread === 1).length, MAX_UNREAD),
     waitingSince: row.w?.[0]?.[0],
@@ -58,11 +59,18 @@ function sendsIn(parts: readonly string[]): RowOfSends[] {
   return sends;
 }
 
-function lastOf({ m }: RowOfMessages, sends: readonly RowOfSends[]): LastEntry | undefined {
-  const entries: LastEntry[] = [];
-  if (m !== undefined)
-    entries.push({ kind: 'message', at: m[0], id: m[1], direction: DIRECTIONS[m[2]], preview: m[3] || null });
-  for (const [at, id, preview] of sends.flatMap(({ s = [] }) => s))
-    entries.push({ kind: 'send', at, id, direction: 'outbound', preview: preview || null });
-  return entries.toSorted(comparePositions).at(-1);
+function lastOf(row: RowOfMessages, sends: readonly RowOfSends[]): LastEntry | undefined {
+  const message = lastMessageOf(row);
+  const entries = sends.flatMap(({ s = [] }) =>
+    s.map(([at, id, preview]): LastEntry => ({
+      ...{ kind: 'send', at, id, direction: 'outbound', preview: preview || null },
+    })),
+  );
+  return [...entries, ...(message === undefined ? [] : [message])].toSorted(comparePositions).at(-1);
+}
+
+function lastMessageOf({ m }: RowOfMessages): LastEntry | undefined {
+  if (m === undefined) return undefined;
+  const [at, id, direction, preview] = m;
+  return { kind: 'message', at, id, direction: DIRECTIONS[direction], preview: preview || null };
 }

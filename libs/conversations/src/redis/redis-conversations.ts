@@ -1,7 +1,7 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { comparePositions } from '../row/message-digest.js';
+import { comparePositions } from '../position.js';
 import type { Conversation, ConversationPage, Conversations, ListPosition } from '../row/conversation.js';
-import { type SearchTerms, searchTermsOf, searchWordsOf } from '../search/search-words.js';
+import { comparable, type SearchTerms, searchTermsOf, searchWordsOf } from '../search/search-words.js';
 import { conversationOf, type StoredRow } from './redis-conversation-codec.js';
 import { rowRedisKeys } from './redis-row-keys.js';
 
@@ -15,15 +15,12 @@ const MAX_INDEXED = 2_000;
 /** Maximum number of rows that a search considers: the latest. */
 const MAX_CANDIDATES = 1_000;
 /** Number of candidates whose contacts are read at once. */
-const CANDIDATES_A_READ = 100;
+const CANDIDATES_A_READ = 200;
 
 /** Reads the stored fields of contacts. */
-export interface ContactFields {
-  /** Returns the fields of contacts by id. Unknown contacts are left out. */
-  contactFields(
-    account: string,
-    ids: readonly string[],
-  ): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>>;
+export interface ContactTexts {
+  /** Returns contacts as JSON, by id. Unknown contacts are left out. */
+  contactTexts(account: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** Implements {@link Conversations} with Redis. */
@@ -31,7 +28,7 @@ export class RedisConversations implements Conversations {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
-    private readonly contacts: ContactFields,
+    private readonly contacts: ContactTexts,
   ) {}
 
   async list(account: string, limit: number, after?: ListPosition): Promise<ConversationPage> {
@@ -61,16 +58,11 @@ export class RedisConversations implements Conversations {
       { maxIndexed: MAX_INDEXED, maxCandidates: MAX_CANDIDATES, words },
     )) as string[];
     const candidates = positionsIn(pairs).filter((one) => after === undefined || isAfter(one, after));
+    const ids = candidates.map(({ id }) => id);
     // The index has answered a query of one part.
-    const isCertain = source === 'indexed' && words.length === 1;
-    const found: Conversation[] = [];
-    for (let i = 0; i < candidates.length && found.length <= limit; i += CANDIDATES_A_READ) {
-      const ids = candidates.slice(i, i + (isCertain ? limit + 1 : CANDIDATES_A_READ)).map(({ id }) => id);
-      const conversations = await this.read(account, ids);
-      found.push(...(isCertain ? conversations : await this.matching(account, conversations, terms)));
-      if (isCertain) break;
-    }
-    return pageOf(found, limit);
+    const isAnswered = source === 'indexed' && words.length === 1;
+    const found = isAnswered ? ids : await this.firstMatching(account, ids, terms, limit + 1);
+    return pageOf(await this.read(account, found.slice(0, limit + 1)), limit);
   }
 
   async listSome(
@@ -82,9 +74,10 @@ export class RedisConversations implements Conversations {
   ): Promise<ConversationPage> {
     const terms = query === undefined ? undefined : searchTermsOf(query);
     if (terms !== undefined && wordsToFind(terms).length === 0) return { conversations: [], next: undefined };
-    const all = await this.read(account, ids);
-    const found = terms === undefined ? all : await this.matching(account, all, terms);
-    const sorted = found.toSorted((a, b) => comparePositions(positionOf(b), positionOf(a)));
+    const found = terms === undefined ? ids : await this.matching(account, ids, terms);
+    const sorted = (await this.read(account, found)).toSorted((a, b) =>
+      comparePositions(positionOf(b), positionOf(a)),
+    );
     const rest = sorted.filter((one) => after === undefined || isAfter(positionOf(one), after));
     return pageOf(rest, limit);
   }
@@ -101,33 +94,57 @@ export class RedisConversations implements Conversations {
     return (await markSeen.run(this.redis, this.keysOf(account), args)) === 1;
   }
 
+  async revision(account: string): Promise<number> {
+    return Number(await this.redis.get(this.keysOf(account).rowRevision));
+  }
+
   async countRows(account: string): Promise<number> {
     return this.redis.hlen(this.keysOf(account).rows);
   }
 
-  async erase(account: string): Promise<void> {
-    const { rows, rowOrder, rowSends, rowWords } = this.keysOf(account);
-    await this.redis.unlink(rows, rowOrder, rowSends, rowWords);
+  /** Returns the first `count` of these conversations that match, or a few more. */
+  private async firstMatching(
+    account: string,
+    ids: readonly string[],
+    terms: SearchTerms,
+    count: number,
+  ): Promise<string[]> {
+    const found: string[] = [];
+    for (let i = 0; i < ids.length && found.length < count; i += CANDIDATES_A_READ)
+      found.push(...(await this.matching(account, ids.slice(i, i + CANDIDATES_A_READ), terms)));
+    return found;
   }
 
   /** Returns the conversations whose contact or phone number has all that is looked for. */
   private async matching(
     account: string,
-    conversations: readonly Conversation[],
+    ids: readonly string[],
     { words, digits }: SearchTerms,
-  ): Promise<Conversation[]> {
-    const ofContacts = words.length === 0 ? [] : conversations.flatMap(({ contactId }) => contactId ?? []);
-    const fields = await this.contacts.contactFields(account, ofContacts);
-    return conversations.filter(({ id, phoneNumbers }) => {
-      if (digits !== undefined && !phoneNumbers.some((number) => hasDigits(number, digits))) return false;
-      const known = searchWordsOf(fields.get(id) ?? {});
-      return words.every((word) => known.some((one) => one.startsWith(word)));
-    });
+  ): Promise<string[]> {
+    if (digits === undefined) {
+      const texts = await this.contacts.contactTexts(account, ids);
+      return ids.filter((id) => hasWords(texts.get(id) ?? '{}', words));
+    }
+    const conversations = await this.read(account, ids);
+    const matches = conversations.filter(({ phoneNumbers }) =>
+      phoneNumbers.some((number) => hasDigits(number, digits)),
+    );
+    return matches.map(({ id }) => id);
   }
 
   private keysOf(account: string): ReturnType<typeof rowRedisKeys> {
     return rowRedisKeys(accountKeys(this.prefix, account));
   }
+}
+
+/** Removes all conversation rows of an account. */
+export async function eraseConversationRows(
+  redis: RedisClient,
+  prefix: string,
+  account: string,
+): Promise<void> {
+  const { rows, rowOrder, rowSends, rowWords } = rowRedisKeys(accountKeys(prefix, account));
+  await redis.unlink(rows, rowOrder, rowSends, rowWords);
 }
 
 function pageOf(conversations: Conversation[], limit: number): ConversationPage {
@@ -146,7 +163,16 @@ function positionOf({ id, lastActivityAt = 0 }: Conversation): ListPosition {
 /** Returns the words to look up in the index. Alternatives are joined by a space. */
 function wordsToFind({ words, digits }: SearchTerms): string[] {
   if (digits === undefined) return words;
-  return [`+${digits} -${[...digits].reverse().join('')}`];
+  return [`+${digits} -${Array.from(digits).reverse().join('')}`];
+}
+
+/** Returns true if a contact, as JSON, has words that begin with each of the given ones. */
+function hasWords(contact: string, words: readonly string[]): boolean {
+  // Most contacts have no such text at all, which is quicker to find out than their words.
+  const text = comparable(contact);
+  if (!words.every((word) => text.includes(word)) && !contact.includes('\\u')) return false;
+  const own = searchWordsOf(JSON.parse(contact) as Record<string, unknown>);
+  return words.every((word) => own.some((one) => one.startsWith(word)));
 }
 
 function hasDigits(phoneNumber: string, digits: string): boolean {

@@ -3,13 +3,13 @@ import type { AccountKeys } from '#platform';
 /**
  * Redis keys of an account's conversation rows, by the names that Lua scripts use for them.
  *
- * - `rows`: hash from a contact's id to the part of its row that its messages decide, as JSON. Fields: `m` last message
+ * - `rows`: hash from a contact's id to the part of its row that is derived from messages, as JSON. Fields: `m` last message
  *   (time, id, direction as `i`, `o` or `n`, preview), `o` last outbound message (time, id), `w` inbound messages after
  *   it (time, id, 1 if unread), `n` phone numbers of its messages, the last used first, `c` phone numbers of the
  *   contact's fields, `r` the number whose row it replaced, `v` revision.
  * - `rowOrder`: sorted set of all rows by their last activity, in milliseconds since 1970; 0 without any activity.
- * - `rowSends`: hash from a phone number to what the sends to it contribute to a row, as JSON. Fields: `p` and `f`
- *   number of pending and failed sends, `s` the latest sends without a message (time, id, preview), `v` revision.
+ * - `rowSends`: hash from a phone number to the part of a row that is derived from the sends to it, as JSON. Fields: `p`
+ *   and `f` number of pending and failed sends, `s` the latest sends without a message (time, id, preview), `v` revision.
  * - `rowWords`: sorted set of search words, each followed by a zero byte and the id of its row.
  * - `rowRevision`: counter of the changes of rows.
  * - `numbers`: hash from a phone number to its most likely contact.
@@ -18,7 +18,7 @@ export type RowKeys = Readonly<
   Record<'rows' | 'rowOrder' | 'rowSends' | 'rowWords' | 'rowRevision' | 'numbers', string>
 >;
 
-/** Returns the Redis keys that every script which includes `rows.lua` needs. */
+/** Returns the Redis keys that every script that includes `rows.lua` needs. */
 export function rowRedisKeys(keys: AccountKeys): RowKeys {
   return {
     rows: keys('conversations'),

@@ -9,6 +9,8 @@ export interface Conversation {
   replaces: string | undefined;
   /** The last message or send without a message: the one with the greatest time and id. */
   last: LastEntry | undefined;
+  /** The last message. */
+  lastMessage: LastEntry | undefined;
   /** Time of the last message or send, in milliseconds since 1970. Undefined if there was none. */
   lastActivityAt: number | undefined;
   /** Number of inbound messages that are not yet seen, at most 100. */
@@ -79,9 +81,21 @@ export interface Conversations {
    */
   markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean>;
 
+  /**
+   * Returns a number that is greater than the revision of every row that has disappeared, and less than or equal to the
+   * revisions of later changes.
+   */
+  revision(account: string): Promise<number>;
+
   /** Returns the number of contacts of the account with a row. */
   countRows(account: string): Promise<number>;
+}
 
-  /** Removes all rows of an account. */
-  erase(account: string): Promise<void>;
+/** Returns the conversation of a phone number of which nothing is left. */
+export function emptyConversation(phoneNumber: string, revision: number): Conversation {
+  return {
+    ...{ id: phoneNumber, contactId: undefined, phoneNumbers: [phoneNumber], replaces: undefined, revision },
+    ...{ last: undefined, lastMessage: undefined, lastActivityAt: undefined, waitingSince: undefined },
+    ...{ unreadCount: 0, pendingSends: 0, failedSends: 0 },
+  };
 }

@@ -1,19 +1,8 @@
+import { comparePositions } from '../position.js';
 import type { RowEntry, RowMessage } from './row-entry.js';
 
 /** Maximum number of inbound messages without an answer that a digest keeps: the first and the latest. */
 const MAX_WAITING = 101;
-
-/** Compares positions of messages in a conversation: by time, then by id. Ids are compared by their UTF-8 bytes. */
-export function comparePositions(a: Position, b: Position): number {
-  return a.at - b.at || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
-}
-
-/** Where a message or send stands in a conversation. */
-export interface Position {
-  /** Time in milliseconds since 1970. */
-  at: number;
-  id: string;
-}
 
 /**
  * Collects from all messages of a contact what its row needs: the last message, the last outbound one, and the inbound

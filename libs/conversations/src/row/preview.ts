@@ -5,5 +5,7 @@ const MAX_PREVIEW_LENGTH = 280;
 export function previewOf(text: string): string {
   if (text.length <= MAX_PREVIEW_LENGTH) return text;
   // A character has at most two UTF-16 units, so that this part has all characters of the preview.
-  return [...text.slice(0, 2 * MAX_PREVIEW_LENGTH)].slice(0, MAX_PREVIEW_LENGTH).join('');
+  return Array.from(text.slice(0, 2 * MAX_PREVIEW_LENGTH))
+    .slice(0, MAX_PREVIEW_LENGTH)
+    .join('');
 }

@@ -23,14 +23,18 @@ export function searchWordsOf(contact: Readonly<Record<string, unknown>>): strin
  * only.
  */
 export function wordsOf(text: string): string[] {
-  return text
-    .slice(0, MAX_TEXT_LENGTH)
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .toLowerCase()
+  return comparable(text.slice(0, MAX_TEXT_LENGTH))
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
-    .map((word) => [...word].slice(0, MAX_WORD_LENGTH).join(''));
+    .map((word) => Array.from(word).slice(0, MAX_WORD_LENGTH).join(''));
+}
+
+/** Returns a text in the form in which words are compared: lower case, without accents. */
+export function comparable(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase();
 }
 
 /** What a search looks for. All parts must be found. */

@@ -33,13 +33,13 @@ import type { VolatileFieldStore } from '../form/volatile-fields.js';
  */
 const FIRST_LIST_SLACK_MS = 60_000;
 /**
- * Messages that were sent after an account was added and before its first contact list was read are emitted
- * if they are at most this old, in milliseconds.
+ * Events are emitted for messages that were sent after an account was added and before its first contact list
+ * was read, if the messages are at most this old, in milliseconds.
  */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
- * If a contact appears in a later contact list, the first read of the contact emits messages that were sent
- * up to this long before the previous list was read, in milliseconds.
+ * If a contact first appears in a later contact list, its first read emits events for messages that were sent
+ * at most this long before the previous list was read, in milliseconds.
  */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
@@ -222,7 +222,7 @@ export class ContactListPoll {
 
   /**
    * Returns a time in milliseconds since 1970 by upstream's clock. The first read of a new contact emits
-   * messages with a later timestamp.
+   * events for messages with a later timestamp.
    */
   private async emitAfter(
     account: string,

@@ -59,8 +59,9 @@ export interface ContactRead {
 }
 
 /**
- * Returns the messages of a read for which an event reports a new message. Messages of a baseline and
- * messages that reappear are left out. This function has no side effects.
+ * Returns the new messages of a read for which events are emitted, with the data from which their detection
+ * delays are calculated. Messages of a baseline and messages that reappear are left out. This function has no
+ * side effects.
  *
  * A message without a timestamp may have arrived at any time since the previous read. Its estimated arrival
  * is a time in this period that depends on the message's id, so that the estimates are spread evenly over the

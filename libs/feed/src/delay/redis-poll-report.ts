@@ -4,7 +4,7 @@ import {
   FIRST_DELAY_BUCKET_MAX_MS,
   LAST_DELAY_BUCKET_INDEX,
 } from './delay-histogram.js';
-import { DELAY_STATISTICS_SLOT_TTL_MS, delayTimeSlotAt } from './delay-window.js';
+import { DELAY_STATISTICS_SLOT_TTL_MS, statisticsSlotNumberAt } from './delay-window.js';
 import type { PollReport } from './poll-report.js';
 
 /** The constants that `poll-report.lua` uses. A Redis script that includes `poll-report.lua` needs them. */
@@ -20,7 +20,10 @@ export const POLL_REPORT_LUA_CONSTANTS = {
  * since 1970).
  */
 export function pollReportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
-  return { facts: pollStatisticsKey(keys), slot: delayTimeSlotRedisKey(keys, delayTimeSlotAt(startedAt)) };
+  return {
+    facts: pollStatisticsKey(keys),
+    slot: statisticsSlotRedisKey(keys, statisticsSlotNumberAt(startedAt)),
+  };
 }
 
 export function pollStatisticsKey(keys: AccountKeys): string {
@@ -29,9 +32,9 @@ export function pollStatisticsKey(keys: AccountKeys): string {
 
 /**
  * Returns the Redis key of the delays of one time slot.
- * @param slot number of the time slot; see `delayTimeSlotAt`
+ * @param slot number of the time slot; see `statisticsSlotNumberAt`
  */
-export function delayTimeSlotRedisKey(keys: AccountKeys, slot: number): string {
+export function statisticsSlotRedisKey(keys: AccountKeys, slot: number): string {
   return keys('polls', 'delays', String(slot));
 }
 

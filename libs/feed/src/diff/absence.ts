@@ -88,8 +88,8 @@ export function createAccountSuspectEventIfNew(
 }
 
 /**
- * Decides which of the known messages that a read of all pages did not return count as missing or deleted.
- * Has no side effects.
+ * Checks the known messages that a read of all pages did not return, and decides which of them count as
+ * missing and which count as deleted. Has no side effects.
  */
 export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);

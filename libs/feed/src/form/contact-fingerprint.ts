@@ -29,7 +29,7 @@ export function contactFingerprint(
  * Returns the hash of a contact's fields as older builds of Tidings stored it: signatures in URLs are
  * included. If no URL is signed, the result equals that of {@link contactFingerprint}.
  */
-export function contactFingerprintWithUrlSignatures({ raw }: Pick<UpstreamContact, 'raw'>): string {
+export function contactFingerprintIncludingUrlSignatures({ raw }: Pick<UpstreamContact, 'raw'>): string {
   return hashOf(raw);
 }
 

@@ -17,8 +17,8 @@ export const FIELDS_NAMED_IN_CHANGES = [
 ] as const;
 
 /**
- * Name under which the `changes` of an event list a message field: a name of {@link FIELDS_NAMED_IN_CHANGES},
- * or `other` for all other fields together.
+ * Name of a message field in the `changes` of an event: one of {@link FIELDS_NAMED_IN_CHANGES}, or `other` for
+ * all other fields together.
  */
 export type FingerprintField = (typeof FIELDS_NAMED_IN_CHANGES)[number] | 'other';
 
@@ -46,7 +46,7 @@ export interface Fingerprint {
 export interface SeenFingerprint extends Fingerprint {
   /**
    * Present if the signature of a URL was left out of this fingerprint. The result of
-   * {@link fingerprintWithUrlSignatures} is then different.
+   * {@link messageFingerprintIncludingUrlSignatures} is then different.
    */
   signed?: true;
 }
@@ -87,7 +87,7 @@ export function messageFingerprintOf(
  * Returns the fingerprint of a message as older builds of Tidings stored it: signatures of URLs are included.
  * If no URL is signed, the result equals that of {@link messageFingerprintOf}.
  */
-export function fingerprintWithUrlSignatures({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
+export function messageFingerprintIncludingUrlSignatures({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
   return computeFingerprint(raw, 0, 0);
 }
 

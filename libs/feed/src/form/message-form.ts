@@ -7,7 +7,7 @@ import {
   messageFingerprintOf,
   fieldsLeftOutOfFingerprint,
   haveSameMessageContent,
-  fingerprintWithUrlSignatures,
+  messageFingerprintIncludingUrlSignatures,
   type SeenFingerprint,
 } from './fingerprint.js';
 import { NO_WITHHELD_OR_MUTED_FIELDS, type QuietFields } from './volatile-message-fields.js';
@@ -46,7 +46,7 @@ export function compareWithStoredFingerprint(
   }
   let differing = differingFields(known, seen);
   if (seen.signed === true) {
-    const plain = fingerprintWithUrlSignatures(message);
+    const plain = messageFingerprintIncludingUrlSignatures(message);
     if (haveSameMessageContent(plain, known)) return NO_MESSAGE_CHANGE;
     differing &= differingFields(known, plain);
   }

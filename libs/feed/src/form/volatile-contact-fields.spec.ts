@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import {
   contactChanges,
   contactFingerprint,
-  contactFingerprintWithUrlSignatures,
+  contactFingerprintIncludingUrlSignatures,
 } from './contact-fingerprint.js';
 import {
   VolatileContactFieldTracker,
@@ -117,11 +117,11 @@ describe('the fingerprint of a contact', () => {
   it('equals the fingerprint of older builds if no URL is signed, and does not depend on URL signatures', () => {
     expect(contactFingerprint(shown(bare))).toBe('d2268692bbb1388a');
     expect(contactFingerprint(shown(signed))).toBe('d2268692bbb1388a');
-    expect(contactFingerprintWithUrlSignatures(shown(signed))).toBe('acfc7a4bbbfd87d2');
+    expect(contactFingerprintIncludingUrlSignatures(shown(signed))).toBe('acfc7a4bbbfd87d2');
   });
 
   it('that an older build stored is still recognized, even if the signature of a URL changes', () => {
-    const stored = contactFingerprintWithUrlSignatures(shown(signed));
+    const stored = contactFingerprintIncludingUrlSignatures(shown(signed));
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };
       const changes = contactChanges(JSON.stringify(shown(signed).raw), contact);

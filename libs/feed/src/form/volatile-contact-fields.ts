@@ -1,7 +1,7 @@
 import { isRecord, type UpstreamContact } from '#upstream';
 import {
   contactFingerprint,
-  contactFingerprintWithUrlSignatures,
+  contactFingerprintIncludingUrlSignatures,
   hashOfJsonValue,
 } from './contact-fingerprint.js';
 import { updateFieldChangeStreak, type MutingThresholds, type Sample, type Streak } from './streak.js';
@@ -116,7 +116,7 @@ export class VolatileContactFieldTracker {
   quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
     const isSame =
       stored === this.fingerprintOf(contact) ||
-      (this.muted.size === 0 && stored === contactFingerprintWithUrlSignatures(contact));
+      (this.muted.size === 0 && stored === contactFingerprintIncludingUrlSignatures(contact));
     const isSettled =
       !isSame &&
       this.formerlyMuted !== undefined &&

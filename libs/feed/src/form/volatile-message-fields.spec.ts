@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseMessage, type UpstreamMessage } from '#upstream';
 import { diffMessages, type DiffResult } from '../diff/diff.js';
-import { messageFingerprintOf, fingerprintWithUrlSignatures } from './fingerprint.js';
+import { messageFingerprintOf, messageFingerprintIncludingUrlSignatures } from './fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import { packVolatileFields, unpackVolatileFields, type VolatileFields } from './volatile-message-fields.js';
@@ -233,7 +233,7 @@ describe('message fingerprints that an older build stored', () => {
     contact.read([message]);
     const known = contact.known.get('m');
     if (known === undefined) throw new Error('unknown');
-    contact.known.set('m', { ...known, fingerprint: fingerprintWithUrlSignatures(message) });
+    contact.known.set('m', { ...known, fingerprint: messageFingerprintIncludingUrlSignatures(message) });
     return contact;
   }
 
@@ -263,7 +263,7 @@ describe('message fingerprints that an older build stored', () => {
     expect(messageFingerprintOf({ raw })).toEqual(unsigned);
     const url = 'https://files.example/f.jpg?w=200&X-Amz-Date=20260101T000000Z&X-Amz-Signature=ab12';
     const signedRaw = { ...raw, attachments: [{ id: 'f', url, size: 7 }] };
-    expect(fingerprintWithUrlSignatures({ raw: signedRaw })).toEqual({
+    expect(messageFingerprintIncludingUrlSignatures({ raw: signedRaw })).toEqual({
       high: -1478927685,
       low: 1343406900,
       fields: [...others, 10494, 42639, 24634, 50188],

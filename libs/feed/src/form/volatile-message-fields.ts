@@ -61,7 +61,7 @@ export interface ReadMessage {
 
 /** Sets of volatile fields of a contact's messages, by how a read treats changes of these fields. */
 export interface QuietFields {
-  /** Withheld and muted fields. A message of which only such fields changed emits no event. */
+  /** Withheld and muted fields. If only such fields of a message changed, no event is emitted. */
   quiet: FieldSet;
   /**
    * Muted fields. If a message emits an event because other fields changed, the event's `changes` do not list
@@ -204,7 +204,10 @@ function markOf(id: string): number {
 const FORMAT = 1;
 const MUTED = 16;
 const COMMON = 32;
-/** Position of the two bits that hold the number of missed reads, within the first byte of a field. */
+/**
+ * The two highest bits of a field's first byte hold the number of missed reads. This constant is the number of
+ * bits below them.
+ */
 const MISSED_SHIFT = 6;
 
 /**

@@ -433,8 +433,8 @@ function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRe
 }
 
 /**
- * Returns since when an outage is likely because messages of this contact are missing, in milliseconds since
- * 1970. `over` if an outage is no longer likely, undefined if none was likely before either.
+ * Returns when a read first found so many messages of this contact missing that an outage is likely, in
+ * milliseconds since 1970. `over` if an outage is no longer likely, undefined if none was likely before either.
  */
 function suspicionIn(
   { suspectSince }: PollMemory,

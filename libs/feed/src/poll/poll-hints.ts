@@ -1,4 +1,4 @@
-import type { BackgroundAgendaWriter } from '#platform';
+import type { BackgroundTaskScheduler } from '#platform';
 import type { PollAgenda } from '../ports.js';
 
 /** Names of the rounds that a worker with the role `poll` runs. */
@@ -13,7 +13,7 @@ export const POLL_TASK_NAMES = {
 
 /** Implements {@link PollAgenda}: announces due polls to the agenda without making the caller wait. */
 export class BackgroundPollAgenda implements PollAgenda {
-  constructor(private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>) {}
+  constructor(private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>) {}
 
   announceDue(account: string, dueAtMs: number): void {
     this.hints.announce(account, POLL_TASK_NAMES.due, { atMs: dueAtMs });

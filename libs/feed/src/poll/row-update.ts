@@ -131,7 +131,7 @@ function allMessages({ fullRead, endsResync }: RowUpdateInput): RowEntry[] {
   return [...(endsResync ? [{ kind: 'replace', upTo: startedAt } as const] : []), ...digest.entries()];
 }
 
-/** A phone number in E.164 form. Other senders, such as mail addresses, are no phone numbers. */
+/** A phone number in E.164 form. Other senders, such as mail addresses, are not phone numbers. */
 const PHONE_NUMBER = /^\+\d{5,15}$/;
 
 /**

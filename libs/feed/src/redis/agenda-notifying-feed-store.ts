@@ -1,4 +1,4 @@
-import { type BackgroundAgendaWriter, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
+import { type BackgroundTaskScheduler, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
 import type { CommittedPoll, ContactUpdate, ListCommit, PollCommit } from '../feed-store.js';
 import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
@@ -8,7 +8,7 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
+    private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
     rowsKept?: 'on' | 'off',
   ) {
     super(redis, prefix, rowsKept);

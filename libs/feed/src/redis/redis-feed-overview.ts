@@ -5,8 +5,8 @@ import {
   mergeDelayHistograms,
   delayPercentiles,
 } from '../delay/delay-histogram.js';
-import { delayTimeSlotsInStatistics } from '../delay/delay-window.js';
-import { pollStatisticsKey, delayTimeSlotRedisKey } from '../delay/redis-poll-report.js';
+import { slotNumbersInStatistics } from '../delay/delay-window.js';
+import { pollStatisticsKey, statisticsSlotRedisKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
 
 const readOverview = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
@@ -33,7 +33,7 @@ interface OverviewReply {
 /** Reads figures about an account's polling for `GET /v1/status`. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
-  const slots = delayTimeSlotsInStatistics(await redisTime(redis, list));
+  const slots = slotNumbersInStatistics(await redisTime(redis, list));
   const reply = (await readOverview.run(redis, {
     list,
     due: keys('polls', 'due'),
@@ -41,7 +41,7 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     deep: keys('polls', 'deep'),
     rates: keys('polls', 'rates'),
     facts: pollStatisticsKey(keys),
-    slots: slots.map((slot) => delayTimeSlotRedisKey(keys, slot)),
+    slots: slots.map((slot) => statisticsSlotRedisKey(keys, slot)),
   })) as OverviewReply;
   const { fault, faultSince, rates, slots: delays } = reply;
   const [now = 0, contacts = 0, due = 0, waiting = 0, unreadable = 0] = [

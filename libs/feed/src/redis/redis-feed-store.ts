@@ -1,6 +1,5 @@
-import { type ContactFields, rowArguments, rowRedisKeys } from '#conversations';
+import { type ContactTexts, rowArguments, rowRedisKeys } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
-import { isRecord } from '#upstream';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import { packLearnedContactState, unpackLearnedContactState } from '../snapshot/learned-contact-state.js';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
@@ -103,7 +102,7 @@ interface ContactReply {
 }
 
 /** Implements {@link FeedStore} with Redis. */
-export class RedisFeedStore implements FeedStore, ContactFields {
+export class RedisFeedStore implements FeedStore, ContactTexts {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
@@ -191,20 +190,18 @@ export class RedisFeedStore implements FeedStore, ContactFields {
       : { raw: unpackContactJson(contactId, text), revision: Number(revision) };
   }
 
-  async contactFields(
-    account: string,
-    ids: readonly string[],
-  ): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
+  async contactTexts(account: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (ids.length === 0) return new Map();
     const keys = this.keys(account);
-    const texts = await readContactsJson.run(this.redis, { contacts: ids.map((id) => keys('c', id)) });
-    const found = new Map<string, Readonly<Record<string, unknown>>>();
-    for (const [i, id] of ids.entries()) {
-      const text = (texts as string[])[i] ?? '';
-      const fields: unknown = text === '' ? undefined : JSON.parse(unpackContactJson(id, text));
-      if (isRecord(fields)) found.set(id, fields);
-    }
-    return found;
+    const texts = (await readContactsJson.run(this.redis, {
+      contacts: ids.map((id) => keys('c', id)),
+    })) as string[];
+    return new Map(
+      ids.flatMap((id, i): [string, string][] => {
+        const text = texts[i] ?? '';
+        return text === '' ? [] : [[id, unpackContactJson(id, text)]];
+      }),
+    );
   }
 
   async commitContacts(

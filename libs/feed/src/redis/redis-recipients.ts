@@ -4,7 +4,7 @@ import { unpackListedContact } from '../snapshot/listed-contact-codec.js';
 
 const readRecipient = LuaScript.from(import.meta.url, 'lua/read-recipient.lua');
 
-/** Returns the contacts that own a phone number, as contact lists and messages have shown so far. */
+/** Returns the contacts that own a phone number, according to the contact lists and messages that were read so far. */
 export async function readOwnersOfPhoneNumber(
   redis: RedisClient,
   keys: AccountKeys,

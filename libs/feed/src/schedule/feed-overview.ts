@@ -27,7 +27,10 @@ export interface DetectionDelay {
 export interface ListFault {
   /** Reason in words, for people. The text quotes nothing from upstream. */
   reason: string;
-  /** Since when every read of the contact list has failed, in milliseconds since 1970 by Redis' clock. */
+  /**
+   * Time of the first failed read of the contact list since the last successful read, in milliseconds since
+   * 1970 by Redis' clock.
+   */
   since: number;
 }
 
@@ -49,8 +52,8 @@ export interface FeedOverview {
   /** Why the contact list cannot be read. Absent if it can be read. */
   listFault?: ListFault;
   /**
-   * Since when upstream has shown far fewer contacts or messages than before, in milliseconds since 1970 by
-   * Redis' clock. Absent if there is no such decrease.
+   * When a read first found that upstream shows far fewer contacts or messages than before, in milliseconds
+   * since 1970 by Redis' clock. Absent if there is no such decrease.
    */
   suspectSince?: number;
   /** Number of messages that could not be read so far. Each message is counted once. */

@@ -14,7 +14,7 @@ export interface LearnedContactState {
   readAt?: number;
   /** Reduced limit of the first page. Present while a full first page cannot be read. */
   headLimit?: number;
-  /** When a full first page is requested again, in milliseconds since 1970 by Redis' clock. */
+  /** From this time on, a full first page is requested again, in milliseconds since 1970 by Redis' clock. */
   headLimitUntil?: number;
   /**
    * True while a new baseline is read because stored state was lost. Until all pages have been read, new

@@ -25,8 +25,8 @@ const HAS_UNREADABLE = 4;
 const FIRST_OPTIONAL = 8;
 
 /**
- * Packs the state of a contact's reads: format version, page order, and bits that say which optional values
- * are present, then the values. Integers have a variable length. `head`, `epoch` and `unreadable` are stored
+ * Packs the state of a contact's reads, in this order: the format version, the page order, bits that say which
+ * optional values are present, and the values. Integers have a variable length. `head`, `epoch` and `unreadable` are stored
  * as bytes.
  */
 export function packPollMemory(memory: PollMemory): Buffer {

@@ -95,8 +95,8 @@ export class PageReader {
   /** Number of requests that this reader has sent to upstream. */
   requests = 0;
   /**
-   * True if a message appeared on two pages for another reason than new messages at the beginning of the
-   * list. Such new messages move older ones from the end of one page to the beginning of the next, but none
+   * True if a message appeared on two pages although no new messages at the beginning of the list explain
+   * this. New messages move older ones from the end of one page to the beginning of the next, but no message
    * is missed.
    */
   servedTwice = false;

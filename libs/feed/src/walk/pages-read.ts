@@ -65,7 +65,7 @@ export interface FullRead {
    * the list.
    */
   isStable: boolean;
-  /** What the contact's conversation row needs of these messages. */
+  /** The data of these messages that the contact's conversation row contains. */
   digest: MessageDigest;
   /** When the read began, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;

@@ -57,7 +57,7 @@ export interface Agenda {
 
   /**
    * Extends the leases of these tasks to `leaseMs` milliseconds from now. A task that another process has
-   * claimed since stays unchanged.
+   * claimed in the meantime is left unchanged.
    */
   renew(tasks: readonly ClaimedTask[], leaseMs: number): Promise<void>;
 

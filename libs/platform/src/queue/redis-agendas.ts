@@ -1,5 +1,5 @@
 import type { Agenda } from './agenda.js';
-import { BackgroundAgendaWriter } from './background-agenda-writer.js';
+import { BackgroundTaskScheduler } from './background-task-scheduler.js';
 import type { Logger } from '../log/logger.js';
 import { RedisAgenda } from './redis-agenda.js';
 import type { RedisClient } from '../redis/redis-connection.js';
@@ -9,8 +9,8 @@ export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';
 
 export interface OpenedAgenda {
   agenda: Agenda;
-  /** Writes due times to the agenda in the background, for code that creates work. */
-  hints: BackgroundAgendaWriter;
+  /** Schedules tasks on the agenda in the background, for code that creates work. */
+  hints: BackgroundTaskScheduler;
 }
 
 export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
@@ -19,7 +19,7 @@ export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
 export function createAgendas(redis: RedisClient, prefix: string, logger: Logger): Agendas {
   const open = (name: AgendaName): OpenedAgenda => {
     const agenda = new RedisAgenda(redis, prefix, name);
-    return { agenda, hints: new BackgroundAgendaWriter(agenda, logger) };
+    return { agenda, hints: new BackgroundTaskScheduler(agenda, logger) };
   };
   return { poll: open('poll'), relay: open('relay'), dispatch: open('dispatch'), schedule: open('schedule') };
 }

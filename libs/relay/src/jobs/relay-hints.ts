@@ -1,4 +1,4 @@
-import type { BackgroundAgendaWriter } from '#platform';
+import type { BackgroundTaskScheduler } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
 /** Names of the relay's periodic tasks. A task runs for one account at a time. */
@@ -16,7 +16,7 @@ export const RELAY_TASK_NAMES = {
   /** Removes uploaded files that no send needs. */
   sweepFiles: 'sweepFiles',
   /**
-   * Moves scheduled sends that are due to their recipients' lanes. Its due times are kept apart from the other tasks'.
+   * Moves due scheduled sends to their recipients' lanes. Its due times are kept apart from the other tasks'.
    */
   promote: 'promote',
 } as const;
@@ -28,8 +28,8 @@ export const LOST_JOB_CHECK_DELAY_MS = 5_000;
  * Takes announcements of when an account has work. `schedule` is for the task `promote`, `relay` for all other tasks.
  */
 export interface RelayHints {
-  relay: Pick<BackgroundAgendaWriter, 'announce'>;
-  schedule: Pick<BackgroundAgendaWriter, 'announce'>;
+  relay: Pick<BackgroundTaskScheduler, 'announce'>;
+  schedule: Pick<BackgroundTaskScheduler, 'announce'>;
 }
 
 /**
@@ -39,7 +39,7 @@ export interface RelayHints {
 export class RelayJobsWithLossRecovery implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,
-    private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
+    private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
   ) {}
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {

@@ -44,7 +44,7 @@ const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 425, 429])
  */
 type ListFailure = 'no_list' | 'failed';
 
-/** Relays the sends of one recipient to upstream, one at a time, in the order of their acceptance. */
+/** Relays the sends of one recipient to upstream, one at a time, in the order in which they joined the lane. */
 export class LaneRunner {
   private readonly search: SendLookUp;
   private readonly post: SendPost;
@@ -133,8 +133,8 @@ export class LaneRunner {
   ): Promise<number> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
-    // A server that is unreachable cannot receive a POST. If only the contact list could not be read, the send may be
-    // posted if it was accepted for this same address.
+    // An unreachable server cannot receive a POST, so the step is safe. If the server is reachable but reading its contact
+    // list failed, the step is safe only if the send was accepted for this same address.
     const isIntended = intendedUpstreamAddressHash(head.record, address) === address;
     if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
     return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, undefined), address);
@@ -179,7 +179,7 @@ export class LaneRunner {
       case 'recover':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'the process that posted a send ended; searching for the message of the send',
+          'a process ended while it posted a send; searching for the message of the send',
         );
         await this.store.apply(
           account,

@@ -1,4 +1,4 @@
-import type { BackgroundAgendaWriter, RedisClient } from '#platform';
+import type { BackgroundTaskScheduler, RedisClient } from '#platform';
 import type { Outage, OutageKind } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
 import { RELAY_TASK_NAMES } from '../jobs/relay-hints.js';
@@ -8,7 +8,7 @@ export class ProbeTriggeringUpstreamHealth extends RedisUpstreamHealth {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: readonly Pick<BackgroundAgendaWriter, 'announce'>[],
+    private readonly hints: readonly Pick<BackgroundTaskScheduler, 'announce'>[],
   ) {
     super(redis, prefix);
   }

@@ -18,7 +18,7 @@ export interface RelayDueTimes {
   hasSends: boolean;
 }
 
-/** Reads with one fast Redis script when an account's sends next need work. */
+/** Reads when an account's sends next need work, with one fast Redis script. */
 export class RedisRelayDueTimes {
   constructor(
     private readonly redis: RedisClient,

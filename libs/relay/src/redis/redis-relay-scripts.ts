@@ -18,7 +18,7 @@ export const readDueSends = LuaScript.from(import.meta.url, 'lua/due-sends.lua')
 export const makeLanesDue = LuaScript.from(import.meta.url, 'lua/make-lanes-due.lua');
 /** Sets a later time at which a lane is due. */
 export const postponeLane = LuaScript.from(import.meta.url, 'lua/postpone-lane.lua');
-/** Moves scheduled sends that are due to their recipients' lanes. */
+/** Moves due scheduled sends to their recipients' lanes. */
 export const queueScheduledSends = LuaScript.from(import.meta.url, 'lua/promote-sends.lua');
 /** Returns the time until the first member of a sorted set is due. */
 export const readMsUntilNextDue = LuaScript.from(import.meta.url, 'lua/next-due.lua');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { categoryOfSend, previewOf, rowRedisKeys } from '#conversations';
+import { categoryOfSend, previewOf, rowRedisKeys, type SendStatusNotice } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import {
   accountKeys,
@@ -54,20 +54,11 @@ import {
   fieldsKeptAcrossTransitions,
   toPublicSend,
 } from '../send/send-record.js';
-import type { Send } from '../send/send.js';
 
 const DROPPED_REASON =
   'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
 
-/** The status of a send, as Redis publishes it for event streams. */
-export interface SendStatusNotice extends Pick<
-  Send,
-  'id' | 'status' | 'reference' | 'phoneNumber' | 'contactId'
-> {
-  /** Increases with every change of the send. */
-  revision: number;
-}
-
+/** Returns the status of a send as JSON, as scripts publish it for event streams. */
 function statusNotice({ order, state }: SendRecord): string {
   const notice: SendStatusNotice = {
     id: order.id,
@@ -149,10 +140,12 @@ export class RedisRelayStore implements RelayStore {
     if (step === undefined) throw new InvalidTransitionError(before.status, transition);
     const revision = before.revision + 1;
     const name = randomBytes(8).toString('hex');
+    const now = this.clock.now();
     const after: SendState = {
       ...state,
       ...{ status: step.to, copies: countPossiblyAcceptedPosts(transition, before.copies ?? 0) },
-      ...{ revision, updatedAt: this.clock.now(), step: name },
+      ...{ revision, updatedAt: now, step: name },
+      ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
     };
     const next: SendRecord = { order, state: after };
     const confirm = after.status === 'accepted' ? confirmInMs : null;

@@ -4,12 +4,12 @@ import type { SendOrder } from '../send/send-record.js';
 import type { SendStatus } from '../send/send.js';
 
 /**
- * Keys of the sorted sets that list an account's sends in the order of their acceptance. Each accepted send gets the
+ * Keys of the sorted sets that list an account's sends in the order in which they were created. Each new send gets the
  * account's next number, which is its score in every set. The size of the set of a status is the number of sends with
  * that status.
  */
 export const sendIndexKeys = {
-  /** Counter of accepted sends. Its value is the number of the last send. */
+  /** Counter of created sends. Its value is the number of the newest send. */
   lastNumber: (keys: AccountKeys): string => keys('sends', 'places'),
   all: (keys: AccountKeys): string => keys('sends', 'all'),
   status: (keys: AccountKeys, status: SendStatus): string => keys('sends', 'status', status),

@@ -131,8 +131,8 @@ export interface RelayStore {
   expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]>;
 
   /**
-   * Moves at most `count` scheduled sends that are due to their recipients' lanes, in one atomic step. Returns the
-   * recipients. Sends that are due at the same time keep the order of their acceptance.
+   * Moves at most `count` due scheduled sends to their recipients' lanes, in one atomic step. Returns the
+   * recipients. Sends that are due at the same time keep the order in which they were created.
    */
   promoteScheduled(account: string, count: number): Promise<string[]>;
 

@@ -35,8 +35,7 @@ export interface SendsOverview {
 /** Lists sends. The indexes are written in the same atomic steps as the sends. */
 export interface SendList {
   /**
-   * Returns a page of the sends that match the filter, the last accepted first. The cost of a call is bounded, whatever
-   * the filter.
+   * Returns a page of the sends that match the filter, newest first. The cost of a call is bounded, whatever the filter.
    * @param before the `next` of the previous page
    */
   list(account: string, filter: SendFilter, limit: number, before?: number): Promise<SendPage>;

@@ -79,6 +79,11 @@ export interface SendState {
   contactId?: string;
   messageId?: string;
   /**
+   * When {@link messageId} was set. Absent if an older version of the software set it. The message's event is
+   * committed later.
+   */
+  boundAt?: number;
+  /**
    * Further messages of this send, because the send was posted again although upstream had accepted an earlier POST.
    */
   duplicates?: readonly BoundMessage[];
@@ -115,7 +120,7 @@ export function appendAttempt(attempts: readonly SendAttempt[], attempt: SendAtt
  */
 export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
   const { attempts, refusals, begunAt, firstBegunAt, resentAt, resentTo } = state;
-  const { contactId, messageId, duplicates } = state;
+  const { contactId, messageId, boundAt, duplicates } = state;
   return {
     attempts,
     refusals,
@@ -125,6 +130,7 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
     ...(resentTo === undefined ? {} : { resentTo }),
     ...(contactId === undefined ? {} : { contactId }),
     ...(messageId === undefined ? {} : { messageId }),
+    ...(boundAt === undefined ? {} : { boundAt }),
     ...(duplicates === undefined ? {} : { duplicates }),
   };
 }

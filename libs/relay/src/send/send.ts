@@ -45,9 +45,9 @@ export interface NewSend {
    * Additional form fields for upstream that the API does not define, by name; absent if the request has none.
    */
   extraFields?: Readonly<Record<string, string>>;
-  /** Earliest time of the POST, in milliseconds since 1970. */
+  /** The send is not posted to upstream before this time, in milliseconds since 1970. */
   sendAt?: number;
-  /** Latest time of the POST, in milliseconds since 1970. */
+  /** Deadline, in milliseconds since 1970. A send that is not relayed by this time expires. */
   expiresAt?: number;
 }
 

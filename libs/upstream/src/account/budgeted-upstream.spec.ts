@@ -168,7 +168,7 @@ describe('an account whose upstream is down', () => {
     },
   );
 
-  it('gets no more requests once several reads of page 1 have got 5xx, even with 5xx for page 3 in between', async () => {
+  it('gets no more requests after several 5xx replies to reads of page 1, even if reads of page 3 got 5xx in between', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
       expect(begun).toEqual([]);

@@ -48,7 +48,7 @@ describe('texts that are stored in a temporary file', () => {
     expect(await read()).toEqual(wanted(count));
   });
 
-  it('have no file name in the folder, so that a killed process leaves no file behind', async () => {
+  it('are in a file that is not listed in its folder, so that a killed process leaves no file behind', async () => {
     await keep(10, MEGABYTE);
     expect(await readdir(directory)).toEqual([]);
     expect(await read()).toHaveLength(10);

@@ -1,4 +1,4 @@
-import type { BackgroundAgendaWriter } from '#platform';
+import type { BackgroundTaskScheduler } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
 /** Names of the periodic tasks for deliveries. A task runs for one account at a time. */
@@ -19,7 +19,7 @@ export const LOST_DELIVERY_JOB_CHECK_DELAY_MS = 2_000;
 export class DeliveryJobsWithLossRecovery implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,
-    private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
+    private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
   ) {}
 
   async wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {

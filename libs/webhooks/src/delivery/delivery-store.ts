@@ -88,8 +88,8 @@ export interface DeliveryPage {
 export interface DeliveryQuery {
   status?: DeliveryStatus;
   /**
-   * Selects deliveries that finished at this time or later, and pending deliveries that were created then, in
-   * milliseconds since 1970 by Redis' clock.
+   * Start of the selected period, in milliseconds since 1970 by Redis' clock. Only deliveries that finished at this time
+   * or later, and pending deliveries that were created at this time or later, are selected.
    */
   since?: number;
   limit: number;

@@ -25,8 +25,8 @@ export class BacklogRefill {
   ) {}
 
   /**
-   * Creates such deliveries until the endpoint has the maximum number of pending deliveries. Concurrent calls neither
-   * duplicate nor skip a delivery.
+   * Creates the missing deliveries of the endpoint until it has the maximum number of pending deliveries. Concurrent
+   * calls neither duplicate nor skip a delivery.
    */
   async refill(account: string, endpointId: string): Promise<void> {
     const { epoch } = await this.log.end(account);

@@ -1,4 +1,4 @@
-import type { BackgroundAgendaWriter, RedisClient } from '#platform';
+import type { BackgroundTaskScheduler, RedisClient } from '#platform';
 import { DELIVERY_TASK_NAMES } from '../delivery/delivery-hints.js';
 import type { ClaimedDelivery, SettlementResult, Settlement } from '../delivery/delivery-store.js';
 import type { Attempt } from '../delivery/delivery.js';
@@ -10,7 +10,7 @@ export class RetrySchedulingDeliveryStore extends RedisDeliveryStore {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: Pick<BackgroundAgendaWriter, 'announce'>,
+    private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
   ) {
     super(redis, prefix);
   }

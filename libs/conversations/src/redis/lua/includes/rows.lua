@@ -89,6 +89,7 @@ local function save_sends(number, sends)
   if id == number then
     redis.call('ZREM', row_order, number)
     change_number_words('ZREM', number, number)
+    redis.call('INCR', row_revision)
     publish_change('row ' .. id)
   else save_row(id, load_row(id) or {}) end
   return id

@@ -12,12 +12,12 @@ const RETRY_AFTER_MS = 500;
 const MAX_WAITING = 20_000;
 
 /**
- * Writes due times of tasks to an agenda in the background, so that callers need not wait. Times that arrive
- * during a write go together into the next write. While Redis is away, failed writes are retried. If the
+ * Schedules tasks on an agenda in the background, so that callers need not wait. Due times that arrive during
+ * a write go together into the next write. While Redis is away, failed writes are retried. If the
  * process ends first, the times are lost. A worker then finds the work later, because it checks every account
  * regularly.
  */
-export class BackgroundAgendaWriter {
+export class BackgroundTaskScheduler {
   private readonly waiting = new Map<string, PendingHint>();
   private isFlushing = false;
   private failed = false;
@@ -56,7 +56,7 @@ export class BackgroundAgendaWriter {
       } catch (error) {
         // While Redis is away, only the first failure is logged.
         if (!this.failed)
-          this.logger.warn({ err: error }, 'could not store in Redis when accounts have work due; retrying');
+          this.logger.warn({ err: error }, 'could not store the due times of tasks in Redis; retrying');
         this.failed = true;
         for (const task of tasks) this.keep(task);
         // The timer must not keep the process alive.

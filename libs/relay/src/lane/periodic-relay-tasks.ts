@@ -26,7 +26,7 @@ const MAX_CONFIRM_ROUND_MS = 3_000;
  * The relay's periodic tasks. They wake lanes (recipients' queues of sends), start scheduled sends, end expired sends,
  * look for the messages of accepted sends, and remove old sends.
  */
-export class RelayRounds {
+export class PeriodicRelayTasks {
   private readonly confirmations: AcceptedSendConfirmer;
 
   constructor(
@@ -46,7 +46,7 @@ export class RelayRounds {
   }
 
   /**
-   * Moves scheduled sends that are due to their recipients' lanes. Returns the time until the next scheduled send is
+   * Moves due scheduled sends to their recipients' lanes. Returns the time until the next scheduled send is
    * due, in milliseconds, or undefined if no send is scheduled.
    */
   async promote(account: string): Promise<number | undefined> {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { BackgroundAgendaWriter } from './background-agenda-writer.js';
+import { BackgroundTaskScheduler } from './background-task-scheduler.js';
 import type { AgendaTask } from './agenda.js';
 import { createLogger } from '../log/logger.js';
 
 let away: boolean;
 let written: AgendaTask[];
-let hints: BackgroundAgendaWriter;
+let hints: BackgroundTaskScheduler;
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -18,7 +18,7 @@ beforeEach(() => {
       return Promise.resolve();
     },
   };
-  hints = new BackgroundAgendaWriter(agenda, createLogger('test', 'silent'));
+  hints = new BackgroundTaskScheduler(agenda, createLogger('test', 'silent'));
 });
 
 afterEach(() => {

@@ -1,0 +1,69 @@
+import type { AccountDirectory } from '#accounts';
+import {
+  MessagesUnavailableError,
+  type MessagePages,
+  type MessagesPage,
+  type Patience,
+} from '#conversations';
+import {
+  type BudgetedUpstream,
+  BudgetExhaustedError,
+  type RequestShare,
+  UpstreamError,
+  type UpstreamMessage,
+  UpstreamReplyTooLargeError,
+  UpstreamStatusError,
+} from '#upstream';
+import type { TimelineMessage } from '#conversations';
+
+/** Timelines together use at most this part of an account's budget of upstream requests. */
+const SHARE_OF_BUDGET = 1 / 5;
+/** Greatest distance of a time from 1970 that a date can express, in milliseconds. */
+const MAX_TIME_MS = 8_640_000_000_000_000;
+
+/** Reads the pages of timelines within the share of the budget that timelines may use. */
+export class TimelineUpstream implements MessagePages {
+  constructor(
+    private readonly upstream: Pick<BudgetedUpstream, 'listMessages'>,
+    private readonly accounts: AccountDirectory,
+    private readonly share: RequestShare,
+  ) {}
+
+  async read(
+    account: string,
+    contactId: string,
+    page: number,
+    limit: number,
+    patience: Patience,
+  ): Promise<MessagesPage> {
+    try {
+      await this.waitForShare(account, patience);
+      const { items, skipped } = await this.upstream.listMessages(account, contactId, page, limit, 'read');
+      return { items: items.map(toTimelineMessage), count: items.length + skipped };
+    } catch (error) {
+      if (!(error instanceof UpstreamError || error instanceof BudgetExhaustedError)) throw error;
+      throw new MessagesUnavailableError(mayBeCausedBySize(error), { cause: error });
+    }
+  }
+
+  private async waitForShare(account: string, patience: Patience): Promise<void> {
+    const found = await this.accounts.find(account);
+    // The account was removed meanwhile. The read fails with the reason.
+    if (found === undefined) return;
+    const rate = found.requestsPerSecond * SHARE_OF_BUDGET;
+    patience.leftMs -= await this.share.acquire(account, rate, patience.leftMs);
+  }
+}
+
+/** Converts a message. A timestamp that no date can express counts as unreadable. */
+export function toTimelineMessage({ id, timestamp, raw }: UpstreamMessage): TimelineMessage {
+  const isReadable = timestamp !== undefined && Math.abs(timestamp) <= MAX_TIME_MS;
+  return { id, raw, ...(isReadable ? { timestamp } : {}) };
+}
+
+function mayBeCausedBySize(error: Error): boolean {
+  return (
+    error instanceof UpstreamReplyTooLargeError ||
+    (error instanceof UpstreamStatusError && error.status >= 500)
+  );
+}

@@ -1,0 +1,41 @@
+import type { FactoryProvider, Provider } from '@nestjs/common';
+import type { AccountDirectory } from '#accounts';
+import { Timeline } from '#conversations';
+import type { EventLog } from '#events';
+import type { FeedStore } from '#feed';
+import type { Clock, RedisClient } from '#platform';
+import { RedisSendHistory, type Send } from '#relay';
+import { type BudgetedUpstream, RedisRequestShare } from '#upstream';
+import { ACCOUNT_UPSTREAM, ACCOUNTS, CLOCK, EVENT_LOG, FEED, TIMELINE } from '../tokens.js';
+import { LoggedTimelineEvents } from './timeline-events.js';
+import { StoredTimelineFeed } from './timeline-feed.js';
+import { RelayedTimelineSends } from './timeline-sends.js';
+import { TimelineUpstream } from './timeline-upstream.js';
+
+/** Number of requests of timelines that may leave at once: those of one page. */
+const BURST = 5;
+
+/** Returns the providers of the timeline's tokens of `tokens.ts`. */
+export function timelineBindings(redis: RedisClient, prefix: string): Provider[] {
+  const history = new RedisSendHistory(redis, prefix);
+  const share = new RedisRequestShare(redis, prefix, 'timelines', BURST);
+  const timeline: FactoryProvider<Timeline<Send>> = {
+    provide: TIMELINE,
+    inject: [ACCOUNT_UPSTREAM, ACCOUNTS, FEED, EVENT_LOG, CLOCK],
+    useFactory: (
+      upstream: BudgetedUpstream,
+      accounts: AccountDirectory,
+      feed: FeedStore,
+      log: EventLog,
+      clock: Clock,
+    ) =>
+      new Timeline({
+        pages: new TimelineUpstream(upstream, accounts, share),
+        feed: new StoredTimelineFeed(feed),
+        sends: new RelayedTimelineSends(history),
+        events: new LoggedTimelineEvents(log),
+        clock: { now: () => Promise.resolve(clock.now()) },
+      }),
+  };
+  return [timeline];
+}

@@ -1,0 +1,52 @@
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Principal } from '#accounts';
+import { parseTimelineCursor, type Timeline } from '#conversations';
+import type { Send } from '#relay';
+import { Caller } from '../auth/caller.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { SharedCalls } from '../contacts/shared-calls.js';
+import { InputPipe } from '../input/input.pipe.js';
+import { ApiProblems } from '../problems/api-problems.js';
+import { TIMELINE } from '../tokens.js';
+import { ConversationReads } from './conversation-reads.js';
+import { TimelineQuery, TimelineReply, timelineReplyOf } from './timeline.dto.js';
+
+@ApiTags('Conversations')
+@Controller('v1/conversations')
+export class TimelineController {
+  /** Equal requests at the same moment cost one reading. */
+  private readonly calls = new SharedCalls<TimelineReply>();
+
+  constructor(
+    @Inject(ConversationReads) private readonly reads: ConversationReads,
+    @Inject(TIMELINE) private readonly timeline: Timeline<Send>,
+  ) {}
+
+  @Get(':id/timeline')
+  @RequireScope('messages:read', 'contact')
+  @ApiOperation({
+    operationId: 'getTimeline',
+    summary: 'List the messages and sends of a conversation, newest first',
+    description:
+      'Messages are read from the messaging service, at most five requests per page, and are newest first whatever its own order is. ' +
+      'A message appears once its event is recorded. A send appears until its message does; cancelled sends do not appear. ' +
+      'While you follow `next`, each entry comes once, and new messages come as events after `after`.',
+  })
+  @ApiOkResponse({ type: TimelineReply })
+  @ApiProblems('validation_failed', 'not_found')
+  async get(
+    @Caller() caller: Principal,
+    @Param('id') id: string,
+    @Query(new InputPipe(TimelineQuery)) { limit, cursor }: TimelineQuery,
+  ): Promise<TimelineReply> {
+    const { id: found, contactId, phoneNumbers, lastMessage } = await this.reads.find(caller, id);
+    const conversation = { id: found, contactId, phoneNumbers, last: lastMessage };
+    const key = JSON.stringify([caller.account, id, contactId, phoneNumbers, limit, cursor]);
+    return this.calls.share(key, async () =>
+      timelineReplyOf(
+        await this.timeline.read(caller.account, conversation, Number(limit), parseTimelineCursor(cursor)),
+      ),
+    );
+  }
+}

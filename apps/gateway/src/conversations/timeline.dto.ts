@@ -1,0 +1,112 @@
+import { ApiExtraModels, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
+import {
+  parseTimelineCursor,
+  type SendOfMessage,
+  type TimelineEntry,
+  type TimelinePage,
+} from '#conversations';
+import { type Send, SEND_STATUSES } from '#relay';
+import { CursorOf, Optional, WholeNumberText } from '../input/rules.js';
+import { SendView } from '../sends/send.view.js';
+
+export class TimelineQuery {
+  @ApiProperty({ default: 20 })
+  @Optional()
+  @WholeNumberText(1, 100)
+  limit: string = '20';
+
+  @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
+  @Optional()
+  @CursorOf(
+    'must be the value of next from a previous page',
+    (value) => parseTimelineCursor(value) !== undefined,
+  )
+  cursor?: string;
+}
+
+@ApiSchema({ name: 'SendOfMessage' })
+class SendOfMessageView {
+  @ApiProperty({ example: 'snd_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) id!: string;
+  @ApiProperty({ enum: SEND_STATUSES }) status!: string;
+  @ApiProperty({ type: 'string', nullable: true }) reference!: string | null;
+}
+
+@ApiSchema({ name: 'MessageEntry' })
+class MessageEntryView {
+  @ApiProperty({ enum: ['message'] }) kind!: 'message';
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description:
+      'Time of the message. Null if the messaging service gave none; such messages come last. A message that appeared less than a minute ago stands at the acceptance of its send, if it has one.',
+  })
+  at!: string | null;
+  @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/Message' }] })
+  message!: Readonly<Record<string, unknown>>;
+  @ApiProperty({
+    type: SendOfMessageView,
+    nullable: true,
+    description: 'The send that caused the message, if it was sent with Tidings and is still stored.',
+  })
+  send!: SendOfMessage | null;
+}
+
+@ApiSchema({ name: 'SendEntry' })
+class SendEntryView {
+  @ApiProperty({ enum: ['send'] }) kind!: 'send';
+  @ApiProperty({
+    format: 'date-time',
+    description: 'When the send was accepted. For a scheduled send, its `sendAt`.',
+  })
+  at!: string;
+  @ApiProperty({ type: SendView }) send!: Send;
+  @ApiProperty({ enum: [true], required: false, description: 'Present if the send waits for its `sendAt`.' })
+  scheduled?: true;
+}
+
+@ApiExtraModels(MessageEntryView, SendEntryView)
+@ApiSchema({ name: 'Timeline' })
+export class TimelineReply {
+  @ApiProperty({
+    type: 'array',
+    items: { oneOf: [{ $ref: getSchemaPath(MessageEntryView) }, { $ref: getSchemaPath(SendEntryView) }] },
+    description:
+      'The entries of the page, newest first. A page may have fewer entries than `limit`, or none, even if more pages follow.',
+  })
+  timeline!: (MessageEntryView | SendEntryView)[];
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Cursor of the next page. Null on the last page, and if `partial` is true.',
+  })
+  next!: string | null;
+
+  @ApiProperty({
+    description:
+      'Cursor of the event log from before the page was read. Events after it report every change that the page may lack.',
+  })
+  after!: string;
+
+  @ApiProperty({
+    description:
+      'True if the messaging service could not be read now. The page then has only the sends, and the first page a preview of the last message. Request the same page again later.',
+  })
+  partial!: boolean;
+}
+
+/** Converts a page to the reply. */
+export function timelineReplyOf({ entries, next, after, isPartial }: TimelinePage<Send>): TimelineReply {
+  return { timeline: entries.map(entryOf), next: next ?? null, after, partial: isPartial };
+}
+
+function entryOf(entry: TimelineEntry<Send>): MessageEntryView | SendEntryView {
+  const { at } = entry.position;
+  if (entry.kind === 'message') {
+    const time = Number.isFinite(at) ? new Date(at).toISOString() : null;
+    return { kind: 'message', at: time, message: entry.message, send: entry.send };
+  }
+  const { send, scheduled } = entry;
+  return { kind: 'send', at: new Date(at).toISOString(), send, ...(scheduled ? { scheduled } : {}) };
+}

@@ -1,0 +1,34 @@
+/** The status of a send after a change. */
+export interface SendStatusNotice {
+  id: string;
+  status: string;
+  /** The caller's own identifier for the send. */
+  reference: string | null;
+  /** Increases with every change of the send. */
+  revision: number;
+  /** Phone number of the recipient in E.164 form. */
+  phoneNumber: string;
+  /** Contact of the send's message. Null until the message is found. */
+  contactId: string | null;
+}
+
+/** Is told what changes in the conversations of an account. The methods must not throw. */
+export interface ChangeListener {
+  /** The row of a conversation has changed. */
+  rowChanged(id: string): void;
+  /** The status of a send has changed. */
+  sendChanged(notice: SendStatusNotice): void;
+  /** Changes may have been missed. */
+  interrupted(): void;
+}
+
+/** Reports changes of conversations as they happen. Nothing is stored: what happens before `follow` is not reported. */
+export interface ConversationChanges {
+  /**
+   * Reports the changes of an account to a listener. Resolves when no further change can be missed.
+   * @returns a function that ends this, and must be called exactly once
+   */
+  follow(account: string, listener: ChangeListener): Promise<() => void>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,178 @@
+import { LRUCache } from 'lru-cache';
+import { DOCUMENTED_LIMIT, type ReadPage } from './ordered-walk.js';
+import type { ListShape, MessageChange, TimelineMessage } from './ports.js';
+
+/** How long a full reading is kept, in milliseconds. */
+const MAX_AGE_MS = 600_000;
+/** Estimated memory of one contact's reading and of all readings of a process, in bytes. */
+const MAX_CONTACT_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 128 * 1024 * 1024;
+/** Estimated memory per message besides its text, in bytes. */
+const MESSAGE_BYTES = 400;
+/**
+ * The list is read again while committed messages were on none of its pages: at most so many times, and only
+ * while that finds some of them.
+ */
+const MAX_PASSES = 20;
+const MAX_FRUITLESS_PASSES = 2;
+
+/** Thrown if the messages of a contact are too many to be kept. */
+export class ReadingTooLargeError extends Error {
+  constructor() {
+    super('the messages of the contact are too many to be sorted in memory');
+    this.name = 'ReadingTooLargeError';
+  }
+}
+
+/** All messages of a contact whose list is in no order, read over several calls. */
+export class FullReading {
+  readonly messages = new Map<string, TimelineMessage>();
+  isComplete = false;
+  /** True if the messages are too many to be kept. */
+  isTooLarge = false;
+  /** Estimated memory, in bytes. */
+  bytes = 1;
+  private page = 1;
+  private passes = 0;
+  private fruitlessPasses = 0;
+  /** Number of committed messages that were on none of the pages, after the last pass. */
+  private missing = Infinity;
+  private idsOfPass = new Set<string>();
+  private end: Promise<void> = Promise.resolve();
+
+  /** @param cursor position in the event log at which the reading began; see {@link apply} */
+  constructor(public cursor: string) {}
+
+  /** Runs work on this reading after all earlier work has ended. */
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.end;
+    let leave = (): void => undefined;
+    this.end = new Promise((resolve) => {
+      leave = resolve;
+    });
+    await before;
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
+  /**
+   * Reads on with at most `maxRequests` requests. The list is read again from its first page, a bounded number
+   * of times, if committed messages were on none of the pages: messages move while pages are read.
+   * @throws {MessagesUnavailableError}
+   * @throws {ReadingTooLargeError}
+   */
+  async advance(
+    read: ReadPage,
+    shape: ListShape,
+    presentIds: () => Promise<ReadonlySet<string>>,
+    maxRequests: number,
+  ): Promise<void> {
+    if (this.isTooLarge) throw new ReadingTooLargeError();
+    for (let requests = 0; requests < maxRequests && !this.isComplete; requests += 1) {
+      const { items, count } = await read(this.page, shape.maxLimit);
+      const isRepeated = count > 0 && items.every(({ id }) => this.idsOfPass.has(id));
+      for (const message of items) {
+        this.put(message);
+        this.idsOfPass.add(message.id);
+      }
+      if (count > 0 && !isRepeated && !this.endsList(shape, count)) this.page += 1;
+      else await this.endPass(presentIds);
+    }
+  }
+
+  /** Brings the messages up to date with the changes that events reported since the reading began. */
+  apply(changes: readonly MessageChange[]): void {
+    for (const change of changes) {
+      if ('message' in change) this.put(change.message);
+      else this.remove(change.deletedId);
+    }
+  }
+
+  private endsList({ maxLimit, fullPage, length }: ListShape, count: number): boolean {
+    // Upstream may no longer honour a larger limit than the documented one.
+    return (
+      count < Math.min(maxLimit, fullPage, DOCUMENTED_LIMIT) && (this.page - 1) * maxLimit + count >= length
+    );
+  }
+
+  private async endPass(presentIds: () => Promise<ReadonlySet<string>>): Promise<void> {
+    this.passes += 1;
+    this.page = 1;
+    this.idsOfPass = new Set();
+    const missing = [...(await presentIds())].filter((id) => !this.messages.has(id)).length;
+    this.fruitlessPasses = missing < this.missing ? 0 : this.fruitlessPasses + 1;
+    this.missing = missing;
+    this.isComplete =
+      missing === 0 || this.passes >= MAX_PASSES || this.fruitlessPasses >= MAX_FRUITLESS_PASSES;
+  }
+
+  private put(message: TimelineMessage): void {
+    this.remove(message.id);
+    this.messages.set(message.id, message);
+    this.bytes += sizeOf(message);
+    if (this.bytes <= MAX_CONTACT_BYTES) return;
+    this.isTooLarge = true;
+    this.messages.clear();
+    this.idsOfPass.clear();
+    this.bytes = 1;
+    throw new ReadingTooLargeError();
+  }
+
+  private remove(id: string): void {
+    const found = this.messages.get(id);
+    if (found === undefined) return;
+    this.messages.delete(id);
+    this.bytes -= sizeOf(found);
+  }
+}
+
+function sizeOf({ id, raw }: TimelineMessage): number {
+  return MESSAGE_BYTES + 2 * (id.length + JSON.stringify(raw).length);
+}
+
+/** Keeps full readings in memory for a limited time. The least recently used ones are dropped first. */
+export class FullReadings {
+  private readonly readings: LRUCache<string, FullReading>;
+
+  /** @param now monotonic clock, in milliseconds */
+  constructor(now: () => number = () => performance.now()) {
+    this.readings = new LRUCache({
+      maxSize: MAX_BYTES,
+      sizeCalculation: ({ bytes }, key) => bytes + key.length,
+      ttl: MAX_AGE_MS,
+      ttlResolution: 0,
+      perf: { now },
+    });
+  }
+
+  get(account: string, contactId: string): FullReading | undefined {
+    return this.readings.get(keyOf(account, contactId));
+  }
+
+  /** Keeps a new reading. */
+  begin(account: string, contactId: string, cursor: string): FullReading {
+    const reading = new FullReading(cursor);
+    this.readings.set(keyOf(account, contactId), reading);
+    return reading;
+  }
+
+  /** Counts the memory of a reading again. The time for which the reading is kept does not change. */
+  recount(account: string, contactId: string, reading: FullReading): void {
+    const key = keyOf(account, contactId);
+    if (this.readings.peek(key) !== reading) return;
+    const ttl = this.readings.getRemainingTTL(key);
+    this.readings.delete(key);
+    if (ttl > 0) this.readings.set(key, reading, { ttl });
+  }
+
+  drop(account: string, contactId: string): void {
+    this.readings.delete(keyOf(account, contactId));
+  }
+}
+
+function keyOf(account: string, contactId: string): string {
+  return JSON.stringify([account, contactId]);
+}

@@ -1,0 +1,293 @@
+import { type Coverage, coverageOf, type PlacedMessage, type Stretch } from './coverage.js';
+import { IndexSearch } from './index-search.js';
+import type { Position } from '../position.js';
+import { pageFrom, type PageRequest, pageUpTo } from './page-request.js';
+import { type ListShape, MessagesUnavailableError, type MessagesPage } from './ports.js';
+
+/** Limit that upstream documents. */
+export const DOCUMENTED_LIMIT = 20;
+/** Pages of fewer messages cannot overlap enough. */
+const MIN_PAGE_LIMIT = 8;
+
+/** Thrown if messages are not in the order that the feed has learned. */
+export class NoOrderError extends Error {
+  constructor() {
+    super("the messages are not in the list's usual order");
+    this.name = 'NoOrderError';
+  }
+}
+
+/** The part of a {@link ListShape} that a walk needs. */
+export interface OrderedShape extends ListShape {
+  order: 'newestFirst' | 'oldestFirst';
+}
+
+/** Where a walk begins. */
+export interface WalkStart {
+  /** Messages older than this position are wanted. Absent: the newest ones. */
+  from?: Position;
+  /** Estimated index of a message that is newer than `from`. */
+  index?: number;
+  /** Number of messages on each page, if upstream ignores the requested limit. */
+  fixedSize?: number;
+  /** Largest limit that upstream was seen to honour, if it is smaller than the feed has learned. */
+  maxLimit?: number;
+}
+
+/** What a walk found. */
+export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
+  /** True if the walk read a page that continues the timeline. */
+  isConnected: boolean;
+  fixedSize: number | undefined;
+  maxLimit: number;
+  /** True if a request failed, so that the walk ended early. */
+  isInterrupted: boolean;
+  /** Returns the estimated index of a message that is newer than the position, for the next walk. */
+  indexBefore(position: Position | undefined): number;
+}
+
+/** Reads one page. @throws {MessagesUnavailableError} */
+export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
+
+/**
+ * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
+ * requests. Ends as soon as half of the wanted messages are found: each further page would cost a request.
+ * @throws {NoOrderError} if the list is not sorted, or its pages are very small
+ * @throws {MessagesUnavailableError} if no page could be read
+ */
+export async function walkOrderedList(
+  read: ReadPage,
+  shape: OrderedShape,
+  start: WalkStart,
+  wanted: number,
+  maxRequests: number,
+): Promise<WalkResult> {
+  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit) throw new NoOrderError();
+  const walk = new OrderedWalk(read, shape, start, wanted);
+  return walk.run(maxRequests);
+}
+
+/** A stretch together with the request that returned it. */
+interface ReadStretch extends Stretch {
+  request: PageRequest;
+}
+
+class OrderedWalk {
+  private readonly stretches: ReadStretch[] = [];
+  private coverage: Coverage;
+  private maxLimit: number;
+  private fixedSize: number | undefined;
+  private requests = 0;
+  private isInterrupted = false;
+  private readonly search: IndexSearch;
+  /** A short page that may be the last one of the list. The next page shows it. */
+  private uncertainEnd: ReadStretch | undefined;
+  /** Two neighbouring pages without a shared message. The newer one must be read again. */
+  private unjoined: { newer: ReadStretch; older: ReadStretch } | undefined;
+
+  constructor(
+    private readonly read: ReadPage,
+    private readonly shape: OrderedShape,
+    private readonly start: WalkStart,
+    private readonly wanted: number,
+  ) {
+    this.maxLimit = Math.min(shape.maxLimit, start.maxLimit ?? Infinity);
+    this.fixedSize = start.fixedSize;
+    this.search = new IndexSearch(start.index ?? (this.isNewestFirst ? 0 : Math.max(shape.length - 1, 0)));
+    this.coverage = coverageOf([], start.from);
+  }
+
+  async run(maxRequests: number): Promise<WalkResult> {
+    while (this.requests < maxRequests && !this.isEnough()) {
+      try {
+        await this.take(this.nextRequest());
+      } catch (error) {
+        if (!(error instanceof MessagesUnavailableError)) throw error;
+        if (error.mayBeSize && this.maxLimit > DOCUMENTED_LIMIT) {
+          this.maxLimit = DOCUMENTED_LIMIT;
+          continue;
+        }
+        if (this.stretches.length === 0) throw error;
+        this.isInterrupted = true;
+        break;
+      }
+    }
+    const { messages, edge, isConnected } = this.coverage;
+    const { fixedSize, maxLimit, isInterrupted } = this;
+    return {
+      ...{ messages, edge, isConnected, fixedSize, maxLimit, isInterrupted },
+      indexBefore: (position) => this.indexBefore(position),
+    };
+  }
+
+  private get isNewestFirst(): boolean {
+    return this.shape.order === 'newestFirst';
+  }
+
+  private isEnough(): boolean {
+    const { messages, edge, isConnected } = this.coverage;
+    if (this.unjoined !== undefined) return false;
+    return isConnected && (edge === undefined || messages.length >= Math.ceil(this.wanted / 2));
+  }
+
+  /** Number of messages that a page should share with what was read before, although messages were deleted. */
+  private get overlap(): number {
+    return Math.min(Math.max(this.maxLimit >> 3, 2), 8);
+  }
+
+  private nextRequest(): PageRequest {
+    if (this.uncertainEnd !== undefined) {
+      const { page, limit } = this.uncertainEnd.request;
+      return { page: page + 1, limit };
+    }
+    if (this.unjoined !== undefined) return this.unjoined.newer.request;
+    const { last } = this.coverage;
+    if (last === undefined) return this.requestAt(this.search.index);
+    if (this.fixedSize !== undefined) return this.neighbourOf(last as ReadStretch);
+    return this.requestAt(this.isNewestFirst ? last.start + last.count - 1 : last.start);
+  }
+
+  private requestAt(index: number): PageRequest {
+    if (this.fixedSize !== undefined)
+      return { page: Math.floor(index / this.fixedSize) + 1, limit: DOCUMENTED_LIMIT };
+    let best: { request: PageRequest; gain: number } | undefined;
+    for (let overlap = this.overlap; overlap >= 0; overlap -= 1) {
+      const request = this.requestWithOverlap(index, overlap);
+      const first = (request.page - 1) * request.limit;
+      const gain = this.isNewestFirst ? first + request.limit - 1 - index : index - first;
+      if (best === undefined || gain > best.gain) best = { request, gain };
+      if (gain >= Math.min(this.wanted, this.maxLimit / 2)) break;
+    }
+    return best?.request ?? { page: 1, limit: this.maxLimit };
+  }
+
+  private requestWithOverlap(index: number, overlap: number): PageRequest {
+    const reach = overlap + this.wanted + 2;
+    if (this.isNewestFirst) return pageFrom(Math.max(index - overlap, 0), reach, this.maxLimit);
+    return pageUpTo(index + overlap, reach, this.maxLimit);
+  }
+
+  /** Returns the page after this one, towards older messages. */
+  private neighbourOf({ request: { page, limit } }: ReadStretch): PageRequest {
+    return { page: this.isNewestFirst ? page + 1 : Math.max(page - 1, 1), limit };
+  }
+
+  private async take(request: PageRequest): Promise<void> {
+    this.requests += 1;
+    const page = await this.read(request.page, request.limit);
+    if (page.count > request.limit && this.fixedSize === undefined) {
+      this.fixedSize = page.count;
+      this.uncertainEnd = undefined;
+      this.stretches.length = 0;
+    }
+    const stretch = this.stretchOf(request, page);
+    const judged = this.settleEnd(stretch);
+    this.join(stretch);
+    const isLocated = request.limit <= this.maxLimit || this.fixedSize !== undefined;
+    if ((stretch.count > 0 && isLocated) || request.page === 1) this.stretches.push(stretch);
+    this.coverage = coverageOf(this.stretches, this.start.from);
+    if (!this.coverage.isConnected && isLocated) this.adjustSearch(judged);
+    this.noteNeighbours(stretch);
+  }
+
+  private stretchOf(request: PageRequest, { items, count }: MessagesPage): ReadStretch {
+    const messages = items.map((message): PlacedMessage => {
+      if (message.timestamp === undefined) throw new NoOrderError();
+      return { message, position: { at: message.timestamp, id: message.id } };
+    });
+    if (!this.isNewestFirst) messages.reverse();
+    for (const [i, { position }] of messages.entries())
+      if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity)) throw new NoOrderError();
+    const isFirst = request.page === 1;
+    const size = this.fixedSize ?? request.limit;
+    const ends = this.endsList(request, count);
+    return {
+      ...{ request, messages, count, start: (request.page - 1) * size },
+      hasNewest: this.isNewestFirst ? isFirst : ends,
+      hasOldest: this.isNewestFirst ? ends : isFirst,
+    };
+  }
+
+  /** Returns true if the page is surely the last one of the list. */
+  private endsList({ page, limit }: PageRequest, count: number): boolean {
+    if (count === 0) return page === 1;
+    const start = (page - 1) * (this.fixedSize ?? limit);
+    // Upstream may have gone back to the documented limit.
+    if (this.fixedSize === undefined && limit > DOCUMENTED_LIMIT && count === DOCUMENTED_LIMIT) return false;
+    const full = this.fixedSize ?? Math.min(limit, this.shape.fullPage);
+    return count < full && start + count >= this.shape.length;
+  }
+
+  /**
+   * Decides whether a page is the last one. A page with fewer messages than requested is, if the page after it
+   * is empty. Otherwise upstream returns no larger pages. Returns the page that the last request was about.
+   */
+  private settleEnd(stretch: ReadStretch): ReadStretch {
+    const before = this.uncertainEnd;
+    this.uncertainEnd = undefined;
+    if (before !== undefined && stretch.count === 0) {
+      if (this.isNewestFirst) before.hasOldest = true;
+      else before.hasNewest = true;
+      return before;
+    }
+    if (before !== undefined && this.fixedSize === undefined) this.learnMaxLimit(before.count);
+    const { request, count } = stretch;
+    const isLast = this.isNewestFirst ? stretch.hasOldest : stretch.hasNewest;
+    const size = this.fixedSize ?? Math.min(request.limit, this.maxLimit);
+    if (count > 0 && !isLast && count < size) this.uncertainEnd = stretch;
+    return stretch;
+  }
+
+  /** The indexes of the pages that were read with a larger limit are not known. */
+  private learnMaxLimit(maxLimit: number): void {
+    if (maxLimit < MIN_PAGE_LIMIT) throw new NoOrderError();
+    this.maxLimit = maxLimit;
+    this.stretches.length = 0;
+  }
+
+  /**
+   * Joins two neighbouring pages once the newer one was read again. A message that moved from the older page
+   * to the newer one between the two requests, because a message was deleted, is on the newer page now.
+   */
+  private join(stretch: ReadStretch): void {
+    if (this.unjoined === undefined) return;
+    const { newer, older } = this.unjoined;
+    newer.next = older;
+    stretch.next = older;
+    this.unjoined = undefined;
+  }
+
+  private noteNeighbours(stretch: ReadStretch): void {
+    if (this.fixedSize === undefined || stretch.count === 0 || stretch.next !== undefined) return;
+    const newer = this.coverage.last as ReadStretch | undefined;
+    if (newer === undefined || newer === stretch) return;
+    const { page } = this.neighbourOf(newer);
+    if (stretch.request.page === page && page !== newer.request.page)
+      this.unjoined = { newer, older: stretch };
+  }
+
+  /** Moves the search for the position where the walk begins, after a page that does not contain it. */
+  private adjustSearch({ start, count, messages }: ReadStretch): void {
+    if (this.uncertainEnd !== undefined) return;
+    const { from } = this.start;
+    const newest = messages[0];
+    const isTooNew = newest !== undefined && from !== undefined && newest.position.at > from.at;
+    const isBehindEnd = count === 0;
+    const needsHigherIndex = this.isNewestFirst ? isTooNew : !isTooNew && !isBehindEnd;
+    if (needsHigherIndex) this.search.raise(start + count, this.maxLimit);
+    else this.search.lower(start - 1, this.maxLimit);
+  }
+
+  private indexBefore(position: Position | undefined): number {
+    if (!this.coverage.isConnected || position === undefined) return this.search.index;
+    let best: { index: number; at: number } | undefined;
+    for (const { start, messages } of this.stretches) {
+      for (const [i, { position: one }] of messages.entries()) {
+        if (one.at <= position.at) break;
+        const index = start + (this.isNewestFirst ? i : messages.length - 1 - i);
+        if (best === undefined || one.at <= best.at) best = { index, at: one.at };
+      }
+    }
+    return best?.index ?? this.search.index;
+  }
+}

@@ -1,0 +1,34 @@
+/** A request for one page of a list: the number of the page, counted from 1, and its size. */
+export interface PageRequest {
+  page: number;
+  limit: number;
+}
+
+/**
+ * Returns the page that contains the element with index `from` and reaches `wanted` elements from there
+ * towards higher indexes. If no page up to `maxLimit` reaches so far, returns the one that reaches farthest.
+ * Different limits give pages that begin at different elements, so that pages can overlap.
+ */
+export function pageFrom(from: number, wanted: number, maxLimit: number): PageRequest {
+  return bestPage(from, wanted, maxLimit, ({ page, limit }) => page * limit - from);
+}
+
+/** Like {@link pageFrom}, but the page reaches from the element with index `to` towards lower indexes. */
+export function pageUpTo(to: number, wanted: number, maxLimit: number): PageRequest {
+  return bestPage(to, Math.min(wanted, to + 1), maxLimit, ({ page, limit }) => to + 1 - (page - 1) * limit);
+}
+
+function bestPage(
+  index: number,
+  wanted: number,
+  maxLimit: number,
+  reachOf: (request: PageRequest) => number,
+): PageRequest {
+  let best: PageRequest = { page: Math.floor(index / maxLimit) + 1, limit: maxLimit };
+  for (let limit = 1; limit <= maxLimit; limit += 1) {
+    const request = { page: Math.floor(index / limit) + 1, limit };
+    if (reachOf(request) >= wanted) return request;
+    if (reachOf(request) > reachOf(best)) best = request;
+  }
+  return best;
+}

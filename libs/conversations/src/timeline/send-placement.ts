@@ -1,0 +1,73 @@
+import type { Position } from '../position.js';
+import type { Committed, TimelineMessage, TimelineSend } from './ports.js';
+
+/**
+ * A message that was bound to a send at most this long before the paging began may have been committed since.
+ * In milliseconds.
+ */
+const BINDING_TO_COMMIT_MS = 60_000;
+
+/** How one send appears in a timeline. */
+export type SendPlacement =
+  /** As a send, at its own position. */
+  | { kind: 'send'; position: Position }
+  /** As its message, at the position of the send. */
+  | { kind: 'messageAtSend'; position: Position; message: TimelineMessage }
+  /** Not as a send. Its message, if any, is at the position of the message. */
+  | { kind: 'none' };
+
+/** What the placement of sends depends on. */
+export interface PlacementContext {
+  /** When the paging began, in milliseconds since 1970 by Redis' clock. */
+  startedAt: number;
+  contactId: string | undefined;
+  phoneNumbers: ReadonlySet<string>;
+  /** Returns whether the message of a send is committed. */
+  committed: (message: { contactId: string; messageId: string }) => Committed | undefined;
+  /** Messages of the contact that were read for this page, by id. */
+  messages: ReadonlyMap<string, TimelineMessage>;
+}
+
+/**
+ * Returns the position of a send in one paging: its `sendAt` if that was in the future when the paging began,
+ * else its acceptance.
+ */
+export function positionOfSend(
+  { id, createdAt, sendAt }: Pick<TimelineSend<unknown>, 'id' | 'createdAt' | 'sendAt'>,
+  startedAt: number,
+): Position & { id: string } {
+  return { at: sendAt !== undefined && sendAt > startedAt ? sendAt : createdAt, id };
+}
+
+/**
+ * Returns true if the message of a send may have been committed after the paging began. Such a send stays at
+ * its own position on every page of the paging, and its message is not shown at the message's position.
+ * Otherwise a page before the binding would show the send, and a page after it the message.
+ */
+export function staysAtSend(
+  { boundAt, message, phoneNumber, status }: TimelineSend<unknown>,
+  { startedAt, phoneNumbers }: Pick<PlacementContext, 'startedAt' | 'phoneNumbers'>,
+): boolean {
+  return (
+    message !== undefined &&
+    status !== 'cancelled' &&
+    boundAt !== undefined &&
+    boundAt > startedAt - BINDING_TO_COMMIT_MS &&
+    phoneNumbers.has(phoneNumber)
+  );
+}
+
+/** Decides how a send appears. Pure function. */
+export function placeSend(send: TimelineSend<unknown>, context: PlacementContext): SendPlacement {
+  const { message, status, phoneNumber } = send;
+  if (status === 'cancelled' || !context.phoneNumbers.has(phoneNumber)) return { kind: 'none' };
+  const position = positionOfSend(send, context.startedAt);
+  if (message === undefined) return { kind: 'send', position };
+  const committed = context.committed(message);
+  if (!staysAtSend(send, context))
+    return committed === undefined ? { kind: 'send', position } : { kind: 'none' };
+  if (committed === 'deleted') return { kind: 'none' };
+  const read = message.contactId === context.contactId ? context.messages.get(message.messageId) : undefined;
+  if (committed === undefined || read === undefined) return { kind: 'send', position };
+  return { kind: 'messageAtSend', position, message: read };
+}

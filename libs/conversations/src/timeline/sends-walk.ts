@@ -1,0 +1,116 @@
+import { comparePositions, newerOf, type Position } from '../position.js';
+import type { TimelineSend, TimelineSends } from './ports.js';
+
+const PAGE_SIZE = 100;
+/** Maximum number of pages of sends that one call reads per phone number. */
+const MAX_PAGES = 10;
+/** Maximum number of sends that are not posted yet, per phone number. */
+const MAX_PENDING = 1_000;
+/**
+ * Gateways number sends a moment after they take the time of their acceptance, so that two sends may be
+ * numbered in the other order. In milliseconds.
+ */
+const NUMBERING_MS = 5_000;
+
+/** Which sends are wanted. */
+export interface SendsWanted {
+  phoneNumbers: readonly string[];
+  /** Sends older than this position are wanted. Absent: the newest ones. */
+  from: Position | undefined;
+  /** All sends down to this time are wanted, in milliseconds since 1970; `-Infinity` for no limit. */
+  until: number;
+  /** If `until` is `-Infinity`, so many sends are enough. */
+  count: number;
+  /** Sends with this number or a higher one are newer than `from`. */
+  before: number | undefined;
+  /** When the paging began, in milliseconds since 1970 by Redis' clock. */
+  startedAt: number;
+}
+
+/** The sends that were found. */
+export interface SendsFound<S> {
+  /** By id. Some of them may be outside the wanted range. */
+  sends: Map<string, TimelineSend<S>>;
+  /** All sends from this position up to the given one were found. Undefined if there are no older ones. */
+  edge: Position | undefined;
+  /** Returns a number such that all sends with this number or a higher one are newer than the position. */
+  numberBefore(position: Position): number | undefined;
+}
+
+/** Reads the sends to a conversation's phone numbers, the newest first. */
+export async function readSends<S>(
+  port: TimelineSends<S>,
+  account: string,
+  wanted: SendsWanted,
+): Promise<SendsFound<S>> {
+  const { phoneNumbers, from, startedAt } = wanted;
+  const walks = await Promise.all(phoneNumbers.map((number) => readRecipient(port, account, number, wanted)));
+  const hasPending = from === undefined || from.at > startedAt;
+  const pending = hasPending
+    ? await Promise.all(phoneNumbers.map((number) => port.pendingTo(account, number, MAX_PENDING)))
+    : [];
+  const sends = new Map<string, TimelineSend<S>>();
+  for (const send of [...walks.flatMap((walk) => walk.sends), ...pending.flat()]) sends.set(send.id, send);
+  return {
+    sends,
+    edge: walks.reduce<Position | undefined>((edge, walk) => newerOf(edge, walk.edge), undefined),
+    numberBefore: (position) => {
+      const passed = walks.map((walk) => numberPassed(walk, position, wanted.before));
+      return passed.includes(undefined) ? undefined : Math.max(0, ...(passed as number[]));
+    },
+  };
+}
+
+interface RecipientWalk<S> {
+  sends: TimelineSend<S>[];
+  /** After each page: the time of the oldest send so far, and the number before which the next page begins. */
+  pages: { oldest: number; next: number }[];
+  edge: Position | undefined;
+}
+
+async function readRecipient<S>(
+  port: TimelineSends<S>,
+  account: string,
+  phoneNumber: string,
+  { from, until, count, before }: SendsWanted,
+): Promise<RecipientWalk<S>> {
+  const walk: RecipientWalk<S> = { sends: [], pages: [], edge: undefined };
+  let next = before;
+  let oldest = Infinity;
+  while (walk.pages.length < MAX_PAGES) {
+    const page = await port.sendsTo(account, phoneNumber, PAGE_SIZE, next);
+    walk.sends.push(...page.sends);
+    oldest = page.sends.reduce((time, { createdAt }) => Math.min(time, createdAt), oldest);
+    walk.pages.push({ oldest, next: page.next ?? 0 });
+    if (page.next === undefined) return walk;
+    next = page.next;
+    if (oldest < until - NUMBERING_MS) break;
+    if (until === -Infinity && countOlder(walk.sends, from, oldest + NUMBERING_MS) >= count) break;
+  }
+  walk.edge = { at: oldest + NUMBERING_MS };
+  // If very many sends were accepted in that time, the paging must go on all the same.
+  if (from !== undefined && comparePositions(walk.edge, from) >= 0) walk.edge = { at: oldest };
+  return walk;
+}
+
+function countOlder<S>(
+  sends: readonly TimelineSend<S>[],
+  from: Position | undefined,
+  newerThan: number,
+): number {
+  return sends.filter(
+    ({ id, createdAt }) =>
+      createdAt > newerThan && (from === undefined || comparePositions({ at: createdAt, id }, from) < 0),
+  ).length;
+}
+
+function numberPassed(
+  { pages }: Pick<RecipientWalk<unknown>, 'pages'>,
+  position: Position,
+  before: number | undefined,
+): number | undefined {
+  return pages.reduce<number | undefined>(
+    (number, { oldest, next }) => (oldest > position.at + NUMBERING_MS ? next : number),
+    before,
+  );
+}

@@ -1,0 +1,85 @@
+import type { Position } from '../position.js';
+
+/** Where a page of a timeline begins, with hints that save requests. */
+export interface TimelineCursor {
+  /** Entries older than this position follow. Absent: the newest entries follow. */
+  position?: Position;
+  /** When the paging began, in milliseconds since 1970 by Redis' clock. */
+  startedAt: number;
+  /** Estimated index in upstream's list of a message that is newer than `position`. */
+  index?: number;
+  /** Number of messages on each page, if upstream ignores the requested limit. */
+  fixedSize?: number;
+  /** Largest limit that upstream was seen to honour, if it is smaller than the feed has learned. */
+  maxLimit?: number;
+  /** Sends with this number or a higher one are newer than `position`. */
+  sendsBefore?: number;
+  /** True if the list is not in the order that the feed has learned. */
+  hasNoOrder?: true;
+  /** Number of calls since `position` last moved. */
+  attempts?: number;
+}
+
+const VERSION = 1;
+const MAX_LENGTH = 2_000;
+/** Bounds of the hints, because upstream gets numbers that are derived from them. */
+const MAX_INDEX = 1_000_000_000;
+const MAX_SIZE = 10_000;
+
+/** Converts a cursor to the opaque text that callers receive. */
+export function formatTimelineCursor(cursor: TimelineCursor): string {
+  const { position, startedAt, index, fixedSize, maxLimit, sendsBefore, hasNoOrder, attempts } = cursor;
+  const at = position === undefined ? undefined : Number.isFinite(position.at) ? position.at : null;
+  const fields = {
+    ...{
+      v: VERSION,
+      t: startedAt,
+      a: at,
+      i: position?.id,
+      x: index,
+      f: fixedSize,
+      m: maxLimit,
+      s: sendsBefore,
+    },
+    ...{ u: hasNoOrder === true ? 1 : undefined, n: attempts },
+  };
+  return Buffer.from(JSON.stringify(fields)).toString('base64url');
+}
+
+/** Parses a text that {@link formatTimelineCursor} returned. Returns undefined for any other value. */
+export function parseTimelineCursor(value: unknown): TimelineCursor | undefined {
+  if (typeof value !== 'string' || value.length > MAX_LENGTH || !/^[\w-]+$/.test(value)) return undefined;
+  const fields = parseFields(value);
+  if (fields?.['v'] !== VERSION) return undefined;
+  const { t, a, i, x, f, m, s, u, n } = fields;
+  const isSize = (item: number | undefined): boolean => item === undefined || (item > 0 && item <= MAX_SIZE);
+  const isCount = (item: unknown): item is number | undefined => item === undefined || isWhole(item);
+  if (!isWhole(t) || !isCount(x) || !isCount(f) || !isCount(m) || !isCount(s) || !isCount(n))
+    return undefined;
+  if (!isSize(f) || !isSize(m) || (x ?? 0) > MAX_INDEX || (u !== undefined && u !== 1)) return undefined;
+  if (a !== undefined && a !== null && typeof a !== 'number') return undefined;
+  if (i !== undefined && (typeof i !== 'string' || a === undefined)) return undefined;
+  return {
+    startedAt: t,
+    ...(a === undefined ? {} : { position: { at: a ?? -Infinity, ...(i === undefined ? {} : { id: i }) } }),
+    ...(x === undefined ? {} : { index: x }),
+    ...(f === undefined ? {} : { fixedSize: f }),
+    ...(m === undefined ? {} : { maxLimit: m }),
+    ...(s === undefined ? {} : { sendsBefore: s }),
+    ...(u === undefined ? {} : { hasNoOrder: true }),
+    ...(n === undefined ? {} : { attempts: n }),
+  };
+}
+
+function parseFields(text: string): Record<string, unknown> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isWhole(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,309 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  CONTACT,
+  FakeAccount,
+  type FakeListing,
+  message,
+  PHONE,
+  seededRandom,
+} from './fixtures/fake-account.js';
+import { FullReadings } from './full-reading.js';
+import type { TimelineMessage } from './ports.js';
+import { Timeline, type TimelinePage } from './timeline.js';
+import { parseTimelineCursor } from './timeline-cursor.js';
+
+const NEWEST_FIRST: FakeListing = { order: 'newestFirst', maxLimit: 20 };
+const CONVERSATION = { id: CONTACT, contactId: CONTACT, phoneNumbers: [PHONE], last: undefined };
+
+type Page = TimelinePage<{ id: string }>;
+
+/** Returns an account with messages `m0` (oldest) to `m<count - 1>`, a minute apart and all committed. */
+function accountWith(count: number, listing: FakeListing = NEWEST_FIRST): FakeAccount {
+  const account = new FakeAccount(listing);
+  for (let i = 0; i < count; i += 1) {
+    const one = message(`m${i}`, account.now - (count - i) * 60_000);
+    account.insert(one, () => (i * 0.37) % 1);
+    account.commit(one);
+  }
+  account.length = count;
+  return account;
+}
+
+function idsOf({ entries }: Page): string[] {
+  return entries.map((entry) => (entry.kind === 'send' ? entry.send.id : String(entry.message['id'])));
+}
+
+async function all(account: FakeAccount, limit = 20, timeline = new Timeline(account)): Promise<Page[]> {
+  const pages: Page[] = [];
+  do {
+    pages.push(await timeline.read('a', CONVERSATION, limit, parseTimelineCursor(pages.at(-1)?.next)));
+  } while (pages.at(-1)?.next !== undefined && pages.length < 1_000);
+  return pages;
+}
+
+const newestFirst = (count: number): string[] => Array.from({ length: count }, (_, i) => `m${count - 1 - i}`);
+
+describe('A short conversation', () => {
+  it.each(['newestFirst', 'oldestFirst', 'unsorted', 'unknown'] as const)(
+    'costs one request, whatever the order of the list (%s)',
+    async (order) => {
+      const account = accountWith(7, { order, maxLimit: 20 });
+      const pages = await all(account);
+      expect(pages.map(idsOf)).toEqual([newestFirst(7)]);
+      expect(account.requests).toBe(1);
+    },
+  );
+
+  it('without messages has an empty page', async () => {
+    expect((await all(accountWith(0))).map(idsOf)).toEqual([[]]);
+  });
+});
+
+describe('A page of a long conversation', () => {
+  it.each([
+    { order: 'newestFirst', maxLimit: 20 },
+    { order: 'newestFirst', maxLimit: 100 },
+    { order: 'oldestFirst', maxLimit: 20 },
+    { order: 'oldestFirst', maxLimit: 100 },
+  ] as const)(
+    'costs little more than one request in an order that the feed has learned: %j',
+    async (listing) => {
+      const account = accountWith(1_000, listing);
+      const timeline = new Timeline(account);
+      let next: string | undefined;
+      for (let calls = 1; calls <= 10; calls += 1) {
+        ({ next } = await timeline.read('a', CONVERSATION, 20, parseTimelineCursor(next)));
+        if (calls === 1) expect(account.requests).toBe(1);
+      }
+      expect(account.requests).toBeLessThanOrEqual(12);
+    },
+  );
+});
+
+describe('The end of a list', () => {
+  it.each([
+    ['the length is not known', { length: 0, fullPage: 0 }],
+    ['the list has become shorter', { length: 60 }],
+    ['upstream returns shorter pages than before', { maxLimit: 100, fullPage: 100 }],
+  ])('is found if %s', async (_, learned) => {
+    for (const order of ['newestFirst', 'oldestFirst'] as const) {
+      const account = accountWith(47, { order, maxLimit: 20 });
+      account.learned = learned;
+      expect((await all(account)).flatMap(idsOf)).toEqual(newestFirst(47));
+    }
+  });
+});
+
+describe('A list that is not in the learned order', () => {
+  it('is sorted after a full reading', async () => {
+    const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
+    account.learned = { order: 'newestFirst' };
+    const pages = await all(account);
+    expect(pages.flatMap(idsOf)).toEqual(newestFirst(150));
+    expect(pages[0]?.entries).toEqual([]);
+  });
+
+  it('may have messages without a timestamp, which come last, by id', async () => {
+    const account = accountWith(3);
+    for (const id of ['x', 'z', 'y']) {
+      const one = message(id, undefined);
+      account.list.unshift(one);
+      account.commit(one);
+    }
+    expect((await all(account, 2)).flatMap(idsOf)).toEqual(['m2', 'm1', 'm0', 'z', 'y', 'x']);
+  });
+
+  it('is sorted in memory if more messages have one timestamp than one call can read', async () => {
+    const account = new FakeAccount(NEWEST_FIRST);
+    for (let i = 0; i < 300; i += 1) account.insert(message(`m${String(i).padStart(3, '0')}`, 5_000));
+    for (const one of account.list) account.commit(one);
+    account.length = 300;
+    const ids = (await all(account)).flatMap(idsOf);
+    expect(ids).toEqual(
+      account.list
+        .map(({ id }) => id)
+        .sort()
+        .reverse(),
+    );
+  });
+});
+
+describe('A full reading', () => {
+  it('is repeated until every committed message was on a page, but not for one that is gone', async () => {
+    const random = seededRandom(1);
+    const shuffles = (list: readonly TimelineMessage[]): TimelineMessage[] =>
+      list
+        .map((one) => ({ one, key: random() }))
+        .sort((a, b) => a.key - b.key)
+        .map(({ one }) => one);
+    const account = accountWith(150, { order: 'unsorted', maxLimit: 20, shuffles });
+    account.known.set('gone', 'present');
+    expect((await all(account)).flatMap(idsOf)).toEqual(newestFirst(150));
+  });
+
+  it('is kept for ten minutes, and brought up to date by events', async () => {
+    let now = 1_000;
+    const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
+    const timeline = new Timeline(account, new FullReadings(() => now));
+    await all(account, 20, timeline);
+    const { requests } = account;
+    const fresh = message('m150', account.now);
+    account.insert(fresh);
+    account.commit(fresh);
+    account.commitDeletion('m149');
+    const [page] = await all(account, 20, timeline);
+    expect(page && idsOf(page).slice(0, 2)).toEqual(['m150', 'm148']);
+    expect(account.requests).toBe(requests);
+    now += 600_001;
+    await all(account, 20, timeline);
+    expect(account.requests).toBeGreaterThan(requests);
+  });
+
+  it('begins anew if its events are no longer in the log', async () => {
+    const account = accountWith(50, { order: 'unsorted', maxLimit: 20 });
+    const timeline = new Timeline(account);
+    await all(account, 20, timeline);
+    const changesSince = account.events.changesSince;
+    let calls = 0;
+    Object.assign(account.events, {
+      changesSince: (...args: Parameters<typeof changesSince>) =>
+        (calls += 1) === 1 ? Promise.resolve(undefined) : changesSince(...args),
+    });
+    expect((await all(account, 20, timeline)).flatMap(idsOf)).toEqual(newestFirst(50));
+  });
+});
+
+describe('A contact whose messages are too many to be sorted in memory', () => {
+  it('has a partial timeline, which costs no more requests for a while', async () => {
+    const account = accountWith(200, { order: 'unsorted', maxLimit: 100 });
+    account.list = account.list.map((one) => ({ ...one, raw: { id: one.id, message: 'x'.repeat(100_000) } }));
+    const timeline = new Timeline(account);
+    const page = await timeline.read('a', CONVERSATION, 20);
+    expect(page).toMatchObject({ entries: [], next: undefined, isPartial: true });
+    const { requests } = account;
+    expect(await timeline.read('a', CONVERSATION, 20)).toMatchObject({ isPartial: true });
+    expect(account.requests).toBe(requests);
+  });
+});
+
+describe('A message that is not committed', () => {
+  it('is not shown, and makes its contact due', async () => {
+    const account = accountWith(5);
+    account.known.delete('m4');
+    account.known.set('m3', 'deleted');
+    expect((await all(account)).flatMap(idsOf)).toEqual(['m2', 'm1', 'm0']);
+    expect(account.madeDue).toBe(1);
+  });
+});
+
+describe('A send', () => {
+  it('stands at its acceptance until its message is committed, and then at the message', async () => {
+    const account = accountWith(5);
+    const at = account.now - 150_000;
+    const send = account.send('snd_1', { createdAt: at, reference: 'r' });
+    expect((await all(account)).flatMap(idsOf)).toEqual(['m4', 'm3', 'snd_1', 'm2', 'm1', 'm0']);
+    account.bind(send, 'm4', -1);
+    const [page] = await all(account);
+    expect(page && idsOf(page)).toEqual(['m4', 'm3', 'm2', 'm1', 'm0']);
+    expect(page?.entries[0]).toMatchObject({ send: { id: 'snd_1', status: 'sent', reference: 'r' } });
+    account.known.delete('m4');
+    expect((await all(account)).flatMap(idsOf)).toEqual(['m3', 'snd_1', 'm2', 'm1', 'm0']);
+  });
+
+  it('whose message was bound recently stays at its acceptance, as the message', async () => {
+    const account = accountWith(5);
+    const send = account.send('snd_1', { createdAt: account.now - 150_000 });
+    account.bind(send, 'm4');
+    const [page] = await all(account);
+    expect(page && idsOf(page)).toEqual(['m3', 'm4', 'm2', 'm1', 'm0']);
+    account.now += 61_000;
+    const [later] = await all(account);
+    expect(later && idsOf(later)).toEqual(['m4', 'm3', 'm2', 'm1', 'm0']);
+  });
+
+  it('that is scheduled stands at its time, and one that was cancelled is not shown', async () => {
+    const account = accountWith(2);
+    const createdAt = account.now - 300_000;
+    account.send('snd_failed', { createdAt, status: 'failed' });
+    account.send('snd_later', { createdAt, status: 'scheduled', sendAt: account.now + 1_000 });
+    account.send('snd_cancelled', { createdAt, status: 'cancelled' });
+    const [page] = await all(account);
+    expect(page && idsOf(page)).toEqual(['snd_later', 'm1', 'm0', 'snd_failed']);
+    expect(page?.entries[0]).toMatchObject({ kind: 'send', scheduled: true });
+  });
+
+  it('is all there is in a conversation without a contact', async () => {
+    const account = accountWith(2);
+    for (let i = 0; i < 450; i += 1) account.send(`snd_${i}`, { createdAt: account.now + i });
+    const timeline = new Timeline(account);
+    const ids: string[] = [];
+    let next: string | undefined;
+    do {
+      const conversation = { ...CONVERSATION, id: PHONE, contactId: undefined };
+      const page = await timeline.read('a', conversation, 20, parseTimelineCursor(next));
+      ids.push(...idsOf(page));
+      next = page.next;
+    } while (next !== undefined);
+    expect(ids).toEqual(Array.from({ length: 450 }, (_, i) => `snd_${449 - i}`));
+    expect(account.requests).toBe(0);
+  });
+});
+
+describe('While upstream is away', () => {
+  it('a page has the preview and the sends, and says that it is partial', async () => {
+    const account = accountWith(5);
+    account.isAway = true;
+    account.send('snd_1', { createdAt: account.now - 1_000 });
+    const last = { id: 'm4', at: account.now - 60_000, direction: 'inbound' as const, preview: 'Hello' };
+    const page = await new Timeline(account).read('a', { ...CONVERSATION, last }, 20);
+    expect(page).toMatchObject({ isPartial: true, next: undefined });
+    expect(idsOf(page)).toEqual(['snd_1', 'm4']);
+    expect(page.entries[1]).toMatchObject({ message: { message: 'Hello', direction: 'inbound' } });
+  });
+
+  it('what was read before is still shown, with a cursor', async () => {
+    const account = accountWith(100);
+    const { read } = account.pages;
+    Object.assign(account.pages, {
+      read: (...args: Parameters<typeof read>) => {
+        account.isAway = account.requests > 0;
+        return read(...args);
+      },
+    });
+    const page = await new Timeline(account).read('a', CONVERSATION, 100);
+    expect(page).toMatchObject({ isPartial: false, next: expect.any(String) });
+    expect(idsOf(page)).toEqual(newestFirst(100).slice(0, 19));
+  });
+});
+
+describe('The events cursor of a page', () => {
+  it('is taken before anything is read', async () => {
+    const account = accountWith(5);
+    const late = message('late', account.now);
+    account.feed.listShape = () => {
+      account.commit(late);
+      return Promise.resolve({ order: 'newestFirst', maxLimit: 20, fullPage: 20, length: 5 });
+    };
+    expect((await new Timeline(account).read('a', CONVERSATION, 20)).after).toBe('5');
+  });
+});
+
+describe('A cursor', () => {
+  it.each([
+    '',
+    'abc',
+    '%',
+    Buffer.from('{}').toString('base64url'),
+    Buffer.from('{"v":1}').toString('base64url'),
+    Buffer.from('{"v":1,"t":1,"i":"x"}').toString('base64url'),
+    Buffer.from('{"v":1,"t":1,"a":"x"}').toString('base64url'),
+    Buffer.from('{"v":1,"t":1,"x":-1}').toString('base64url'),
+    Buffer.from('{"v":1,"t":1,"x":1000000001}').toString('base64url'),
+    Buffer.from('{"v":1,"t":1,"f":0}').toString('base64url'),
+    Buffer.from('{"v":2,"t":1}').toString('base64url'),
+    Buffer.from('null').toString('base64url'),
+    7,
+  ])('cannot be %j', (text) => {
+    expect(parseTimelineCursor(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,245 @@
+import type { PlacedMessage } from './coverage.js';
+import { FullReadings } from './full-reading.js';
+import {
+  BEGINNING,
+  MAX_REQUESTS,
+  MessageSource,
+  type MessageSourcePorts,
+  type MessagesFound,
+  NO_MESSAGES,
+} from './message-source.js';
+import { comparePositions, newerOf, type Position } from '../position.js';
+import type {
+  Committed,
+  SendOfMessage,
+  TimelineClock,
+  TimelineConversation,
+  TimelineEntry,
+  TimelineSend,
+  TimelineSends,
+} from './ports.js';
+import { placeSend, type PlacementContext, staysAtSend } from './send-placement.js';
+import { readSends, type SendsFound } from './sends-walk.js';
+import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js';
+
+export { MAX_REQUESTS };
+
+/** What a timeline reads from. */
+export interface TimelinePorts<S> extends MessageSourcePorts {
+  sends: TimelineSends<S>;
+  clock: TimelineClock;
+}
+
+/** A page of a timeline. */
+export interface TimelinePage<S> {
+  /** Newest first. May have fewer entries than the limit, or none, even if more follow. */
+  entries: readonly TimelineEntry<S>[];
+  /** Cursor of the next page. Undefined on the last page, and if upstream's messages could not be read. */
+  next: string | undefined;
+  /** Cursor of the event log, taken before anything was read. */
+  after: string;
+  /** True if upstream's messages could not be read, so that the page has only sends and a preview. */
+  isPartial: boolean;
+}
+
+/**
+ * Merges a conversation's messages and sends into one list, newest first, whatever the order of upstream's
+ * list. While a caller pages from the newest entry to the oldest, each entry that exists throughout comes
+ * exactly once, although messages come and go and sends are bound meanwhile.
+ */
+export class Timeline<S> {
+  private readonly source: MessageSource;
+
+  constructor(
+    private readonly ports: TimelinePorts<S>,
+    readings = new FullReadings(),
+  ) {
+    this.source = new MessageSource(ports, readings);
+  }
+
+  /** Returns one page. Makes at most {@link MAX_REQUESTS} upstream requests. */
+  async read(
+    account: string,
+    conversation: TimelineConversation,
+    limit: number,
+    cursor?: TimelineCursor,
+  ): Promise<TimelinePage<S>> {
+    const after = await this.ports.events.end(account);
+    const start = cursor ?? { startedAt: await this.ports.clock.now(account) };
+    const found = await this.messagesOf(account, conversation, start, limit);
+    if (found.edge === BEGINNING) {
+      const next = formatTimelineCursor({ startedAt: start.startedAt, ...found.hintsAt(undefined) });
+      return { entries: [], next, after, isPartial: false };
+    }
+    const { entries, sends } = await this.merge(account, conversation, start, limit, found);
+    const edge = newerOf(found.edge, sends.edge);
+    const shown = entries.filter(
+      ({ position }) =>
+        (start.position === undefined || comparePositions(position, start.position) < 0) &&
+        (edge === undefined || comparePositions(position, edge) >= 0),
+    );
+    shown.sort((a, b) => comparePositions(b.position, a.position));
+    const page = shown.slice(0, limit);
+    const isPartial = found.isUnavailable;
+    const nextPosition = shown.length > limit ? page.at(-1)?.position : edge;
+    if (nextPosition === undefined || isPartial) return { entries: page, next: undefined, after, isPartial };
+    const next = nextCursor(start, nextPosition, found, sends);
+    return { entries: page, next: formatTimelineCursor(next), after, isPartial };
+  }
+
+  private async messagesOf(
+    account: string,
+    { contactId, last }: TimelineConversation,
+    cursor: TimelineCursor,
+    limit: number,
+  ): Promise<MessagesFound> {
+    if (contactId === undefined) return NO_MESSAGES;
+    const found = await this.source.read(account, contactId, cursor, limit);
+    if (!found.isUnavailable || last === undefined || cursor.position !== undefined) return found;
+    return { ...found, messages: [previewOf(last)] };
+  }
+
+  /**
+   * Returns the entries of the messages and sends, in no order.
+   *
+   * The order of the reads matters. A message is bound to its send before it is committed. So the sends are
+   * read after the snapshots: if a message counts as committed, its send already shows the message.
+   */
+  private async merge(
+    account: string,
+    { contactId, phoneNumbers }: TimelineConversation,
+    { position: from, startedAt, sendsBefore: before }: TimelineCursor,
+    limit: number,
+    { messages, edge, isUnavailable }: MessagesFound,
+  ): Promise<{ entries: TimelineEntry<S>[]; sends: SendsFound<S> }> {
+    const committed = await this.committedOf(account, contactId, messages, !isUnavailable);
+    const present = messages.filter(({ message }) => committed.get(message.id) === 'present');
+    const until = present[limit - 1]?.position.at ?? edge?.at ?? -Infinity;
+    const sendIds = await this.sendIdsOf(account, contactId, present);
+    const range = { phoneNumbers, from, until, count: limit + 1, before, startedAt };
+    const sends = await readSends(this.ports.sends, account, range);
+    const all = await this.withClaimed(account, sends.sends, sendIds);
+    const context: PlacementContext = {
+      ...{ startedAt, contactId, phoneNumbers: new Set(phoneNumbers) },
+      committed: await this.committedSends(account, contactId, all, { messages, committed }),
+      messages: new Map(present.map(({ message }) => [message.id, message])),
+    };
+    const moved = new Set<string>();
+    for (const send of all.values())
+      if (send.message?.contactId === contactId && staysAtSend(send, context))
+        moved.add(send.message?.messageId ?? '');
+    const entries = [
+      ...present
+        .filter(({ message }) => !moved.has(message.id))
+        .map(({ position, message }): TimelineEntry<S> => {
+          const send = all.get(sendIds.get(message.id) ?? '');
+          return { kind: 'message', position, message: message.raw, send: send ? summaryOf(send) : null };
+        }),
+      ...[...all.values()].flatMap((send) => entryOf(send, context)),
+    ];
+    return { entries, sends };
+  }
+
+  private async committedOf(
+    account: string,
+    contactId: string | undefined,
+    messages: readonly PlacedMessage[],
+    makesDue: boolean,
+  ): Promise<ReadonlyMap<string, Committed>> {
+    if (contactId === undefined || messages.length === 0) return new Map();
+    const ids = messages.map(({ message }) => message.id);
+    const committed = await this.ports.feed.committed(account, contactId, ids);
+    if (makesDue && ids.some((id) => !committed.has(id))) await this.ports.feed.makeDue(account, contactId);
+    return committed;
+  }
+
+  private async sendIdsOf(
+    account: string,
+    contactId: string | undefined,
+    messages: readonly PlacedMessage[],
+  ): Promise<ReadonlyMap<string, string>> {
+    if (contactId === undefined || messages.length === 0) return new Map();
+    return this.ports.sends.sendIdsOf(
+      account,
+      contactId,
+      messages.map(({ message }) => message.id),
+    );
+  }
+
+  /** Adds the sends of messages that are not in the list of sends. */
+  private async withClaimed(
+    account: string,
+    sends: ReadonlyMap<string, TimelineSend<S>>,
+    sendIds: ReadonlyMap<string, string>,
+  ): Promise<ReadonlyMap<string, TimelineSend<S>>> {
+    const missing = [...new Set(sendIds.values())].filter((id) => !sends.has(id));
+    if (missing.length === 0) return sends;
+    const found = await this.ports.sends.byIds(account, missing);
+    return new Map([...sends, ...found.map((send) => [send.id, send] as const)]);
+  }
+
+  /**
+   * Returns whether the messages of sends are committed. What was read for the messages of this page stays
+   * valid, although they may have been committed since.
+   */
+  private async committedSends(
+    account: string,
+    contactId: string | undefined,
+    sends: ReadonlyMap<string, TimelineSend<S>>,
+    page: { messages: readonly PlacedMessage[]; committed: ReadonlyMap<string, Committed> },
+  ): Promise<PlacementContext['committed']> {
+    const onPage = new Set(page.messages.map(({ message }) => message.id));
+    const wanted = new Map<string, string[]>();
+    for (const { message } of sends.values()) {
+      if (message === undefined || (message.contactId === contactId && onPage.has(message.messageId)))
+        continue;
+      wanted.set(message.contactId, [...(wanted.get(message.contactId) ?? []), message.messageId]);
+    }
+    const read = new Map<string, ReadonlyMap<string, Committed>>();
+    for (const [id, messageIds] of wanted)
+      read.set(id, await this.ports.feed.committed(account, id, messageIds));
+    return (message) =>
+      message.contactId === contactId && onPage.has(message.messageId)
+        ? page.committed.get(message.messageId)
+        : read.get(message.contactId)?.get(message.messageId);
+  }
+}
+
+function entryOf<S>(send: TimelineSend<S>, context: PlacementContext): TimelineEntry<S>[] {
+  const placement = placeSend(send, context);
+  switch (placement.kind) {
+    case 'none':
+      return [];
+    case 'send': {
+      const { position } = placement;
+      return [{ kind: 'send', position, send: send.shown, scheduled: send.status === 'scheduled' }];
+    }
+    case 'messageAtSend': {
+      const { position, message } = placement;
+      return [{ kind: 'message', position, message: message.raw, send: summaryOf(send) }];
+    }
+  }
+}
+
+function summaryOf({ id, status, reference }: TimelineSend<unknown>): SendOfMessage {
+  return { id, status, reference };
+}
+
+/** Returns the last message as far as the conversation shows it. */
+function previewOf({ id, at, direction, preview }: NonNullable<TimelineConversation['last']>): PlacedMessage {
+  const raw = { id, direction, message: preview ?? '', timestamp: new Date(at).toISOString() };
+  return { position: { at, id }, message: { id, timestamp: at, raw } };
+}
+
+function nextCursor(
+  { startedAt }: TimelineCursor,
+  position: Position,
+  found: MessagesFound,
+  sends: SendsFound<unknown>,
+): TimelineCursor {
+  const sendsBefore = sends.numberBefore(position);
+  return {
+    ...{ position, startedAt, ...found.hintsAt(position) },
+    ...(sendsBefore === undefined ? {} : { sendsBefore }),
+  };
+}

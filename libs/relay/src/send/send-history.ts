@@ -1,0 +1,47 @@
+import type { Send } from './send.js';
+import type { SendRecord } from './send-record.js';
+import { toPublicSend } from './send-record.js';
+
+/** A send with the times that decide its position among the messages of a contact. */
+export interface TimedSend {
+  send: Send;
+  /** Times in milliseconds since 1970, by Redis' clock. */
+  createdAt: number;
+  sendAt?: number;
+  /** When the first message of the send was bound. Absent before, and in data of older versions. */
+  boundAt?: number;
+}
+
+/** One page of the sends to a recipient, the last accepted first. */
+export interface TimedSendPage {
+  sends: TimedSend[];
+  /** Cursor of the next page; absent on the last page. It is valid for every recipient of the account. */
+  next?: number;
+}
+
+/** Reads the sends of recipients and messages. */
+export interface SendHistory {
+  /** Returns sends to a recipient. @param before the `next` of the previous page */
+  sendsTo(account: string, phoneNumber: string, limit: number, before?: number): Promise<TimedSendPage>;
+
+  /** Returns at most `limit` sends to a recipient in each status before and right after the POST. */
+  pendingTo(account: string, phoneNumber: string, limit: number): Promise<TimedSend[]>;
+
+  /** Returns the ids of the sends that messages of a contact belong to, by message id. */
+  sendIdsOf(account: string, contactId: string, messageIds: readonly string[]): Promise<Map<string, string>>;
+
+  /** Returns the stored sends with these ids. */
+  byIds(account: string, ids: readonly string[]): Promise<TimedSend[]>;
+}
+
+/** Returns a send with its times. */
+export function toTimedSend(record: SendRecord): TimedSend {
+  const { createdAt, sendAt } = record.order;
+  const { boundAt } = record.state;
+  return {
+    send: toPublicSend(record),
+    createdAt,
+    ...(sendAt === undefined ? {} : { sendAt }),
+    ...(boundAt === undefined ? {} : { boundAt }),
+  };
+}
