@@ -406,10 +406,15 @@ const replacement: fc.Arbitrary<Step[]> = fc
     { do: 'read', tasks: [{ read: 'contact', contact: one }], turns: [0], meanwhile: [] },
   ]);
 
-/** A send on its way to its message. */
+/** A send on its way to its message. The worker that finds the message may die before it commits the message. */
 const delivery: fc.Arbitrary<Step[]> = fc
-  .record({ contact, text: fc.nat({ max: 7 }), order: fc.nat({ max: 1 }) })
-  .map(({ contact: one, text, order }): Step[] => [
+  .record({
+    contact,
+    text: fc.nat({ max: 7 }),
+    order: fc.nat({ max: 1 }),
+    death: fc.integer({ min: 0, max: 13 }),
+  })
+  .map(({ contact: one, text, order, death }): Step[] => [
     { do: 'send', contact: one, text, scheduled: false },
     ...[0, 0].map((transition): Step => ({ do: 'moveSend', send: -1, transition })),
     { do: 'showSend', send: -1, ageMs: 0 },
@@ -419,7 +424,18 @@ const delivery: fc.Arbitrary<Step[]> = fc
           { do: 'clock' as const, seconds: 2 },
           { do: 'send' as const, contact: one, text: 5, scheduled: false },
         ]),
-    { do: 'read', tasks: [{ read: 'contact', contact: one }], turns: [0], meanwhile: [] },
+    {
+      do: 'read',
+      tasks: [
+        {
+          read: 'contact',
+          contact: one,
+          ...(death < 8 ? {} : { death: { operation: death, carriedOut: false } }),
+        },
+      ],
+      turns: [0],
+      meanwhile: [],
+    },
   ]);
 
 /** A flag that is set, cleared and set again, with a poll after each change. */

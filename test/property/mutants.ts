@@ -343,6 +343,12 @@ const ROW_MUTANTS: readonly Mutant[] = [
     "received.has(message.id) || (isResync && message.direction === 'inbound') ?",
   ),
   patched(
+    'a message that returns after its deletion is unread again',
+    'poll/row-update.ts',
+    'received.has(message.id) ?',
+    "received.has(message.id) || (message.direction === 'inbound' && before.get(message.id)?.deleted === true) ?",
+  ),
+  patched(
     'unread messages whose ids are numbers do not count',
     'poll/row-update.ts',
     'String((data.message as { id: unknown }).id)',

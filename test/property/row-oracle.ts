@@ -3,40 +3,29 @@
  * the API shows them. Shares no code with the product.
  */
 import { type KnownForm, type MessageKnowledge, type ReceivedEvent, Verdict } from './oracle.js';
-
-/** A row as the product shows it. */
-export interface ShownRow {
-  id: string;
-  contactId: string | undefined;
-  phoneNumbers: readonly string[];
-  replaces: string | undefined;
-  last: ShownEntry | undefined;
-  lastActivityAt: number | undefined;
-  unreadCount: number;
-  waitingSince: number | undefined;
-  pendingSends: number;
-  failedSends: number;
-  revision: number;
-}
-
-interface ShownEntry {
-  kind: 'message' | 'send';
-  id: string;
-  at: number;
-  direction: 'inbound' | 'outbound' | 'other';
-  preview: string | null;
-}
-
-/** A send as the API shows it. `createdAt` is in milliseconds since 1970. */
-export interface ShownSend {
-  id: string;
-  status: string;
-  phoneNumber: string;
-  message: string | null;
-  createdAt: number;
-  contactId: string | null;
-  messageId: string | null;
-}
+import {
+  comparePositions,
+  forgetUnreadUpTo,
+  hasFailed,
+  isExact,
+  isPending,
+  isUndated,
+  latest,
+  newContact,
+  numberOf,
+  numbersIn,
+  placeOf,
+  type Position,
+  positionOf,
+  previewOf,
+  type RowContact,
+  type RowMessage,
+  type ShownEntry,
+  type ShownRow,
+  type ShownSend,
+  summaryOf,
+  textOf,
+} from './row-model.js';
 
 /** A committed read of a contact. */
 export interface CommittedRead {
@@ -49,46 +38,8 @@ export interface CommittedRead {
   isClockSteady: boolean;
 }
 
-interface Position {
-  at: number;
-  id: string;
-}
-
-interface RowMessage extends Position {
-  kind: 'inbound' | 'outbound' | 'other';
-  /** Possible texts. More than one if a read leaves the text open. */
-  texts: readonly string[];
-  /** False if a read leaves open whether the message is known. */
-  isCertain: boolean;
-  /** True if upstream no longer shows the message, but its deletion was not emitted yet. */
-  isAbsent: boolean;
-}
-
-interface RowContact {
-  isListed: boolean;
-  /** Phone numbers in the contact's fields and its messages. */
-  numbers: Set<string>;
-  messages: Map<string, RowMessage>;
-  /** Ids of all messages that were known at some time. */
-  everKnown: Set<string>;
-  /** Messages that were emitted as received and are neither seen nor answered, by id. */
-  unread: Map<string, Position>;
-  /** Numbers whose row this one has replaced last. */
-  replaced: Set<string>;
-  /** True from the start of a new baseline until the complete read that ends it. */
-  isResyncing: boolean;
-  /** True if positions of messages are uncertain: they have no timestamps, or the clock jumped. */
-  isBlurred: boolean;
-  /**
-   * True if the row was recomputed while messages were absent: until the next complete read it may lack them, even if
-   * they return.
-   */
-  mayLackMessages: boolean;
-}
-
 /** Of the sends to one number that have no message, a row knows the texts of so many: the latest. */
 const MAX_PREVIEWED_SENDS = 3;
-const MAX_PREVIEW = 280;
 const MAX_UNREAD = 100;
 /** Of more messages without an answer, a row leaves out some. */
 const MAX_WAITING = 101;
@@ -437,43 +388,6 @@ export class RowOracle {
 
 type Demand = (field: string, expected: unknown, actual: unknown) => void;
 
-function newContact(): RowContact {
-  return {
-    ...{ isListed: true, isResyncing: false, isBlurred: false, mayLackMessages: false },
-    ...{ numbers: new Set(), messages: new Map(), everKnown: new Set() },
-    ...{ unread: new Map(), replaced: new Set() },
-  };
-}
-
-function forgetUnreadUpTo({ unread }: RowContact, upTo: Position): void {
-  for (const [id, position] of unread) if (comparePositions(position, upTo) <= 0) unread.delete(id);
-}
-
-function isExact(contact: RowContact): boolean {
-  if (contact.isBlurred || contact.isResyncing || contact.mayLackMessages) return false;
-  return [...contact.messages.values()].every(({ isCertain, isAbsent }) => isCertain && !isAbsent);
-}
-
-interface Summary {
-  last: RowMessage | undefined;
-  /** The last message that upstream shows. */
-  lastPresent: RowMessage | undefined;
-  lastOutbound: RowMessage | undefined;
-  /** Inbound messages after the last outbound one, the first first. */
-  waiting: RowMessage[];
-}
-
-function summaryOf({ messages }: RowContact): Summary {
-  const sorted = [...messages.values()].sort(comparePositions);
-  const at = sorted.findLastIndex(({ kind }) => kind === 'outbound');
-  return {
-    last: sorted.at(-1),
-    lastPresent: sorted.findLast(({ isAbsent }) => !isAbsent),
-    lastOutbound: sorted[at],
-    waiting: sorted.slice(at + 1).filter(({ kind }) => kind === 'inbound'),
-  };
-}
-
 function checkLastMessage(
   demand: Demand,
   message: RowMessage | undefined,
@@ -487,61 +401,4 @@ function checkLastMessage(
   const previews = texts.map(previewOf);
   const preview = previews.find((one) => one === shown?.preview) ?? previews[0] ?? null;
   demand('last', { kind: 'message', at, id, direction: kind, preview }, shown);
-}
-
-function latest<P extends Position>(positions: readonly P[]): P | undefined {
-  return [...positions].sort(comparePositions).at(-1);
-}
-
-function positionOf({ id, createdAt }: ShownSend): Position {
-  return { at: createdAt, id };
-}
-
-function placeOf({ id, lastActivityAt = 0 }: ShownRow): Position {
-  return { at: lastActivityAt, id };
-}
-
-function comparePositions(a: Position, b: Position): number {
-  return a.at - b.at || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
-}
-
-function isPending({ status }: ShownSend): boolean {
-  return ['scheduled', 'queued', 'relaying', 'accepted'].includes(status);
-}
-
-function hasFailed({ status }: ShownSend): boolean {
-  return ['failed', 'expired', 'unknown'].includes(status);
-}
-
-function isUndated({ after }: MessageKnowledge): boolean {
-  return after.some((form) => form !== undefined && form.timestamp === undefined);
-}
-
-function previewOf(text: string): string | null {
-  return [...text].slice(0, MAX_PREVIEW).join('') || null;
-}
-
-/** The parsed fields of messages. */
-const parsed = new WeakMap<KnownForm, Record<string, unknown>>();
-
-function fieldOf(form: KnownForm, field: string): string {
-  const fields = parsed.get(form) ?? (JSON.parse(form.rest) as Record<string, unknown>);
-  parsed.set(form, fields);
-  const value = fields[field];
-  return typeof value === 'string' ? value : '';
-}
-
-function textOf(form: KnownForm): string {
-  return fieldOf(form, 'message');
-}
-
-/** Returns the contact's own phone number in a message. */
-function numberOf(form: KnownForm): string | undefined {
-  if (form.kind === 'other') return undefined;
-  return fieldOf(form, form.kind === 'inbound' ? 'from' : 'to');
-}
-
-function numbersIn(wire: string): string[] {
-  const fields = Object.values(JSON.parse(wire) as Record<string, unknown>);
-  return fields.filter((value): value is string => typeof value === 'string' && /^\+\d+$/.test(value));
 }

@@ -6,7 +6,7 @@ import {
   toPublicSend,
 } from '../../libs/relay/src/send/send-record.js';
 import { type TransitionName, transitionResult } from '../../libs/relay/src/send/send-transitions.js';
-import type { ShownSend } from './row-oracle.js';
+import type { ShownSend } from './row-model.js';
 
 /** Transitions of sends that histories make. Polls make the others, when they find messages. */
 export const TRANSITIONS = [

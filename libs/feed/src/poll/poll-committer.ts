@@ -183,9 +183,7 @@ export class PollCommitter {
       baseline: baselineAfter(start, reading),
       deep: this.deepAfter(start, reading, memory, kind),
       // A change of an old message says nothing about whose number it is now.
-      numbers: numbersIn(
-        reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false),
-      ),
+      numbers: numbersIn(reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false)),
       row,
       report: {
         startedAt: state.now,
