@@ -21,6 +21,8 @@ function argumentsOfEntry(entry: RowEntry): (string | number)[] {
       return ['text', 0, entry.id, '', entry.preview, ''];
     case 'deleted':
       return ['deleted', 0, entry.id, '', '', ''];
+    case 'bound':
+      return ['bound', 0, '', entry.phoneNumber, '', entry.sendId];
     case 'reset':
       return ['reset', 0, '', '', '', ''];
     case 'replace':

@@ -20,6 +20,8 @@ export type RowEntry =
   /** The text of a message changed. Only the last message of a row is affected. */
   | { kind: 'text'; id: string; preview: string }
   | { kind: 'deleted'; id: string }
+  /** A message that the row already knows was bound to a send: the row no longer shows the send. */
+  | { kind: 'bound'; sendId: string; phoneNumber: string }
   /** The messages of a new baseline follow. Unread messages stay until the read of all pages has ended. */
   | { kind: 'reset' }
   /**

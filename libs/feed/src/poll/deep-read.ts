@@ -93,6 +93,8 @@ export class DeepRead {
   /** What the conversation row needs of the messages of this pass. */
   private digest = new MessageDigest();
   private readonly startedAt: number;
+  /** How far upstream's clock is ahead, in milliseconds. Undefined while unknown. */
+  private aheadMs: number | undefined;
   /**
    * True if the read ended with a page that showed only messages of earlier pages. Messages may then have
    * moved by a whole page during the read.
@@ -362,7 +364,9 @@ export class DeepRead {
 
   private addToDigest(messages: readonly UpstreamMessage[]): void {
     const { state, reader } = this.pages;
-    const clock = { now: state.now, upstreamAheadMs: upstreamAheadMs(reader.date, state.now) };
+    // The difference of the clocks is that of the first reply.
+    this.aheadMs ??= reader.date === undefined ? undefined : upstreamAheadMs(reader.date, state.now);
+    const clock = { now: state.now, upstreamAheadMs: this.aheadMs ?? 0 };
     for (const message of messages) this.digest.add(rowMessageOf(message, clock, false));
   }
 

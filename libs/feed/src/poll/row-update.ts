@@ -63,6 +63,7 @@ export function rowUpdateOf(input: RowUpdateInput): RowUpdate {
     ...(input.isResync ? [{ kind: 'reset' } as const] : []),
     ...messagesOf(input),
     ...changedTexts(input),
+    ...boundSends(input),
     ...input.deleted.map(({ id }) => ({ kind: 'deleted', id }) as const),
     ...allMessages(input),
   ];
@@ -122,6 +123,27 @@ function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdate
       ? { kind: 'text', id, preview: previewOf(body) }
       : [],
   );
+}
+
+/** Returns the sends to which messages belong that an earlier commit has put into the row. */
+function boundSends({
+  hasRow,
+  isResync,
+  observed,
+  before,
+  changed,
+  sends,
+  clock,
+}: RowUpdateInput): RowEntry[] {
+  if (!hasRow || isResync) return [];
+  return observed.flatMap((message): RowEntry[] => {
+    const sendId = sends.get(message.id)?.sendId;
+    const isKnown = changed.has(message.id) && before.get(message.id)?.deleted === false;
+    const { phoneNumber } = rowMessageOf(message, clock, false);
+    return !isKnown || sendId === undefined || phoneNumber === undefined
+      ? []
+      : [{ kind: 'bound', sendId, phoneNumber }];
+  });
 }
 
 /** After a read of all pages, the row gets what it needs from all messages that upstream shows. */

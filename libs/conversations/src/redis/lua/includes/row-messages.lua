@@ -72,6 +72,12 @@ local function forget_up_to(row, time)
   return unread
 end
 
+-- No longer shows a send, because the row has its message.
+local function hide_send(number, send_id)
+  local sends = load_sends(number)
+  if remove_preview(sends, send_id) then save_sends(number, sends) end
+end
+
 -- Puts entries (`rowArguments`) into a row. Returns true if the row changed, and true if its last activity may be
 -- earlier than before.
 local function put_messages(id, row, first, count)
@@ -85,6 +91,7 @@ local function put_messages(id, row, first, count)
         row.m[4] = preview
         changed = true
       end
+    elseif kind == 'bound' then hide_send(number, send_id)
     elseif kind == 'deleted' then
       remove_message(row, message)
       changed, moved_back = true, true
@@ -114,10 +121,7 @@ local function put_messages(id, row, first, count)
         changed = true
       end
       use_number(id, row, number, is_last)
-      if send_id ~= '' and number ~= '' then
-        local sends = load_sends(number)
-        if remove_preview(sends, send_id) then save_sends(number, sends) end
-      end
+      if send_id ~= '' and number ~= '' then hide_send(number, send_id) end
     end
   end
   return changed, moved_back
