@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { findFreePort } from '#embedded-redis';
@@ -284,7 +285,10 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
   it('loads the earlier part of a conversation, with each message once', async () => {
     await makeContact('Donald', '+15552220008');
     const texts = Array.from({ length: 40 }, (_, i) => `Line ${i + 1}.`);
-    for (const text of texts) await product.simulate('messages', { phoneNumber: '+15552220008', text });
+    for (const text of texts) {
+      await product.simulate('messages', { phoneNumber: '+15552220008', text });
+      await setTimeout(2); // Messages of the same millisecond have no order.
+    }
     await withTwoPages(address, async ([page]) => {
       await page.getByRole('searchbox').fill('don');
       await rowOf(page, 'Line 40.').getByRole('button').click();

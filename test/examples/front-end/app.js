@@ -132,7 +132,7 @@ function putRow(row, isLive) {
   if (row.lastActivityAt === null && row.contactId === null) rows.delete(row.id);
   else if (old || !isLive || $('search').value === '') rows.set(row.id, fillRow(row, row.li ?? old?.li));
   const openId = open?.id;
-  if ([row.id, row.replaces].includes(openId)) open = row;
+  if (open && [row.id, row.replaces].includes(openId)) open = row;
   if (open?.id !== openId) void readTimeline(); // The number got a contact.
 }
 
@@ -140,11 +140,10 @@ function putRow(row, isLive) {
 function put({ at, message, send }) {
   // A send of this page is known by its reference before it has an id.
   const sendKey = entries.has(send?.reference) ? send.reference : (send?.id ?? send?.reference);
-  const key = message?.id ?? sendKey;
-  const old = entries.get(key) ?? entries.get(sendKey);
+  const old = entries.get(message?.id) ?? entries.get(sendKey);
   if ((!old && at === undefined) || (!message && old?.send.revision > send.revision)) return;
   if (message) entries.delete(sendKey);
-  entries.set(key, fillEntry(at ?? old.at, message, { ...old?.send, ...send }, old?.li));
+  entries.set(message?.id ?? sendKey, fillEntry(at ?? old.at, message, { ...old?.send, ...send }, old?.li));
 }
 
 /** Moves only the elements that must move: the focus stays, and screen readers read what is new. */
@@ -207,16 +206,13 @@ function render() {
 /** Shows a send at once. What the stream says about it later has the same reference. */
 $('composer').onsubmit = (event) => {
   event.preventDefault();
-  const send = {
-    reference: crypto.randomUUID(),
-    phoneNumber: open.phoneNumbers[0],
-    message: $('text').value,
-  };
+  const reference = crypto.randomUUID();
+  const send = { reference, phoneNumber: open.phoneNumbers[0], message: $('text').value };
   event.target.reset();
   put({ at: new Date().toISOString(), send: { ...send, status: 'queued' } });
   render();
-  call('/v1/messages/send', send, { 'Idempotency-Key': send.reference }).catch(({ message }) => {
-    put({ send: { ...send, status: `not sent: ${message}` } });
+  call('/v1/messages/send', send, { 'Idempotency-Key': reference }).catch(({ message }) => {
+    put({ send: { reference, status: `not sent: ${message}` } });
     render();
   });
 };
