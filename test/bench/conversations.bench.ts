@@ -53,7 +53,7 @@ function contactOf(n: number): ContactUpdate {
     listed: { fingerprint: '0123456789abcdef', deleted: false },
     raw: JSON.stringify(fields),
     numbers: [numberOf(n)],
-    words: { added: searchWordsOf(fields), removed: [] },
+    words: { all: searchWordsOf(fields), removed: [] },
     emitAfter: now,
   };
 }

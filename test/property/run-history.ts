@@ -1,6 +1,5 @@
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
 import { RedisConversations } from '#conversations';
-import { RedisFeedStore } from '#feed';
 import { type RedisClient, withDeadline } from '#platform';
 import type { HttpUpstream, UpstreamAddress } from '#upstream';
 import type { Action, History, OldContact, ReadStep, Step, WorldSetup } from './history.js';
@@ -87,7 +86,7 @@ class Run {
       note: (line) => this.trace.push(line),
     };
     this.worker = new FeedWorker(this.context);
-    this.conversations = new RedisConversations(lane.redis, prefix, new RedisFeedStore(lane.redis, prefix));
+    this.conversations = new RedisConversations(lane.redis, prefix);
   }
 
   async all(steps: History['steps']): Promise<void> {

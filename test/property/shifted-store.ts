@@ -33,6 +33,7 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
       watch.committing(() => store.commitPoll(account, contactId, commit), contactId),
     recordContactListFailure: (account, reason) => store.recordContactListFailure(account, reason),
     contactRecord: (account, contactId) => store.contactRecord(account, contactId),
+    contactTexts: (account, ids) => store.contactTexts(account, ids),
     knownMessages: (account, contactId, ids) => store.knownMessages(account, contactId, ids),
     contactRates: (account) => store.contactRates(account),
     allKnownMessages: (account, contactId) => store.allKnownMessages(account, contactId),

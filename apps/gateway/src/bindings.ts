@@ -145,7 +145,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(BLOB_STORE_MONITOR, opened.blobStoreMonitor),
     value(CLOCK, clock),
     value(FEED, feed),
-    value(CONVERSATIONS, new RedisConversations(redis, prefix, feed)),
+    value(CONVERSATIONS, new RedisConversations(redis, prefix)),
     value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(EVENT_TAIL, tailOf(opened)),

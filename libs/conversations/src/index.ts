@@ -29,7 +29,7 @@ export type {
   SendStatusNotice,
 } from './changes/conversation-changes.js';
 export { RedisConversationChanges } from './redis/redis-conversation-changes.js';
-export { type ContactTexts, eraseConversationRows, RedisConversations } from './redis/redis-conversations.js';
+export { eraseConversationRows, RedisConversations } from './redis/redis-conversations.js';
 export { rowArguments } from './redis/redis-row-arguments.js';
 export { channelOfConversationChanges, type RowKeys, rowRedisKeys } from './redis/redis-row-keys.js';
 export {

@@ -97,8 +97,8 @@ export interface ContactUpdate {
   raw?: string;
   /** Phone numbers in the contact's fields, in E.164 format. */
   numbers: readonly string[];
-  /** Search words that the contact's fields have gained and lost. Absent if the fields did not change. */
-  words?: { added: readonly string[]; removed: readonly string[] };
+  /** Search words of the contact's fields, and those that they have lost. Absent if the fields did not change. */
+  words?: { all: readonly string[]; removed: readonly string[] };
   /**
    * Only for a new contact: its first read emits messages whose timestamp is later than this time
    * (milliseconds since 1970 by upstream's clock); see `FirstRead`.
@@ -319,6 +319,9 @@ export interface FeedStore {
    * unknown.
    */
   contactRecord(account: string, contactId: string): Promise<{ raw: string; revision: number } | undefined>;
+
+  /** Returns contacts as JSON, as last committed, by id. Unknown contacts are left out. */
+  contactTexts(account: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 
   /**
    * Stores the result of a read of the contact list. New and changed contacts become due for polling at once.

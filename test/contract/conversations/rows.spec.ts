@@ -11,8 +11,8 @@ const here = new WithFeedHarness();
 let conversations: RedisConversations;
 
 beforeEach(() => {
-  const { redis, prefix, store } = here.harness;
-  conversations = new RedisConversations(redis, prefix, store);
+  const { redis, prefix } = here.harness;
+  conversations = new RedisConversations(redis, prefix);
 });
 
 async function row(id: string): Promise<Conversation | undefined> {

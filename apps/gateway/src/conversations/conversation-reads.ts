@@ -1,12 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccountDirectory, Principal } from '#accounts';
-import type {
-  ContactTexts,
-  Conversation,
-  ConversationPage,
-  Conversations,
-  ListPosition,
-} from '#conversations';
+import type { Conversation, ConversationPage, Conversations, ListPosition } from '#conversations';
 import { type EventLog, formatCursor } from '#events';
 import type { FeedStore } from '#feed';
 import type { GatewayEnvironment } from '#platform';
@@ -21,7 +15,7 @@ import { formatListCursor, parseListCursor } from './list-cursor.js';
 export class ConversationReads {
   constructor(
     @Inject(CONVERSATIONS) private readonly conversations: Conversations,
-    @Inject(FEED) private readonly feed: ContactTexts & Pick<FeedStore, 'knownMessages'>,
+    @Inject(FEED) private readonly feed: Pick<FeedStore, 'contactTexts' | 'knownMessages'>,
     @Inject(EVENT_LOG) private readonly log: Pick<EventLog, 'end'>,
     @Inject(ACCOUNTS) private readonly accounts: Pick<AccountDirectory, 'find'>,
     @Inject(ENVIRONMENT) private readonly environment: Pick<GatewayEnvironment, 'CONVERSATIONS'>,

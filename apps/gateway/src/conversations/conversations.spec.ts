@@ -24,7 +24,7 @@ beforeAll(async () => {
   gateway = await startTestGateway({ redisUrl: redis.url });
   // As the commits of the feed and of sends store them.
   for (let i = 1; i <= 5; i += 1) {
-    const row = { m: [1_000 * i, `m${i}`, 'i', `text ${i}`], w: [[1_000 * i, `m${i}`, 1]], v: i };
+    const row = { m: [1_000 * i, `m${i}`, 'i', `text ${i}`], w: [[1_000 * i, `m${i}`, 1]], k: ' ada', v: i };
     await gateway.redis.hset('tidings:{default}:conversations', `c${i}`, JSON.stringify(row));
     await gateway.redis.zadd('tidings:{default}:conversations:order', 1_000 * i, `c${i}`);
     await gateway.redis.zadd('tidings:{default}:conversations:words', 0, `ada\0c${i}`);

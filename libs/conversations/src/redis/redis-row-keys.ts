@@ -6,7 +6,8 @@ import type { AccountKeys } from '#platform';
  * - `rows`: hash from a contact's id to the part of its row that is derived from messages, as JSON. Fields: `m` last message
  *   (time, id, direction as `i`, `o` or `n`, preview), `o` last outbound message (time, id), `w` inbound messages after
  *   it (time, id, 1 if unread), `n` phone numbers of its messages, the last used first, `c` phone numbers of the
- *   contact's fields, `r` the number whose row it replaced, `v` revision.
+ *   contact's fields, `k` search words of the contact's fields, each after a space, `r` the number whose row it
+ *   replaced, `v` revision.
  * - `rowOrder`: sorted set of all rows by their last activity, in milliseconds since 1970; 0 without any activity.
  * - `rowSends`: hash from a phone number to the part of a row that is derived from the sends to it, as JSON. Fields: `p`
  *   and `f` number of pending and failed sends, `s` the latest sends without a message (time, id, preview), `v` revision.

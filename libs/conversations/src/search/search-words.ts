@@ -30,7 +30,7 @@ export function wordsOf(text: string): string[] {
 }
 
 /** Returns a text in the form in which words are compared: lower case, without accents. */
-export function comparable(text: string): string {
+function comparable(text: string): string {
   return text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')

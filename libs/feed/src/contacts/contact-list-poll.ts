@@ -302,7 +302,7 @@ export class ContactListPoll {
 }
 
 /**
- * Returns the search words that a contact has gained and lost.
+ * Returns the search words of a contact, and those that it has lost.
  * @param before the contact as JSON before the change; undefined for a new contact
  */
 function wordsOfChange(
@@ -312,10 +312,7 @@ function wordsOfChange(
   const earlier: unknown = JSON.parse(before ?? '{}');
   const had = isRecord(earlier) ? searchWordsOf(earlier) : [];
   const has = searchWordsOf(after);
-  return {
-    added: has.filter((word) => !had.includes(word)),
-    removed: had.filter((word) => !has.includes(word)),
-  };
+  return { all: has, removed: had.filter((word) => !has.includes(word)) };
 }
 
 /** Returns true if the list contains more than half of the known contacts. */

@@ -1,4 +1,4 @@
-import { type ContactTexts, rowArguments, rowRedisKeys } from '#conversations';
+import { rowArguments, rowRedisKeys } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import { packLearnedContactState, unpackLearnedContactState } from '../snapshot/learned-contact-state.js';
@@ -102,7 +102,7 @@ interface ContactReply {
 }
 
 /** Implements {@link FeedStore} with Redis. */
-export class RedisFeedStore implements FeedStore, ContactTexts {
+export class RedisFeedStore implements FeedStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
@@ -505,7 +505,7 @@ function contactArguments({
     event?.revision ?? '',
     listed.deleted ? '' : 'yes',
     ...lengthAndItems(numbers),
-    ...lengthAndItems(words?.added ?? []),
+    ...lengthAndItems(words?.all ?? []),
     ...lengthAndItems(words?.removed ?? []),
   ];
 }

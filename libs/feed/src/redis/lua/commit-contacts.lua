@@ -31,7 +31,7 @@
 -- @arg rows_kept      'on' if rows are kept, or 'off'.
 -- @args changes       For each contact: id; contact as listed; raw text or ''; time after which messages are
 --                     emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
---                     numbers; number of new search words; words; number of old search words; words. Then the
+--                     numbers; number of search words; words; number of lost search words; words. Then the
 --                     events to append (`appendEventsLuaArguments`).
 -- @reply              1, or 0 if the list changed since it was read.
 --- @include "@events/lua/includes/append-events.lua"

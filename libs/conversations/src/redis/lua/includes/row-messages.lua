@@ -26,6 +26,12 @@ local function use_number(id, row, number, is_last)
   table.insert(row.n, is_last and 1 or #row.n + 1, number)
 end
 
+-- Returns the search words that the arguments from `first` to `last` name, each after a space, or nil.
+local function words_of_row(first, last)
+  if last < first then return nil end
+  return ' ' .. table.concat(ARGV, ' ', first, last)
+end
+
 -- Removes the messages without an answer up to a position.
 local function answer_up_to(row, position)
   local kept = {}

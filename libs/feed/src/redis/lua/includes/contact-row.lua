@@ -25,6 +25,7 @@ local function commit_row(id, first, scheduled, adopted, released)
   local changed, moved = put_messages(id, row, entries, tonumber(ARGV[first]))
   if row_is_new == 'new' then
     for i = words, field_numbers - 2 do redis.call('ZADD', row_words, 0, ARGV[i] .. '\0' .. id) end
+    row.k = words_of_row(words, field_numbers - 2)
     row.c = arguments_between(field_numbers, next - 1)
     for _, number in ipairs(row.c or {}) do change_number_words('ZADD', number, id) end
     each_own_number(id, row, function(number) adopt_number(row, number) end)

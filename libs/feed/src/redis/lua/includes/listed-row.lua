@@ -25,22 +25,25 @@ end
 -- Brings the row up to date with a contact of the list. `first` is the index of the contact's phone numbers, of which
 -- `adopted` lead to the contact from now on. Returns the index of the argument after those of the contact.
 local function list_row(id, present, has_fields, first, number_count, adopted)
-  local added = first + number_count + 1
-  local removed = added + ARGV[added - 1] + 1
+  local words = first + number_count + 1
+  local removed = words + ARGV[words - 1] + 1
   local next = removed + ARGV[removed - 1]
   if rows_kept ~= 'on' then return next end
   if not present then
     hide_row(id)
     return next
   end
-  for i = added, removed - 2 do redis.call('ZADD', row_words, 0, ARGV[i] .. '\0' .. id) end
+  for i = words, removed - 2 do redis.call('ZADD', row_words, 0, ARGV[i] .. '\0' .. id) end
   for i = removed, next - 1 do redis.call('ZREM', row_words, ARGV[i] .. '\0' .. id) end
   local is_shown = redis.call('ZSCORE', row_order, id)
   if is_shown and not has_fields and #adopted == 0 then return next end
   local row = load_row(id)
   -- Without a row, an earlier build has stored the contact: its next poll makes the row.
   if not row then return next end
-  if has_fields then put_field_numbers(id, row, first, number_count) end
+  if has_fields then
+    put_field_numbers(id, row, first, number_count)
+    row.k = words_of_row(words, removed - 2)
+  end
   for _, number in ipairs(adopted) do adopt_number(row, number) end
   if not is_shown then each_own_number(id, row, function(number) adopt_number(row, number) end) end
   save_row(id, row)

@@ -1,0 +1,132 @@
+--- Searches rows by the beginnings of words and by the first or last digits of phone numbers, the latest first.
+-- If few rows have the rarest word, these are the candidates. Otherwise the latest rows of all are.
+-- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
+-- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
+-- @arg max_indexed     Maximum number of rows with the rarest word.
+-- @arg max_candidates  Maximum number of candidates: the latest.
+-- @arg limit           Maximum number of rows to return.
+-- @arg after_at        Last activity of the row after which the page begins, in ms, or ''.
+-- @arg after_id        Id of that row.
+-- @arg digits          Digits to look for, or ''. Then no words are given.
+-- @arg word_count      Number of words.
+-- @args words          Beginnings of words; then the ids of the candidates, if only certain rows are searched.
+-- @reply               Ids of the rows.
+
+local candidates_from = words_from + word_count
+
+-- Calls `visit` with the ends of each range of `row_words` that contains a beginning.
+local function each_range(word, visit)
+  local beginnings = digits == '' and {word} or {'+' .. digits, '-' .. string.reverse(digits)}
+  for _, beginning in ipairs(beginnings) do visit('[' .. beginning, '[' .. beginning .. '\255') end
+end
+
+-- Returns the least frequent word and its number of rows.
+local function rarest_word()
+  local rarest, least
+  for i = words_from, math.max(words_from, candidates_from - 1) do
+    local count = 0
+    each_range(ARGV[i], function(from, to) count = count + redis.call('ZLEXCOUNT', row_words, from, to) end)
+    if not least or count < least then rarest, least = ARGV[i], count end
+  end
+  return rarest, least
+end
+
+local function ids_with(word)
+  local ids, seen = {}, {}
+  each_range(word, function(from, to)
+    for _, member in ipairs(redis.call('ZRANGEBYLEX', row_words, from, to)) do
+      local id = string.match(member, '^[^%z]*%z(.*)$')
+      if not seen[id] then
+        seen[id] = true
+        ids[#ids + 1] = id
+      end
+    end
+  end)
+  return ids
+end
+
+-- Returns the ids of the given rows that exist, the latest first.
+local function in_order(ids)
+  if #ids == 0 then return {} end
+  local found = {}
+  for i, last in ipairs(redis.call('ZMSCORE', row_order, unpack(ids))) do
+    if last then found[#found + 1] = {ids[i], tonumber(last)} end
+  end
+  table.sort(found, function(a, b)
+    if a[2] ~= b[2] then return a[2] > b[2] end
+    return a[1] > b[1]
+  end)
+  return found
+end
+
+local function latest()
+  local found = {}
+  local pairs = redis.call('ZREVRANGE', row_order, 0, max_candidates - 1, 'WITHSCORES')
+  for i = 1, #pairs, 2 do found[#found + 1] = {pairs[i], tonumber(pairs[i + 1])} end
+  return found
+end
+
+local function candidates()
+  if candidates_from <= #ARGV then
+    local ids = {}
+    for i = candidates_from, #ARGV do ids[#ids + 1] = ARGV[i] end
+    return in_order(ids)
+  end
+  local rarest, least = rarest_word()
+  if least > tonumber(max_indexed) then return latest() end
+  return in_order(ids_with(rarest))
+end
+
+local function has_digits(number)
+  local own = string.gsub(number, '%D', '')
+  return string.sub(own, 1, #digits) == digits or string.sub(own, -#digits) == digits
+end
+
+-- `text` is the row as JSON, or false for the row of a number.
+local function matches(id, text)
+  if digits ~= '' then
+    if not text then return has_digits(id) end
+    -- Most rows do not contain the digits at all, which is quicker to find out than their numbers.
+    if not string.find(text, digits, 1, true) then return false end
+    local row = cjson.decode(text)
+    for _, list in ipairs({row.n or {}, row.c or {}}) do
+      for _, number in ipairs(list) do
+        if has_digits(number) then return true end
+      end
+    end
+    return false
+  end
+  -- A quotation mark in another field of the JSON follows a backslash.
+  local own = text and string.match(text, '"k":"([^"]*)"')
+  if not own then return false end
+  for i = words_from, candidates_from - 1 do
+    if not string.find(own, ' ' .. ARGV[i], 1, true) then return false end
+  end
+  return true
+end
+
+local function is_after(row)
+  if after_at == '' then return true end
+  local at = tonumber(after_at)
+  return row[2] < at or (row[2] == at and row[1] < after_id)
+end
+
+local BATCH = 200
+local reply = {}
+local found = candidates()
+local count = math.min(#found, tonumber(max_candidates))
+for from = 1, count, BATCH do
+  local batch = {}
+  for i = from, math.min(from + BATCH - 1, count) do
+    if is_after(found[i]) then batch[#batch + 1] = found[i][1] end
+  end
+  local texts = #batch > 0 and redis.call('HMGET', rows, unpack(batch)) or {}
+  for i, id in ipairs(batch) do
+    if matches(id, texts[i]) then
+      reply[#reply + 1] = id
+      if #reply == tonumber(limit) then return reply end
+    end
+  end
+end
+return reply
