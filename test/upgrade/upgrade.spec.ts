@@ -242,3 +242,36 @@ describe('after an upgrade, with the webhooks of the old build,', () => {
     for (const { id } of missed) await subscriber.receives(id);
   });
 });
+
+describe('contacts that an old build stored', () => {
+  it('get their conversations with their next polls, sorted by their last activity', async () => {
+    interface Row {
+      contactId: string | null;
+      preview: string | null;
+      lastActivityAt: string | null;
+      unreadCount: number;
+    }
+    const status = await eventually('every contact has a conversation', async () => {
+      const { conversations } = await upgraded.json<{ conversations: { rows: number; contacts: number } }>(
+        'GET',
+        '/v1/status',
+        undefined,
+        'default',
+      );
+      return conversations.contacts > 0 && conversations.rows === conversations.contacts && conversations;
+    });
+    const { conversations } = await upgraded.json<{ conversations: Row[] }>(
+      'GET',
+      '/v1/conversations?limit=100',
+      undefined,
+      'default',
+    );
+    const rows = conversations.filter(({ contactId }) => contactId !== null);
+    expect(rows).toHaveLength(Math.min(status.contacts, 100));
+    const active = rows.filter(({ lastActivityAt }) => lastActivityAt !== null);
+    expect(active.length).toBeGreaterThan(0);
+    expect(active.some(({ preview }) => preview !== null)).toBe(true);
+    const times = active.map(({ lastActivityAt }) => Date.parse(lastActivityAt ?? ''));
+    expect(times).toEqual(times.toSorted((a, b) => b - a));
+  });
+});
