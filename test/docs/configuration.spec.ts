@@ -13,3 +13,10 @@ it('docs/configuration.md describes the purpose and the allowed values of every 
   expect(rows.length).toBeGreaterThan(40);
   for (const row of rows) expect(row.split(' | ').every((cell) => !/^\|?\s*\|?$/.test(cell))).toBe(true);
 });
+
+it('docker-compose.yml or the Dockerfile passes every variable on or sets it', () => {
+  const names = [...configurationPage().matchAll(/^\| `([A-Z\d_]+)`/gm)].map(([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(40);
+  const files = read('docker-compose.yml') + read('Dockerfile');
+  expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(files))).toEqual([]);
+});
