@@ -281,7 +281,7 @@ describe('a send in a conversation', () => {
 
   it('belongs to the contact whose message used the number last', async () => {
     const { harness } = here;
-    const { contactId } = await here.createKnownContact(1);
+    const { contactId, ids } = await here.createKnownContact(1);
     await accept(NUMBER, 'for whom');
     const other = harness.createContact(OTHER_NUMBER);
     await harness.list.poll(ACCOUNT);
@@ -299,6 +299,11 @@ describe('a send in a conversation', () => {
     expect(await harness.ownerOf(NUMBER)).toBe(other);
     expect(await row(contactId)).toMatchObject({ pendingSends: 0, last: { kind: 'message' } });
     expect(await row(other)).toMatchObject({ pendingSends: 1, phoneNumbers: [NUMBER, OTHER_NUMBER] });
+    // An edit of an older message says nothing about whose number it is now.
+    harness.control('messages/edit', { id: ids[0], message: 'edited' });
+    await harness.polls.poll(ACCOUNT, contactId);
+    expect((await harness.eventTypes()).at(-1)).toBe('message.updated');
+    expect(await harness.ownerOf(NUMBER)).toBe(other);
   });
 
   it('is shown by its phone number if a contact that is not listed used the number last', async () => {
