@@ -117,7 +117,7 @@ export type Conversation = {
      */
     replaces: string | null;
     /**
-     * Phone numbers of the contact, the last used first.
+     * Phone numbers of the contact, the most recently used first.
      */
     phoneNumbers: Array<string>;
     /**

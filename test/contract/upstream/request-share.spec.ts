@@ -46,7 +46,7 @@ async function takeAll(account: string, rate: number): Promise<number> {
 }
 
 describe('A share of the request budget', () => {
-  it('allows a burst over all processes together, separately for each account', async () => {
+  it('is counted per account, over all processes together, and allows a burst', async () => {
     expect(await takeAll('a', 0.01)).toBe(BURST);
     expect(await takeAll('b', 0.01)).toBe(BURST);
   });

@@ -26,7 +26,7 @@ export class ConversationView {
 
   @ApiProperty({
     type: [String],
-    description: 'Phone numbers of the contact, the last used first.',
+    description: 'Phone numbers of the contact, the most recently used first.',
     example: ['+14155550123'],
   })
   phoneNumbers!: readonly string[];

@@ -3,7 +3,7 @@ export interface Conversation {
   /** Id of the contact, or the phone number in E.164 form while no contact is known. */
   id: string;
   contactId: string | undefined;
-  /** The last used first. */
+  /** The most recently used first. */
   phoneNumbers: readonly string[];
   /** The phone number whose conversation this one replaced. */
   replaces: string | undefined;

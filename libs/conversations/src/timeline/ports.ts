@@ -5,7 +5,7 @@ export interface TimelineConversation {
   id: string;
   /** Absent until the messaging service lists a contact for the conversation. */
   contactId: string | undefined;
-  /** Phone numbers in E.164 format, last used first. */
+  /** Phone numbers in E.164 format, the most recently used first. */
   phoneNumbers: readonly string[];
   /** The last message, as the list of conversations shows it. */
   last:

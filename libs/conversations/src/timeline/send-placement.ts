@@ -22,7 +22,7 @@ export interface PlacementContext {
   startedAt: number;
   contactId: string | undefined;
   phoneNumbers: ReadonlySet<string>;
-  /** Returns whether the message of a send is committed. */
+  /** Returns what is stored of a send's message. Undefined if the feed has not stored the message yet. */
   committed: (message: { contactId: string; messageId: string }) => Committed | undefined;
   /** Messages of the contact that were read for this page, by id. */
   messages: ReadonlyMap<string, TimelineMessage>;

@@ -14,7 +14,7 @@ export interface TimelineCursor {
   maxLimit?: number;
   /** Sends with this number or a higher one are newer than `position`. */
   sendsBefore?: number;
-  /** True if the list is not in the order that the feed has learned. */
+  /** True if a page has shown that upstream lists the messages in no order. */
   hasNoOrder?: true;
   /** Number of calls since `position` last moved. */
   attempts?: number;

@@ -192,7 +192,7 @@ export class LaneRunner {
     }
   }
 
-  /** Reads the contact list, which identifies the service behind the upstream address. */
+  /** Reads the contact list, because its contacts show which service is behind the upstream address. */
   private async verifyAddress(account: string): Promise<'read' | 'unreachable' | ListFailure> {
     const last = this.failedChecks.get(account);
     if (last !== undefined && !last.until.isOver()) return last.result;
