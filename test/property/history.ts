@@ -389,6 +389,41 @@ const shift: fc.Arbitrary<Step[]> = fc
     },
   ]);
 
+/** Two workers read the contact list at the same time while a contact is renamed. */
+const listContest: fc.Arbitrary<Step[]> = fc
+  .record({
+    contact,
+    names: fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 3 })),
+    turns: fc.array(fc.nat({ max: 1 }), { minLength: 4, maxLength: 16 }),
+    operation: fc.integer({ min: 1, max: 6 }),
+  })
+  .map(({ contact: one, names: [before, after], turns, operation }): Step[] => [
+    { do: 'renameContact', contact: one, name: before },
+    {
+      ...{ do: 'read', tasks: [0, 0].map((any) => ({ read: 'list' as const, contact: any })), turns },
+      meanwhile: [{ operation, action: { do: 'renameContact', contact: one, name: after } }],
+    },
+  ]);
+
+/** A new message is deleted, which the feed reports after two complete reads, and returns. */
+const comeback: fc.Arbitrary<Step[]> = contact.map((one): Step[] => {
+  const poll: Step = {
+    ...{ do: 'read', tasks: [{ read: 'contact', contact: one }], turns: [0], meanwhile: [] },
+  };
+  const later: Step[] = [{ do: 'clock', seconds: 70 }, poll];
+  return [
+    {
+      ...{ do: 'insert', contact: one, count: 1, direction: 'inbound', gapMs: 10, ageMs: 0 },
+      ...{ delivered: false, read: false },
+    },
+    poll,
+    { do: 'delete', contact: one, message: 0, count: 1 },
+    ...[later, later, later].flat(),
+    { do: 'restore', contact: one, message: 0, count: 30 },
+    poll,
+  ];
+});
+
 /** Upstream replaces all messages of a contact. */
 const replacement: fc.Arbitrary<Step[]> = fc
   .record({
@@ -501,6 +536,8 @@ export function histories(steps: { min: number; max: number }): fc.Arbitrary<His
     { weight: 1, arbitrary: flicker },
     { weight: 1, arbitrary: delivery },
     { weight: 1, arbitrary: replacement },
+    { weight: 1, arbitrary: listContest },
+    { weight: 1, arbitrary: comeback },
   );
   return fc.record({
     setup,

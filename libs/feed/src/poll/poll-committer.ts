@@ -317,18 +317,19 @@ export class PollCommitter {
 
   private extensionAfter(
     { state, resync }: PollStart,
-    { headLimit, detectsVolatility }: PagesRead,
+    { headLimit, detectsVolatility, fullRead }: PagesRead,
     kind: CommitKind,
     { volatility }: VolatileFieldsUpdate,
   ): LearnedContactState | undefined {
     const before = state.extension;
     // A read of older messages does not change what is stored about the head. Reads of the newest messages
     // run at the same time and have newer values.
-    const isOver = kind === 'end' && before.resyncing === true;
+    // Only a stable read of all pages shows which messages are left.
+    const isOver = kind === 'end' && before.resyncing === true && fullRead?.isStable === true;
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: LearnedContactState = { ...before };
     if (resync !== undefined) after.resyncing = true;
-    else if (kind === 'end') delete after.resyncing;
+    else if (isOver) delete after.resyncing;
     if (detectsVolatility) {
       delete after.volatile;
       if (volatility.size > 0) after.volatile = packVolatileFields(volatility);
