@@ -400,7 +400,7 @@ const listContest: fc.Arbitrary<Step[]> = fc
   .map(({ contact: one, names: [before, after], turns, operation }): Step[] => [
     { do: 'renameContact', contact: one, name: before },
     {
-      ...{ do: 'read', tasks: [0, 0].map((any) => ({ read: 'list' as const, contact: any })), turns },
+      ...{ do: 'read', tasks: [0, 0].map((first) => ({ read: 'list' as const, contact: first })), turns },
       meanwhile: [{ operation, action: { do: 'renameContact', contact: one, name: after } }],
     },
   ]);
