@@ -89,19 +89,21 @@ async function bench(args) {
   if (all.length === 0)
     throw new SetupFault(`No benchmarks found: ${folder} contains no *.bench.ts file.`, 1);
   const names = all.map((file) => file.replace(/\.bench\.ts$/, ''));
-  const unknown = args.find((name) => !names.includes(name));
+  const flags = args.filter((arg) => ['--check', '--json'].includes(arg));
+  const chosen = args.filter((arg) => !flags.includes(arg));
+  const unknown = chosen.find((name) => !names.includes(name));
   if (unknown !== undefined)
     throw new SetupFault(
       `Unknown benchmark: ${unknown}. Available benchmarks: ${names.join(', ')}`,
       USAGE_EXIT,
     );
-  const benches = all.filter((_, n) => args.length === 0 || args.includes(names[n] ?? ''));
+  const benches = all.filter((_, n) => chosen.length === 0 || chosen.includes(names[n] ?? ''));
   // Benchmarks are compiled like the product, so that they measure the code that runs in production.
   await setUp(root, say, { redis: true, alsoBuild: [folder, 'test/support'] });
   let worst = 0;
   for (const file of benches) {
     const script = join(root, 'dist', folder, file.replace(/\.ts$/, '.js'));
-    const { status, interrupted } = await run(process.execPath, [script], { cwd: root });
+    const { status, interrupted } = await run(process.execPath, [script, ...flags], { cwd: root });
     worst = Math.max(worst, status);
     if (interrupted) break;
   }

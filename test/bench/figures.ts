@@ -1,4 +1,4 @@
-/** Prints measured values with their bounds. A violated bound sets exit status 1. */
+/** Prints measured values with their bounds. With `--check`, a violated bound sets exit status 1. */
 
 /** Prints a value that must be at least the bound. */
 export function atLeast(bound: number, value: number, name: string): void {
@@ -32,7 +32,7 @@ export function short(value: number): string {
 
 function print(name: string, value: number, relation: string, bound: number, met: boolean): void {
   console.log(`  ${name}: ${short(value)} (${relation} ${bound}) ${met ? 'ok' : 'MISSED'}`);
-  if (!met) process.exitCode = 1;
+  if (!met && process.argv.includes('--check')) process.exitCode = 1;
 }
 
 export function median(values: readonly number[]): number {

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { type ProductProcess, startProcess } from '../../support/process.js';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+
+/** The gateway, a worker and Redis as in production: append-only file, written to disk every second. */
+export class Installation implements AsyncDisposable {
+  readonly apiKey = `tk_${randomBytes(12).toString('hex')}`;
+  gateway!: ProductProcess;
+  worker!: ProductProcess;
+  private readonly environment: Record<string, string>;
+
+  private constructor(
+    readonly redis: BenchmarkRedis,
+    private readonly folder: string,
+    settings: Readonly<Record<string, string>>,
+  ) {
+    this.environment = {
+      REDIS_URL: redis.url,
+      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      API_KEY: this.apiKey,
+      // Nothing listens there, unless the settings say otherwise.
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
+      UPSTREAM_API_KEY: 'key-of-the-benchmark',
+      BLOB_STORE: `file:${join(folder, 'blobs')}`,
+      WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+      RATE_LIMIT_PER_MINUTE: '2147483647',
+      LOG_LEVEL: 'warn',
+      ...settings,
+    };
+  }
+
+  /** @param settings environment variables of gateway and worker */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Installation> {
+    const redis = await BenchmarkRedis.start();
+    const folder = await mkdtemp(join(tmpdir(), 'tidings-bench-'));
+    const installation = new Installation(redis, folder, settings);
+    try {
+      await Promise.all([installation.startGateway(), installation.startWorker()]);
+    } catch (error) {
+      await installation[Symbol.asyncDispose]();
+      throw error;
+    }
+    return installation;
+  }
+
+  async startGateway(): Promise<void> {
+    this.gateway = await startProcess('gateway', { ...this.environment, PORT: '0' });
+  }
+
+  async startWorker(): Promise<void> {
+    this.worker = await startProcess('worker', { ...this.environment, WORKER_PORT: '0' });
+  }
+
+  get pids(): number[] {
+    return [pidOf(this.gateway), pidOf(this.worker)];
+  }
+
+  /** Calls the API of the gateway. @throws {Error} if the status is not 2xx */
+  async call<T>(method: string, path: string, body?: object): Promise<T> {
+    const reply = await fetch(`http://127.0.0.1:${this.gateway.port}${path}`, {
+      method,
+      headers: { 'X-API-Key': this.apiKey, ...(body && { 'Content-Type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(30_000),
+    });
+    const text = await reply.text();
+    if (!reply.ok) throw new Error(`${method} ${path} answered ${reply.status}: ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const running: (ProductProcess | undefined)[] = [this.gateway, this.worker];
+    await Promise.allSettled(running.map(async (process) => process?.stop('SIGKILL')));
+    await this.redis[Symbol.asyncDispose]();
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10 });
+  }
+}
+
+export function pidOf({ child }: ProductProcess): number {
+  if (child.pid === undefined) throw new Error('the process is not running');
+  return child.pid;
+}
+
+/** A Redis with an append-only file that is written to disk every second, and a connection to it. */
+export class BenchmarkRedis implements AsyncDisposable {
+  private constructor(
+    private readonly server: TestRedis,
+    readonly client: Redis,
+  ) {}
+
+  static async start(): Promise<BenchmarkRedis> {
+    const server = await startTestRedis();
+    // A plain client: the product's would give up after a second, which a busy Redis may exceed.
+    const client = new Redis(server.url);
+    await client.config('SET', 'appendfsync', 'everysec');
+    return new BenchmarkRedis(server, client);
+  }
+
+  get url(): string {
+    return this.server.url;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.client.disconnect();
+    await this.server.dispose();
+  }
+}

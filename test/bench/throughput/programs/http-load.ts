@@ -1,0 +1,93 @@
+// Sends requests over a fixed number of connections, each of which waits for its reply before the next request.
+import { randomUUID } from 'node:crypto';
+import { Pool } from 'undici';
+import { serveRequests } from '../program.js';
+
+/** What to send, and for how long. */
+export interface LoadRequest {
+  port: number;
+  path: string;
+  headers: Record<string, string>;
+  /** JSON text. `{n}` becomes a number that differs in each request and has seven digits. */
+  body: string;
+  /** True to give each request an `Idempotency-Key` of its own. */
+  idempotent: boolean;
+  connections: number;
+  durationMs: number;
+  /** Number of requests a second. Absent: as many as possible. */
+  rate?: number;
+}
+
+/** What a load has met. */
+export interface LoadResult {
+  /** Number of replies with status 2xx. */
+  count: number;
+  /** Replies with status 2xx per second. */
+  rate: number;
+  /** Durations of the requests, in milliseconds. */
+  p50: number;
+  p99: number;
+  /** Number of other replies and of failed requests, by their status or error code. */
+  failures: Record<string, number>;
+}
+
+let sent = 0;
+
+serveRequests(() => Promise.resolve(load));
+
+async function load(request: LoadRequest): Promise<LoadResult> {
+  const pool = new Pool(`http://127.0.0.1:${request.port}`, {
+    connections: request.connections,
+    pipelining: 1,
+  });
+  const failures: Record<string, number> = {};
+  const durations: number[] = [];
+  const began = performance.now();
+  const connection = async (first: number): Promise<void> => {
+    for (let n = first; performance.now() < began + request.durationMs; n += request.connections) {
+      const due = request.rate === undefined ? 0 : began + (n / request.rate) * 1_000;
+      await waitUntil(due);
+      const start = Math.max(performance.now(), due);
+      const outcome = await send(pool, request);
+      if (outcome === 'ok') durations.push(performance.now() - start);
+      else failures[outcome] = (failures[outcome] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: request.connections }, (_, first) => connection(first)));
+  const seconds = (performance.now() - began) / 1_000;
+  await pool.close();
+  durations.sort((a, b) => a - b);
+  const quantile = (q: number): number => durations[Math.floor(durations.length * q)] ?? Number.NaN;
+  return {
+    count: durations.length,
+    rate: durations.length / seconds,
+    p50: quantile(0.5),
+    p99: quantile(0.99),
+    failures,
+  };
+}
+
+async function send(pool: Pool, { path, headers, body, idempotent }: LoadRequest): Promise<string> {
+  sent += 1;
+  try {
+    const reply = await pool.request({
+      method: 'POST',
+      path,
+      headers: {
+        'content-type': 'application/json',
+        ...headers,
+        ...(idempotent && { 'idempotency-key': randomUUID() }),
+      },
+      body: body.replaceAll('{n}', String(1_000_000 + (sent % 9_000_000))),
+    });
+    await reply.body.dump();
+    return reply.statusCode < 300 ? 'ok' : String(reply.statusCode);
+  } catch (error) {
+    return error instanceof Error ? error.message : 'error';
+  }
+}
+
+async function waitUntil(due: number): Promise<void> {
+  const ms = due - performance.now();
+  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+}
