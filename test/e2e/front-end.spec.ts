@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { findFreePort } from '#embedded-redis';
@@ -98,7 +97,12 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
           async () => (await page.locator('#status').textContent()) === '',
         );
       }
-      await body(pages, context);
+      try {
+        await body(pages, context);
+      } catch (error) {
+        const shown = await Promise.all(pages.map(async (page) => await page.locator('body').innerText()));
+        throw new Error(`the pages show:\n${shown.join('\n---\n')}`, { cause: error });
+      }
       for (const page of pages) expect(await page.evaluate('globalThis.isTheFirst')).toBe(true);
       expect(errors).toEqual([]);
     });
@@ -285,9 +289,11 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
   it('loads the earlier part of a conversation, with each message once', async () => {
     await makeContact('Donald', '+15552220008');
     const texts = Array.from({ length: 40 }, (_, i) => `Line ${i + 1}.`);
-    for (const text of texts) {
-      await product.simulate('messages', { phoneNumber: '+15552220008', text });
-      await setTimeout(2); // Messages of the same millisecond have no order.
+    // The order of the messages must not depend on how fast they are made, nor on the clock of the machine.
+    const first = Date.now();
+    for (const [n, text] of texts.entries()) {
+      const timestamp = new Date(first + n).toISOString();
+      await product.simulate('messages', { phoneNumber: '+15552220008', text, timestamp });
     }
     await withTwoPages(address, async ([page]) => {
       await page.getByRole('searchbox').fill('don');
