@@ -33,6 +33,7 @@ import {
 } from '#platform';
 import type { BlobStore, BlobStoreMonitor } from '#blobs';
 import {
+  BatchedRelayJobs,
   BullmqRelayJobs,
   AgendaNotifyingRelayStore,
   ProbeTriggeringUpstreamHealth,
@@ -206,7 +207,9 @@ function sendsOf(
 ): SendIntake {
   const prefix = environment.REDIS_KEY_PREFIX;
   const { relay, schedule } = createAgendas(redis, prefix, logger);
-  const jobs = new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger);
+  const jobs = new BatchedRelayJobs(
+    new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger),
+  );
   const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoredSendIntake(
     new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),

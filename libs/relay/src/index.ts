@@ -11,6 +11,7 @@
  * | `outage/`  | records outages of upstream, tests whether they are over, and then wakes waiting lanes |
  * | `redis/`   | stores sends, their lists and idempotency keys in Redis, and removes old sends |
  */
+export { BatchedRelayJobs } from './jobs/batched-relay-jobs.js';
 export { BullmqRelayJobs } from './jobs/bullmq-relay-jobs.js';
 export { FileRemovingRelayStore } from './redis/file-removing-relay-store.js';
 export { UnusedFileRemoval } from './lane/unused-file-removal.js';

@@ -10,7 +10,8 @@ import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 export class Installation implements AsyncDisposable {
   readonly apiKey = `tk_${randomBytes(12).toString('hex')}`;
   gateway!: ProductProcess;
-  worker!: ProductProcess;
+  /** Undefined until {@link startWorker} is called. */
+  worker: ProductProcess | undefined;
   private readonly environment: Record<string, string>;
 
   private constructor(
@@ -33,13 +34,13 @@ export class Installation implements AsyncDisposable {
     };
   }
 
-  /** @param settings environment variables of gateway and worker */
+  /** Starts Redis and the gateway. @param settings environment variables of gateway and worker */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<Installation> {
     const redis = await BenchmarkRedis.start();
     const folder = await mkdtemp(join(tmpdir(), 'tidings-bench-'));
     const installation = new Installation(redis, folder, settings);
     try {
-      await Promise.all([installation.startGateway(), installation.startWorker()]);
+      await installation.startGateway();
     } catch (error) {
       await installation[Symbol.asyncDispose]();
       throw error;
@@ -56,7 +57,7 @@ export class Installation implements AsyncDisposable {
   }
 
   get pids(): number[] {
-    return [pidOf(this.gateway), pidOf(this.worker)];
+    return [this.gateway, this.worker].flatMap((process) => (process === undefined ? [] : [pidOf(process)]));
   }
 
   /** Calls the API of the gateway. @throws {Error} if the status is not 2xx */

@@ -1,5 +1,6 @@
-import { fastifyHelmet } from '@fastify/helmet';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import helmet from 'helmet';
 
 /** Response headers that scripts of an allowed origin may read. */
 const EXPOSED = [
@@ -21,7 +22,34 @@ const PREFLIGHT_SECONDS = 600;
  */
 export function useBrowserRules(adapter: FastifyAdapter, origins: readonly string[]): void {
   const server = adapter.getInstance();
-  void server.register(fastifyHelmet, {
+  const headers = securityHeaders();
+  server.addHook('onRequest', (_, reply, done) => {
+    reply.headers(headers);
+    done();
+  });
+  if (origins.length === 0) return;
+  adapter.enableCors({
+    origin: [...origins],
+    methods: METHODS,
+    exposedHeaders: EXPOSED,
+    maxAge: PREFLIGHT_SECONDS,
+    strictPreflight: false,
+  });
+}
+
+/**
+ * Returns the security headers that helmet sets. They are the same for each response, so helmet is asked only once: it
+ * takes a tenth of a request's time.
+ */
+function securityHeaders(): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const response = {
+    setHeader: (name: string, value: string) => {
+      headers[name.toLowerCase()] = value;
+    },
+    removeHeader: () => undefined,
+  };
+  const setHeaders = helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
@@ -39,12 +67,8 @@ export function useBrowserRules(adapter: FastifyAdapter, origins: readonly strin
     // Left to the TLS proxy: only its operator knows whether every service of the host supports TLS.
     strictTransportSecurity: false,
   });
-  if (origins.length === 0) return;
-  adapter.enableCors({
-    origin: [...origins],
-    methods: METHODS,
-    exposedHeaders: EXPOSED,
-    maxAge: PREFLIGHT_SECONDS,
-    strictPreflight: false,
+  setHeaders({} as IncomingMessage, response as unknown as ServerResponse, (error) => {
+    if (error !== undefined) throw new Error('helmet set no headers', { cause: error });
   });
+  return headers;
 }

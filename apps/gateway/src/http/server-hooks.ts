@@ -10,7 +10,7 @@ import { isForm } from './slow-callers.js';
 
 /** Adds the hooks of every request: response headers, loop detection, 404 and 405, and the request log. */
 export function useServerHooks(server: FastifyInstance, routes: RouteTable, logger: Logger): void {
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, done) => {
     reply.headers({ 'x-request-id': request.id, [GATEWAY_HEADER.name]: GATEWAY_HEADER.value });
     if (isVersioned(pathOf(request.url))) {
       reply.header('cache-control', 'no-store');
@@ -18,21 +18,21 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable, logg
     }
     // Rejected here, before the body is read.
     if (request.is404) throw unknownRoute(request, routes);
-    await Promise.resolve();
+    done();
   });
-  server.addHook('preParsing', async (request) => {
+  server.addHook('preParsing', (request, _, payload, done) => {
     if (isForm(request) && request.routeOptions.url !== MULTIPART_ROUTE) {
       throw new Problem('unsupported_media_type', 'This endpoint accepts application/json only.');
     }
-    await Promise.resolve();
+    done(null, payload);
   });
-  server.addHook('onResponse', async (request, reply) => {
+  server.addHook('onResponse', (request, reply, done) => {
     logRequest(logger, request, { status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) });
-    await Promise.resolve();
+    done();
   });
-  server.addHook('onRequestAbort', async (request) => {
+  server.addHook('onRequestAbort', (request, done) => {
     logRequest(logger, request, { aborted: true });
-    await Promise.resolve();
+    done();
   });
 }
 

@@ -24,16 +24,16 @@ const DEFAULTS: SlowCallerLimits = {
 
 /** Disconnects callers that send a body or read a response too slowly. Event streams have their own timeout. */
 export function useSlowCallers(server: FastifyInstance, limits: SlowCallerLimits = DEFAULTS): void {
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, done) => {
     if (hasBody(request)) watchBody(request, reply.raw, limits);
-    await Promise.resolve();
+    done();
   });
-  server.addHook('onSend', async (_, reply) => {
+  server.addHook('onSend', (_, reply, payload, done) => {
     const late = setTimeout(() => reply.raw.destroy(), limits.responseMs);
     reply.raw.once('close', () => {
       clearTimeout(late);
     });
-    await Promise.resolve();
+    done(null, payload);
   });
 }
 

@@ -19,7 +19,7 @@ export function useUnusualRequests(server: FastifyInstance): void {
     http.emit('request', request, response);
   });
   http.on('connect', refuseTunnel);
-  server.addHook('onRequest', async ({ raw }) => {
+  server.addHook('onRequest', ({ raw }, _, done) => {
     if (unmet.has(raw)) {
       const detail = 'The Expect header must be 100-continue.';
       throw new Problem('expectation_failed', detail, { headers: HANG_UP });
@@ -28,7 +28,7 @@ export function useUnusualRequests(server: FastifyInstance): void {
     if (raw.headers.host === undefined && raw.httpVersion !== '1.0') {
       throw new Problem('malformed_body', 'The Host header is missing.', { headers: HANG_UP });
     }
-    await Promise.resolve();
+    done();
   });
 }
 

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { parsePhoneNumberFromString } from 'libphonenumber-js';
+import { E164, isPossiblePhoneNumber } from './phone-number.js';
 
 /**
  * Decorator that validates a field, and documents the limits of the field in OpenAPI.
@@ -92,19 +92,12 @@ export function OneOf(texts: readonly string[]): PropertyDecorator {
   );
 }
 
-const E164 = /^\+[1-9]\d{6,14}$/;
-
 /** Decorator: a phone number in E.164 form. */
 export function PhoneNumber(): PropertyDecorator {
   return rule(
     'phoneNumber',
     'must be a phone number in E.164 form, for example +14155550123',
-    (value) => {
-      if (typeof value !== 'string' || !E164.test(value)) return false;
-      const parsed = parsePhoneNumberFromString(value);
-      // Only the length is checked, because any list of assigned numbers is soon out of date.
-      return parsed?.isPossible() === true && parsed.number === value;
-    },
+    (value) => typeof value === 'string' && isPossiblePhoneNumber(value),
     { type: 'string', pattern: E164.source },
   );
 }

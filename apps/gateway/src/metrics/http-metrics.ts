@@ -22,15 +22,15 @@ export function measureRequests(server: FastifyInstance, metrics: PromMetrics): 
   const count = (request: FastifyRequest, status: string): void => {
     requests.labels(methodOf(request), routeOf(request), status).inc();
   };
-  server.addHook('onResponse', async (request, reply) => {
+  server.addHook('onResponse', (request, reply, done) => {
     count(request, String(reply.statusCode));
     const route = routeOf(request);
     if (route !== STREAM) seconds.labels(methodOf(request), route).observe(reply.elapsedTime / 1_000);
-    await Promise.resolve();
+    done();
   });
-  server.addHook('onRequestAbort', async (request) => {
+  server.addHook('onRequestAbort', (request, done) => {
     count(request, 'aborted');
-    await Promise.resolve();
+    done();
   });
 }
 

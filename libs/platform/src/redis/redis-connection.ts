@@ -1,5 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { withDeadline } from '../time/deadline.js';
+import { batchWritesTo } from './write-batching.js';
 import type { RedisAddress } from '../environment/redis-address.js';
 
 /**
@@ -54,9 +55,18 @@ export function openRedis(
   const options = optionsFor(behaviour);
   const client = connect(address, behaviour, options);
   client.on('error', onError);
-  // A Cluster client reports the errors of a single server with the event `node error`.
-  if (client instanceof Cluster) client.on('node error', onError);
+  if (client instanceof Cluster) {
+    // A Cluster client reports the errors of a single server with the event `node error`.
+    client.on('node error', onError);
+    client.on('+node', batchWritesOf);
+  } else batchWritesOf(client);
   return client;
+}
+
+function batchWritesOf(redis: Redis): void {
+  redis.on('connect', () => {
+    batchWritesTo(redis.stream);
+  });
 }
 
 function optionsFor(behaviour: RedisBehaviour): ConnectionOptions {

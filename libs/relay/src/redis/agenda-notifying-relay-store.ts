@@ -2,9 +2,9 @@ import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
 import { FileRemovingRelayStore } from './file-removing-relay-store.js';
 import { LOST_JOB_CHECK_DELAY_MS, RELAY_TASK_NAMES, type RelayHints } from '../jobs/relay-hints.js';
-import type { InsertResult, StateChange } from '../send/relay-store.js';
+import type { InsertResult, NewSendOrder, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
-import type { SendOrder, SendRecord } from '../send/send-record.js';
+import type { SendRecord } from '../send/send-record.js';
 
 /** Store of sends that also announces when the periodic tasks of an account have work. */
 export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
@@ -24,7 +24,7 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
    * Stores a send. Announces the send to the periodic tasks before the write, so that they find the send even if this
    * process dies right after the write.
    */
-  override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
+  override insert(account: string, order: NewSendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
     if (order.sendAt === undefined)
       this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
     else this.hints.schedule.announce(account, RELAY_TASK_NAMES.promote, { atMs: order.sendAt });

@@ -36,6 +36,7 @@ import {
   type LaneHead,
   type RelayStore,
   type InsertResult,
+  type NewSendOrder,
   type StateChange,
 } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
@@ -59,7 +60,13 @@ const DROPPED_REASON =
   'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
 
 /** Returns the status of a send as JSON, as scripts publish it for event streams. */
-function statusNotice({ order, state }: SendRecord): string {
+function statusNotice({
+  order,
+  state,
+}: {
+  order: NewSendOrder;
+  state: Omit<SendState, 'updatedAt'>;
+}): string {
   const notice: SendStatusNotice = {
     id: order.id,
     status: state.status,
@@ -86,12 +93,12 @@ export class RedisRelayStore implements RelayStore {
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {}
 
-  async insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
+  async insert(account: string, order: NewSendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
     const keys = this.keys(account);
-    const state: SendState = {
+    const { createdAt, ...rest } = order;
+    const state: Omit<SendState, 'updatedAt'> = {
       status: order.sendAt === undefined ? 'queued' : 'scheduled',
       revision: 0,
-      updatedAt: order.createdAt,
       attempts: [],
       refusals: 0,
     };
@@ -110,7 +117,7 @@ export class RedisRelayStore implements RelayStore {
       },
       {
         id: order.id,
-        order: JSON.stringify(order),
+        order: JSON.stringify(rest),
         state: JSON.stringify(state),
         recipient: order.phoneNumber,
         sendAt: order.sendAt ?? '',
@@ -119,7 +126,7 @@ export class RedisRelayStore implements RelayStore {
         owner: idempotency?.owner ?? '',
         expiresAt: order.expiresAt ?? '',
         rowsKept: this.rowsKept,
-        createdAt: order.createdAt,
+        acceptedAt: createdAt ?? '',
         preview: this.rowsKept === 'on' ? previewOf(order.message ?? '') : '',
         notice: statusNotice({ order, state }),
       },

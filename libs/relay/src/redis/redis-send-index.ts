@@ -20,7 +20,10 @@ export const sendIndexKeys = {
 };
 
 /** Returns the keys of the sorted sets that contain a send as long as it is stored. */
-export function indexKeysOfStoredSend(keys: AccountKeys, { phoneNumber, reference }: SendOrder): string[] {
+export function indexKeysOfStoredSend(
+  keys: AccountKeys,
+  { phoneNumber, reference }: Pick<SendOrder, 'phoneNumber' | 'reference'>,
+): string[] {
   return [
     sendIndexKeys.all(keys),
     sendIndexKeys.recipient(keys, phoneNumber),

@@ -31,6 +31,9 @@ export interface StateChange {
   redisRun?: 'mustMatch' | 'update';
 }
 
+/** What a caller wants to be sent. Without `createdAt`, the store's clock says when the send is accepted. */
+export type NewSendOrder = Omit<SendOrder, 'createdAt'> & Partial<Pick<SendOrder, 'createdAt'>>;
+
 /** The result of storing a send: the send is new, or the reason why no new send was stored. */
 export type InsertResult = { kind: 'new' } | IdempotencyKeyUse;
 
@@ -91,7 +94,7 @@ export interface RelayStore {
    * Stores a send in its recipient's lane (status `queued`) or in the schedule (status `scheduled`), unless the
    * idempotency key is already in use.
    */
-  insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult>;
+  insert(account: string, order: NewSendOrder, idempotency?: IdempotencyKey): Promise<InsertResult>;
 
   /** Returns a send, or undefined if the send does not exist. */
   find(account: string, id: string): Promise<SendRecord | undefined>;

@@ -3,7 +3,7 @@ import { sendIdOfUploadedFile } from './file-owner.js';
 import type { IdempotencyKeys, IdempotencyKeyUse } from './idempotency-keys.js';
 import type { RelayJobs } from '../ports.js';
 import { SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './relay-settings.js';
-import type { RelayStore, StateChange } from './relay-store.js';
+import type { NewSendOrder, RelayStore, StateChange } from './relay-store.js';
 import {
   type Acceptance,
   IdempotencyInProgressError,
@@ -17,7 +17,7 @@ import {
   SendNotResolvableError,
 } from './send-intake.js';
 import { transitionResult } from './send-transitions.js';
-import { type SendOrder, type SendRecord, fieldsKeptAcrossTransitions, toPublicSend } from './send-record.js';
+import { type SendRecord, fieldsKeptAcrossTransitions, toPublicSend } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
 /** Maximum number of times that other processes may change a send during one update. */
@@ -44,21 +44,21 @@ export class StoredSendIntake implements SendIntake {
     idempotency?: IdempotencyKey,
     origin: SendOrigin = {},
   ): Promise<Acceptance> {
+    const { sendAt: wanted, ...rest } = request;
     // Use Redis' clock, because the POST and the search use it, too. The clocks of gateways may differ.
-    const now = await this.store.now(account);
-    const { sendAt, ...rest } = request;
+    const now = wanted === undefined ? undefined : await this.store.now(account);
+    const sendAt = wanted === undefined || now === undefined || wanted <= now ? undefined : wanted;
     const upstream = await this.addressOf(account);
-    const order: SendOrder = {
+    const order: NewSendOrder = {
       ...rest,
-      ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
+      ...(sendAt === undefined ? {} : { sendAt }),
       id: (rest.file === undefined ? undefined : sendIdOfUploadedFile(rest.file.blobId)) ?? newId('snd'),
-      createdAt: now,
       ...(upstream === undefined ? {} : { upstream }),
       ...origin,
     };
     const stored = await this.store.insert(account, order, idempotency);
     if (stored.kind !== 'new') return replayOf(stored);
-    if (order.sendAt === undefined || order.sendAt < now + ANNOUNCE_WITHIN_MS)
+    if (sendAt === undefined || now === undefined || sendAt < now + ANNOUNCE_WITHIN_MS)
       await this.jobs.wake(account, [order.phoneNumber]);
     return { id: order.id, replayed: false };
   }

@@ -18,8 +18,8 @@
 -- @key numbers         Hash from a phone number to its most likely contact.
 -- @keys sets           The set of the send's status, and the sets that list the send until it is removed.
 -- @arg id              The send's id.
--- @arg order           The unchanging part of the send, as JSON.
--- @arg state           State of the send, as JSON.
+-- @arg order           The unchanging part of the send without the time of the acceptance, as JSON.
+-- @arg state           State of the send without the time of its last change, as JSON.
 -- @arg recipient       Phone number of the recipient.
 -- @arg send_at         Time at which the send is due, in ms, or ''.
 -- @arg fingerprint     Fingerprint of the request's body, or '' without an idempotency key.
@@ -27,7 +27,7 @@
 -- @arg owner           Owner of the reservation of the idempotency key, or ''.
 -- @arg expires_at      Time at which the send expires, in ms, or ''.
 -- @arg rows_kept       'on' if rows are kept, or 'off'.
--- @arg created_at      Time of the acceptance, in ms.
+-- @arg accepted_at     Time of the acceptance, in ms, or '' for the current time.
 -- @arg preview         Beginning of the text, or ''.
 -- @arg notice          The send's status as JSON, for event streams.
 -- @reply               'new', 'reused', 'busy', or the id of the send that already owns the idempotency key.
@@ -42,6 +42,13 @@ if fingerprint ~= '' then
   if earlier then return earlier end
   redis.call('SET', idempotency, fingerprint .. ' ' .. id, 'PX', idempotency_ms)
 end
+local now = now_ms()
+local created_at = accepted_at == '' and whole(now) or accepted_at
+
+-- Puts a time in front of the fields of an object.
+local function with_time(name, json) return '{"' .. name .. '":' .. created_at .. ',' .. string.sub(json, 2) end
+
+order, state = with_time('createdAt', order), with_time('updatedAt', state)
 local place = redis.call('INCR', last_number)
 redis.call('HSET', send, 'order', order, 'state', state, 'revision', 0, 'life', redis_run(), 'place', place)
 for i = sets_from, #KEYS do redis.call('ZADD', KEYS[i], place, id) end
@@ -49,7 +56,7 @@ if expires_at ~= '' then redis.call('ZADD', expiring, expires_at, id) end
 if send_at ~= '' then
   redis.call('ZADD', scheduled, send_at, scheduled_as(send, id))
 else
-  join_lane(lane, lanes_due, lanes_since, lane_depths, id, recipient, now_ms())
+  join_lane(lane, lanes_due, lanes_since, lane_depths, id, recipient, now)
 end
 if rows_kept == 'on' then
   redis.call('HSET', send, 'row', 'p')

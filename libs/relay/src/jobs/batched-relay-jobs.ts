@@ -1,0 +1,47 @@
+import type { RelayJobs } from '../ports.js';
+
+/** Maximum number of lanes that wait to be woken. A reconcile task finds further ones. */
+const MAX_WAITING = 10_000;
+
+/**
+ * Wakes lanes without making the caller wait: a send is stored already, and a reconcile task finds its lane if this
+ * process dies first. Lanes that arrive while others are written go together into the next write.
+ */
+export class BatchedRelayJobs implements RelayJobs {
+  private readonly waiting = new Map<string, Set<string>>();
+  private count = 0;
+  private isWriting = false;
+
+  /** @param jobs must not reject: it logs its errors */
+  constructor(private readonly jobs: RelayJobs) {}
+
+  async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
+    if (delayMs > 0) {
+      await this.jobs.wake(account, lanes, delayMs);
+      return;
+    }
+    for (const lane of lanes) this.add(account, lane);
+    if (this.isWriting || this.count === 0) return;
+    this.isWriting = true;
+    void this.write();
+  }
+
+  private add(account: string, lane: string): void {
+    if (this.count >= MAX_WAITING) return;
+    const lanes = this.waiting.get(account) ?? new Set();
+    this.waiting.set(account, lanes);
+    if (lanes.has(lane)) return;
+    lanes.add(lane);
+    this.count += 1;
+  }
+
+  private async write(): Promise<void> {
+    while (this.count > 0) {
+      const waiting = [...this.waiting];
+      this.waiting.clear();
+      this.count = 0;
+      await Promise.all(waiting.map(([account, lanes]) => this.jobs.wake(account, [...lanes])));
+    }
+    this.isWriting = false;
+  }
+}
