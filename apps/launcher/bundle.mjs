@@ -101,11 +101,10 @@ export async function bundlePrograms(root) {
 
 const HELPER = '__name=(target,value)=>__defProp(target,"name",{value,configurable:!0})';
 const CHEAP_HELPER =
-  '__name=(target,value)=>target.name===value||target.prototype===void 0?target:__defProp(target,"name",{value,configurable:!0})';
+  '__name=(target,value)=>target.name===value||target.name===""?target:__defProp(target,"name",{value,configurable:!0})';
 
 /**
- * Lets the bundle's helper name only functions that have another name, and no arrow functions and methods: a request
- * creates dozens of them.
+ * Lets the bundle's helper name only what has another name: a request creates dozens of functions without a name.
  * @param {string[]} texts the files of one program, of which one contains the helper
  * @throws {Error} if esbuild writes the helper in another way
  */

@@ -1,8 +1,7 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_FILTER } from '@nestjs/core';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { ApiKeysModule } from './api-keys/api-keys.module.js';
-import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { ContactsModule } from './contacts/contacts.module.js';
 import { ConversationsModule } from './conversations/conversations.module.js';
 import { EventsModule } from './events/events.module.js';
@@ -49,10 +48,7 @@ export class GatewayModule {
         HealthModule,
         MetricsModule,
       ],
-      providers: [
-        { provide: APP_FILTER, useClass: ProblemFilter },
-        { provide: APP_INTERCEPTOR, useClass: AuditInterceptor },
-      ],
+      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
     };
   }
 }

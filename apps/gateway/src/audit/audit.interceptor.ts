@@ -12,7 +12,16 @@ import type { Logger } from '#platform';
 import { isRecord } from '#upstream';
 import { callerOf } from '../auth/caller.js';
 import { LOGGER } from '../tokens.js';
-import { AUDITED, type AuditedAction } from './audited.js';
+
+/** Metadata of a handler: its action. */
+export const AUDITED = 'tidings:audited';
+
+/** Actions on accounts, API keys, tokens and webhooks that the audit log records. */
+export type AuditedAction =
+  | `account.${'created' | 'changed' | 'removed' | 'deletions-confirmed'}`
+  | `api-key.${'created' | 'revoked'}`
+  | `token.${'created' | 'revoked'}`
+  | `webhook.${'created' | 'changed' | 'removed' | 'secret-read' | 'secret-rotated'}`;
 
 /** Actions whose request body was validated. The field names of any other body are unchecked and must not be logged. */
 const HAS_FIELDS = /[.-](created|changed|rotated)$/;
@@ -35,7 +44,7 @@ export class AuditInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const action = this.reflector.get<AuditedAction | undefined>(AUDITED, context.getHandler());
-    if (action === undefined) return next.handle();
+    if (action === undefined) throw new Error('The handler declares no audited action.');
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     return next.handle().pipe(
       tap((result: unknown) => {

@@ -1,13 +1,9 @@
-import { SetMetadata } from '@nestjs/common';
+import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
+import { AUDITED, type AuditedAction, AuditInterceptor } from './audit.interceptor.js';
 
-export const AUDITED = 'tidings:audited';
-
-/** Actions on accounts, API keys, tokens and webhooks that the audit log records. */
-export type AuditedAction =
-  | `account.${'created' | 'changed' | 'removed' | 'deletions-confirmed'}`
-  | `api-key.${'created' | 'revoked'}`
-  | `token.${'created' | 'revoked'}`
-  | `webhook.${'created' | 'changed' | 'removed' | 'secret-read' | 'secret-rotated'}`;
-
-/** Declares the action of a handler. The audit log records it when the handler succeeds. */
-export const Audited = (action: AuditedAction): MethodDecorator => SetMetadata(AUDITED, action);
+/**
+ * Declares the action of a handler. The audit log records it when the handler succeeds. Other handlers run without the
+ * interceptor, which would take time of each request.
+ */
+export const Audited = (action: AuditedAction): MethodDecorator =>
+  applyDecorators(SetMetadata(AUDITED, action), UseInterceptors(AuditInterceptor));
