@@ -43,7 +43,7 @@ async function commitArrivals(
       expediteRequests: state.expediteRequests,
       deletesSnapshots: false,
     },
-    ...{ known: new Map(), events: [], memory: state.memory, bucket: 1, dueInMs: 1_000, unreadable: 0 },
+    ...{ known: new Map(), events: [], pollState: state.pollState, bucket: 1, dueInMs: 1_000, unreadable: 0 },
     ...{ extension: state.extension, baseline: 'unchanged', deep: 'unchanged' },
     numbers: [],
     row: NO_ROW_UPDATE,

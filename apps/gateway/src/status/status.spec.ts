@@ -112,13 +112,13 @@ describe('the status of an account', () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     const state = await store.contactState('default', 'a');
     if (state === undefined) throw new Error('The contact is there since the test before.');
-    const { version, redisRun, expediteRequests, memory, extension, now } = state;
+    const { version, redisRun, expediteRequests, pollState, extension, now } = state;
     await store.commitPoll('default', 'a', {
       ...{
         version,
         redisRun,
         expediteRequests,
-        memory,
+        pollState,
         deletesSnapshots: false,
         known: new Map(),
         events: [],
