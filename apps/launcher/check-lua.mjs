@@ -8,7 +8,7 @@ import { LIBS, LuaSourceError, nameOf, readLuaSource } from '../../libs/platform
 const ROOT = resolve(import.meta.dirname, '../..');
 const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs', 'conversations'];
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
-/** A key or an argument by number; a header names each of them. */
+/** A key or an argument that a script refers to by its number. A script must use the name that its header declares. */
 const BY_NUMBER = /\b(KEYS|ARGV)\[\d+\]/;
 /** A command of Redis as Lua calls it; TypeScript calls commands by lower case. */
 const LUA_CALL = /\bredis\.p?call\('[A-Z]/;
@@ -59,7 +59,9 @@ function numbersIn(file) {
       const found = BY_NUMBER.exec(text)?.[0];
       return found === undefined
         ? []
-        : [`${nameOf(file)}:${index + 1}: ${found} is used by number; declare a name for it in the header`];
+        : [
+            `${nameOf(file)}:${index + 1}: the script uses ${found}; declare a name for this key or argument in the header, and use the name`,
+          ];
     });
 }
 

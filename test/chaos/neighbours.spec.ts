@@ -158,7 +158,9 @@ describe('the account `default` beside another account of the installation', () 
   it('continues to relay sends after the other account is removed, and no data of the removed account remains', async () => {
     await neighbour.simulate('faults/clear');
     await neighbour.simulate('faults', { fault: { kind: 'slow', delayMs: 2_000 }, times: 'always' });
-    await eventually('a request is in flight', async () => (await neighbourRequests()) > 0);
+    const before = await neighbourRequests();
+    await eventually('a slow request is in flight', async () => (await neighbourRequests()) > before);
+    expect(await neighbourKeys()).not.toEqual([]);
     expect((await product.call('DELETE', '/v1/accounts/neighbour')).status).toBe(204);
     expect((await neighbour.call('GET', '/v1/contacts')).status).toBe(401);
     await product.worker.stop('SIGKILL');

@@ -101,7 +101,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   patched(
     'sweeps never run',
     'poll/contact-poll.ts',
-    'return memory.completeAt + this.settings.sweepMs <= now;',
+    'return pollState.completeAt + this.settings.sweepMs <= now;',
     'return false;',
   ),
   patched(
@@ -464,8 +464,8 @@ const ROW_MUTANTS: readonly Mutant[] = [
   patched(
     'the row is not recomputed when messages are deleted',
     'poll/row-update.ts',
-    '...digest.entries()];',
-    '...(endsResync ? digest.entries() : [])];',
+    '...rowMessages.entries()];',
+    '...(endsResync ? rowMessages.entries() : [])];',
   ),
   rowPatched(
     'a deleted message stays in its row',

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { runProcess } from '#platform';
+import { runThisProcess } from '#platform';
 import { startGateway } from './gateway-process.js';
 
-await runProcess(startGateway);
+await runThisProcess(startGateway);

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { setFlagsFromString } from 'node:v8';
-import { runProcess } from '#platform';
+import { runThisProcess } from '#platform';
 import { startWorker } from './worker-process.js';
 
 // By default V8 lets the heap grow to many times its live size before a full collection. An account with
@@ -8,4 +8,4 @@ import { startWorker } from './worker-process.js';
 // continues.
 setFlagsFromString('--heap-growing-percent=50');
 
-await runProcess(startWorker);
+await runThisProcess(startWorker);

@@ -1073,7 +1073,7 @@ export type NewSend = {
      */
     reference?: string | null;
     /**
-     * Your own data, stored with the send: an object of at most 2 KB of JSON. A form must contain `metadata` as JSON text.
+     * Your own data, stored with the send: an object of at most 2 KB of JSON. In a form, send the object as JSON text.
      */
     metadata?: {
         [key: string]: unknown;
@@ -1114,7 +1114,7 @@ export type NewSendForm = {
      */
     reference?: string;
     /**
-     * Your own data, stored with the send: an object of at most 2 KB of JSON. A form must contain `metadata` as JSON text.
+     * Your own data, stored with the send: an object of at most 2 KB of JSON. In a form, send the object as JSON text.
      */
     metadata?: {
         [key: string]: unknown;

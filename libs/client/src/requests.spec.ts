@@ -97,7 +97,7 @@ describe('a call by the client library other than a send', () => {
   it('that only reads is retried at most maxRetries times, and then fails with the last error', async () => {
     const { port } = server.address() as AddressInfo;
     const impatient = new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 2 });
-    answers = [status(503)];
+    answers = [reset, status(429, { 'Retry-After': '0' }), status(503)];
     await expect(impatient.getSend('snd_1')).rejects.toMatchObject({ status: 503 });
     expect(requests).toHaveLength(3);
   });

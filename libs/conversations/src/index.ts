@@ -18,7 +18,7 @@ export {
   type ListPosition,
 } from './row/conversation.js';
 export { comparePositions, type Position } from './position.js';
-export { MessageDigest } from './row/message-digest.js';
+export { RowMessageCollector } from './row/row-message-collector.js';
 export { previewOf } from './row/preview.js';
 export { NO_ROW_UPDATE, type RowEntry, type RowMessage, type RowUpdate } from './row/row-entry.js';
 export { categoryOfSend, type SendCategory } from './row/send-category.js';

@@ -5,7 +5,7 @@ import type { PollReport } from './delay/poll-report.js';
 import type { FeedOverview } from './schedule/feed-overview.js';
 import type { KnownMessage } from './snapshot/known-message.js';
 import type { ListedContacts } from './snapshot/listed-contacts.js';
-import type { PollMemory } from './snapshot/poll-memory.js';
+import type { PollState } from './snapshot/poll-state.js';
 import type { ContactRates } from './schedule/poll-plans.js';
 import type { UnreadableElementHistory } from './snapshot/unreadable-elements.js';
 
@@ -165,7 +165,7 @@ export interface ContactState {
   version: number;
   /** When this state was read, in milliseconds since 1970 by Redis' clock. */
   now: number;
-  memory: PollMemory;
+  pollState: PollState;
   extension: LearnedContactState;
   /** Number of polls of the contact that failed since the last successful poll. */
   failures: number;
@@ -245,7 +245,7 @@ export interface PollCommit {
    * and there is no open request to poll the contact sooner. The version of the contact then stays the same,
    * so that other reads of the contact that are under way can still be committed.
    */
-  memory?: PollMemory;
+  pollState?: PollState;
   /** New value of {@link ContactState.extension}. Absent if the stored value stays. */
   extension?: LearnedContactState;
   /**

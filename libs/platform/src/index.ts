@@ -56,7 +56,7 @@ export {
   type ListenAddress,
   type ProcessHandle,
   type ProcessLog,
-  runProcess,
+  runThisProcess,
   type RunningProcess,
   type StartContext,
   PROCESS_STOP_TIMEOUT_MS,

@@ -160,7 +160,7 @@ describe('a poll', () => {
     const before = harness.countRequests(/messages/);
     await harness.polls.poll(ACCOUNT, contactId);
     expect(harness.countRequests(/messages/) - before).toBe(1);
-    expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.order).toBe('newestFirst');
+    expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.order).toBe('newestFirst');
   });
 
   it('emits one update if the text of a message is edited and an attachment is added between two polls', async () => {
@@ -267,7 +267,7 @@ describe('a read that checks older messages for changed flags', () => {
     // The new message appears below all known messages, while the head is empty.
     const [late] = harness.createMessages(contactId, { timestamp: Date.now() - 86_400_000 * 2 });
     harness.store.aheadMs = 60_000;
-    expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.lookUpDueAt).toBeLessThan(
+    expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.lookUpDueAt).toBeLessThan(
       Date.now() + harness.store.aheadMs,
     );
     harness.control('faults', {

@@ -43,7 +43,7 @@ async function commitArrivals(
       expediteRequests: state.expediteRequests,
       deletesSnapshots: false,
     },
-    ...{ known: new Map(), events: [], memory: state.memory, bucket: 1, dueInMs: 1_000, unreadable: 0 },
+    ...{ known: new Map(), events: [], pollState: state.pollState, bucket: 1, dueInMs: 1_000, unreadable: 0 },
     ...{ extension: state.extension, baseline: 'unchanged', deep: 'unchanged' },
     numbers: [],
     row: NO_ROW_UPDATE,
@@ -134,6 +134,12 @@ describe('the detection delay', () => {
       expect(Number(high)).toBeGreaterThanOrEqual(9_999);
       return Number(high) - Number(low) < 400;
     });
+    await commitArrivals([{ timestamp: (await redisNow()) + 10_000 - 5_000 }]);
+    const { count, estimated, p50Ms = NaN } = await delays();
+    expect({ count, estimated }).toEqual({ count: 1, estimated: 0 });
+    // The clock difference is known to 400 ms. A bucket is off by at most 7.3 %.
+    expect(p50Ms).toBeGreaterThan((5_000 - 400) / 1.073);
+    expect(p50Ms).toBeLessThan(7_500);
   });
 
   it('is computed with a newly measured clock difference after upstream’s clock was changed', async () => {

@@ -15,7 +15,7 @@ describe('a read of all pages', () => {
     const { contactId } = await here.createKnownContact(50);
     const source = here.afterPage(1, () => harness.createMessages(contactId, { count: 3, intervalMs: 10 }));
     await harness.poller(source, 'silent', { sweepMs: 0 }).runDeepRead(ACCOUNT, contactId, 'poll');
-    expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.order).toBe('newestFirst');
+    expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.order).toBe('newestFirst');
   });
 });
 
@@ -28,7 +28,7 @@ describe('a message below the head whose page upstream cannot return', () => {
     for (let sweeps = 0; sweeps < 3; sweeps += 1) {
       await poller.pollHead(ACCOUNT, contactId);
       expect(await poller.runDeepRead(ACCOUNT, contactId, 'poll')).toBe(true);
-      expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.order).toBe('newestFirst');
+      expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.order).toBe('newestFirst');
     }
     const fresh = harness.createMessages(contactId, { count: 2, intervalMs: 10 });
     harness.control('messages/edit', { id: ids[5], message: 'Edited' });

@@ -110,7 +110,7 @@ describe('a page limit above 20', () => {
     // Upstream honoured the limit before: the feed must forget that as well.
     await harness.poller(refusing, 'silent', { sweepMs: 0 }).poll(ACCOUNT, contactId);
     expect(limits).toContain(100);
-    expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.limit).toBe(20);
+    expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.limit).toBe(20);
     limits.length = 0;
     const ids = harness.createMessages(contactId, { count: 25, intervalMs: 10 });
     await harness.poller(refusing).poll(ACCOUNT, contactId);

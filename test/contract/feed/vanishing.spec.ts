@@ -48,10 +48,10 @@ describe('a missing message', () => {
       harness.control('settings', { order: given.order });
       const { contactId, ids } = await here.createKnownContact(5);
       await harness.polls.poll(ACCOUNT, contactId);
-      expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.completeDueAt).toBeUndefined();
+      expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.completeDueAt).toBeUndefined();
       harness.control('messages/delete', { id: ids[given.index] });
       await harness.polls.poll(ACCOUNT, contactId);
-      expect((await harness.store.contactState(ACCOUNT, contactId))?.memory.completeDueAt).toBeDefined();
+      expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.completeDueAt).toBeDefined();
     },
   );
 
@@ -61,7 +61,7 @@ describe('a missing message', () => {
     for (let reads = 0; reads < 4; reads += 1) await here.readAll(contactId);
     const state = await here.harness.store.contactState(ACCOUNT, contactId);
     expect(await typesOf()).toEqual([]);
-    expect(state?.memory.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
+    expect(state?.pollState.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
   });
 
   it('causes no event if the message returns before message.deleted, and one message.updated if the message returns afterwards', async () => {

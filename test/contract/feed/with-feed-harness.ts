@@ -51,7 +51,7 @@ export class WithFeedHarness {
       .sort();
   }
 
-  /** Creates a contact with messages of three days ago and reads it until its poll memory is stable. */
+  /** Creates a contact with messages of three days ago and reads it until its poll state is stable. */
   async createKnownContact(count: number): Promise<{ contactId: string; ids: string[] }> {
     const contactId = this.harness.createContact(NUMBER);
     const ids = this.createOldMessages(contactId, count);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { StoredSendIntake } from '#relay';
-import { hashOfUpstreamAddress } from '#upstream';
+import { hashOfUpstreamAddress, type UpstreamAddress } from '#upstream';
 import { fieldsKeptAcrossTransitions } from '../../../libs/relay/src/send/send-record.js';
+import { eventually } from '../../support/eventually.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import { ACCOUNT, type FeedHarness } from '../feed/feed-harness.js';
 import { NO_HINTS, NUMBER, WithLane } from './with-lane.js';
@@ -18,8 +19,10 @@ class MovableAccount {
     this.baseUrl = harness.address.baseUrl;
     this.intake = new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, this.addressOf);
     const { upstream, source } = harness;
-    source.listContacts = (_, __, newReader) =>
-      upstream.listContacts({ ...harness.address, baseUrl: this.baseUrl }, newReader);
+    const address = (): UpstreamAddress => ({ ...harness.address, baseUrl: this.baseUrl });
+    source.listContacts = (_, __, newReader) => upstream.listContacts(address(), newReader);
+    source.listMessages = (_, contactId, page, limit) =>
+      upstream.listMessages(address(), contactId, page, limit);
   }
 
   readonly addressOf = (): Promise<string> => Promise.resolve(hashOfUpstreamAddress(this.baseUrl));
@@ -107,15 +110,20 @@ describe('before the first contact list was read from the upstream address of an
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a newly accepted send waits, because not every process may know a new address yet', async () => {
+  it('a newly accepted send waits for a minute, because not every process may know a new address yet', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);
     account.to(`${harness.address.baseUrl}/next`);
+    const upstream = await account.addressOf();
+    const createdAt = Date.now() - 61_000;
+    await harness.sends.insert(ACCOUNT, { ...ORDER, id: 'snd_1', createdAt, upstream });
     const id = await account.accept();
     account.to(harness.address.baseUrl);
     await account.run();
+    expect(await account.status('snd_1')).toBe('accepted');
     expect(await account.status(id)).toBe('queued');
+    expect(posts(harness.simulator)).toBe(1);
   });
 });
 
@@ -136,6 +144,12 @@ describe('an address that leads to another service', () => {
       expect([posts(harness.simulator), posts(other.simulator)]).toEqual([0, 1]);
       await account.intake.resolve(ACCOUNT, held, 'resend');
       expect(await account.status(held)).toBe('queued');
+      await eventually('the resend is posted to the present service', async () => {
+        await account.run();
+        return posts(other.simulator) === 2;
+      });
+      expect(await account.status(held)).toBe('accepted');
+      expect(posts(harness.simulator)).toBe(0);
     });
   });
 

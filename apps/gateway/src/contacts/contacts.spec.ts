@@ -11,7 +11,7 @@ import {
 } from '#upstream';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, KEY, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { UpstreamReads } from './upstream-reads.js';
 
 let redis: TestRedis;
@@ -34,6 +34,12 @@ beforeEach(async () => {
   await gateway.redis.flushall();
   gateway.budget.fault = undefined;
 });
+
+/** Adds the account of {@link OTHER_KEY}. */
+async function addOtherAccount(): Promise<void> {
+  const account = { id: 'other', baseUrl: 'http://upstream.invalid/v1', apiKey: 'other-upstream-key' };
+  expect((await gateway.fetch('/v1/accounts', json(account))).status).toBe(201);
+}
 
 async function read(path: string, from = gateway): Promise<unknown> {
   const response = await from.fetch(path);
@@ -103,7 +109,10 @@ describe('The body of a list from upstream', () => {
     for (const said of ['', '<html>', '{"contacts":{}}', '{"people":[]}', '"x"']) {
       gateway.upstream.reply = said;
       for (const path of ['/v1/contacts', '/v1/contacts/a', '/v1/contacts/a/messages'])
-        expect(await problemOf(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
+        expect(await problemOf(await gateway.fetch(path))).toMatchObject({
+          status: 502,
+          code: 'upstream_error',
+        });
     }
   });
 
@@ -111,7 +120,10 @@ describe('The body of a list from upstream', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     gateway.upstream.reply = `{"data":[{"id":1,"x":${deep}}]}`;
     for (const path of ['/v1/contacts', '/v1/contacts/1'])
-      expect(await problemOf(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
+      expect(await problemOf(await gateway.fetch(path))).toMatchObject({
+        status: 502,
+        code: 'upstream_error',
+      });
   });
 
   it('is returned unchanged if CONTACTS_SHAPE is "upstream", whatever JSON it contains', async () => {
@@ -130,7 +142,10 @@ describe('The body of a list from upstream', () => {
     expect(await read('/v1/contacts/7', plain)).toEqual({ id: '7' });
     expect(await read('/v1/contacts/7/messages', plain)).toEqual({ messages: [{ id: '7' }] });
     plain.upstream.reply = '<html>';
-    expect(await problemOf(await plain.fetch('/v1/contacts'))).toMatchObject({ code: 'upstream_error' });
+    expect(await problemOf(await plain.fetch('/v1/contacts'))).toMatchObject({
+      status: 502,
+      code: 'upstream_error',
+    });
   });
 });
 
@@ -168,6 +183,25 @@ describe('A repeated read of contacts or messages', () => {
     expect(await problemOf(await ask('/v1/contacts/new'))).toMatchObject({ status: 404 });
     expect((await ask('/v1/contacts?fresh=1')).headers.get('age')).toBeNull();
     expect(caching.upstream.calls).toEqual(['contacts fresh=1']);
+  });
+
+  it('within READ_CACHE_MS returns a new response from upstream if the last response was for another account', async () => {
+    await addOtherAccount();
+    const environment = { READ_CACHE_MS: '300000' };
+    await using caching = await startTestGateway({ redisUrl: redis.url, environment });
+    caching.upstream.contacts = [{ id: 'of-the-first-account' }];
+    for (const path of ['/v1/contacts', '/v1/contacts/of-the-first-account', '/v1/contacts/a/messages'])
+      expect((await caching.fetch(path)).status).toBe(200);
+    caching.upstream.calls.length = 0;
+    caching.upstream.contacts = [{ id: 'of-the-other-account' }];
+    const list = await caching.fetch('/v1/contacts', { key: OTHER_KEY });
+    expect(list.headers.get('age')).toBeNull();
+    expect(await list.json()).toEqual({ contacts: [{ id: 'of-the-other-account' }] });
+    const contact = await caching.fetch('/v1/contacts/of-the-first-account', { key: OTHER_KEY });
+    expect(await problemOf(contact)).toMatchObject({ status: 404 });
+    const messages = await caching.fetch('/v1/contacts/a/messages', { key: OTHER_KEY });
+    expect(messages.headers.get('age')).toBeNull();
+    expect(caching.upstream.calls).toEqual(['contacts', 'messages a page=1 limit=20']);
   });
 
   it('after READ_CACHE_MS returns a new response from upstream', async () => {
@@ -281,7 +315,8 @@ describe('A failing upstream', () => {
     await read('/v1/contacts');
   });
 
-  it('that hangs gets at most 100 simultaneous reads per account; a further read gets 503', async () => {
+  it('that hangs gets at most 100 simultaneous reads per account; a further read of that account gets 503', async () => {
+    await addOtherAccount();
     let release = (): void => undefined;
     gateway.upstream.hold = new Promise((resolve) => {
       release = resolve;
@@ -290,8 +325,12 @@ describe('A failing upstream', () => {
     await eventually('all requests are running', () => gateway.upstream.calls.length === 100);
     const response = await gateway.fetch('/v1/contacts?n=100');
     expect(await problemOf(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+    const other = gateway.fetch('/v1/contacts?n=100', { key: OTHER_KEY });
+    await eventually('the read of another account is running', () => gateway.upstream.calls.length === 101);
     release();
-    expect(new Set((await Promise.all(reads)).map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set((await Promise.all([...reads, other])).map(({ status }) => status))).toEqual(
+      new Set([200]),
+    );
     await read('/v1/contacts?n=100');
   });
 });

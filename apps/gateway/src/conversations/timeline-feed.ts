@@ -18,10 +18,10 @@ export class StoredTimelineFeed implements TimelineFeed {
   async listShape(account: string, contactId: string): Promise<ListShape | undefined> {
     const state = await this.store.contactState(account, contactId);
     if (state === undefined) return undefined;
-    const { longestPage, memory } = state;
-    const { limit, length, pageSize, completeAt } = memory;
+    const { longestPage, pollState } = state;
+    const { limit, length, pageSize, completeAt } = pollState;
     // Until all pages were read once, it is unknown on which page of an oldest-first list the newest messages are.
-    const order = memory.order === 'oldestFirst' && completeAt === undefined ? 'unknown' : memory.order;
+    const order = pollState.order === 'oldestFirst' && completeAt === undefined ? 'unknown' : pollState.order;
     const honoursLarge = limit === LARGE_LIMIT || (limit === undefined && longestPage > DOCUMENTED_LIMIT);
     if (honoursLarge) return { order, length, maxLimit: LARGE_LIMIT, fullPage: LARGE_LIMIT };
     // A list that is longer than its longest page shows how long the pages are.

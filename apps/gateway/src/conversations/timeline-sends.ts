@@ -1,5 +1,5 @@
 import type { SendsPage, TimelineSend, TimelineSends } from '#conversations';
-import type { Send, SendHistory, TimedSend } from '#relay';
+import type { Send, SendHistory, SendWithTimes } from '#relay';
 
 /** Reads the relay's sends for timelines. */
 export class RelayedTimelineSends implements TimelineSends<Send> {
@@ -32,7 +32,7 @@ export class RelayedTimelineSends implements TimelineSends<Send> {
   }
 }
 
-function toTimelineSend({ send, createdAt, sendAt, boundAt }: TimedSend): TimelineSend<Send> {
+function toTimelineSend({ send, createdAt, sendAt, boundAt }: SendWithTimes): TimelineSend<Send> {
   const { id, status, reference, phoneNumber, contactId, messageId } = send;
   return {
     ...{ id, status, reference, phoneNumber, createdAt, shown: send },

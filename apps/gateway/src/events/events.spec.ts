@@ -51,7 +51,7 @@ describe('Events', () => {
     expect((await page('')).events.length).toBe(3);
   });
 
-  it('have exactly the same bytes when read alone, in a list or in a delivery', async () => {
+  it('have exactly the same bytes when read alone or in a list', async () => {
     const [event] = (await log.read('default', undefined, 1)).events;
     if (event === undefined) throw new Error('no event');
     const one = await gateway.fetch(`/v1/events/${event.id}`);

@@ -91,7 +91,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     client.disconnect();
   });
 
-  it('no longer counts towards the limit of such callers once it has disconnected, and its Redis subscription ends', async () => {
+  it('no longer counts as a waiting caller once it has disconnected, and its Redis subscription ends', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const aborter = new AbortController();
     const poll = gateway.fetch('/v1/events?after=now&wait=30', { signal: aborter.signal });
@@ -110,7 +110,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     next.disconnect();
   });
 
-  it('above the limit for its account gets 429 for a stream and an immediate response for a long poll; other accounts are not affected', async () => {
+  it('above the maximum number of waiting callers of its account gets 429 for a stream and an immediate response for a long poll; other accounts are not affected', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1, maxWaiting: 2 });
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
@@ -123,7 +123,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     other.disconnect();
   });
 
-  it('above the limit for the whole gateway gets 503 for a stream', async () => {
+  it('above the maximum number of waiting callers of the whole gateway gets 503 for a stream', async () => {
     await using gateway = await gatewayWith({ maxWaiting: 1 });
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
     const refused = await gateway.fetch('/v1/events/stream');
@@ -132,7 +132,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     client.disconnect();
   });
 
-  it('does not count towards the limit of such callers if its cursor is rejected with 410', async () => {
+  it('does not count as a waiting caller if its cursor is rejected with 410', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const foreign = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     for (let i = 0; i < 3; i++) {

@@ -232,7 +232,7 @@ describe('The health of the gateway', () => {
 });
 
 describe('A Redis server', () => {
-  /** Requests that must fail while Redis is unavailable, each within a time limit. */
+  /** Checks that reads and an upload fail with 503 while Redis is unavailable, each within two seconds. */
   async function expectUnavailable(): Promise<void> {
     const requests = ['/v1/events', '/v1/events?after=now', '/v1/events/evt_1'];
     const began = performance.now();
@@ -244,8 +244,10 @@ describe('A Redis server', () => {
     expect((await untilReady('unavailable')).code).toBe(503);
     const form = new FormData();
     form.append('file', new Blob(['x']), 'x');
+    const uploadBegan = performance.now();
     const upload = await gateway.fetch('/v1/messages/send', { method: 'POST', body: form });
-    expect(await problemOf(upload)).toMatchObject({ code: 'unavailable' });
+    expect(await problemOf(upload)).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(performance.now() - uploadBegan).toBeLessThan(2_000);
     expect(await gateway.blobs()).toEqual([]);
   }
 

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { clockOfThisMachine, newId } from '#platform';
+import { RedisRelayStore } from '#relay';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -38,13 +40,35 @@ describe('A send', () => {
   });
 
   it('can be listed with filters, and the error for an invalid filter names the filter', async () => {
-    expect(
-      await (await gateway.fetch('/v1/sends?status=queued&reference=r&phoneNumber=%2B14155550123')).json(),
-    ).toEqual({
-      sends: [],
-      next: null,
-      hasMore: false,
-    });
+    const store = new RedisRelayStore(gateway.redis, 'tidings', clockOfThisMachine);
+    const insert = async (phoneNumber: string, reference: string, sendAt?: number): Promise<string> => {
+      const id = newId('snd');
+      const order = { id, phoneNumber, reference, type: 'text', message: 'hi', createdAt: Date.now() };
+      await store.insert('default', { ...order, ...(sendAt === undefined ? {} : { sendAt }) });
+      return id;
+    };
+    const first = await insert('+14155550123', 'r');
+    const toAnother = await insert('+14155550124', 'r');
+    const withAnotherReference = await insert('+14155550123', 'other');
+    const scheduled = await insert('+14155550123', 'r', Date.now() + 3_600_000);
+    const list = async (query: string): Promise<{ ids: string[]; next: string | null }> => {
+      const reply = await gateway.fetch(`/v1/sends?${query}`);
+      const { sends, next } = (await reply.json()) as { sends: { id: string }[]; next: string | null };
+      return { ids: sends.map(({ id }) => id), next };
+    };
+    const cases: [query: string, ids: string[]][] = [
+      ['', [scheduled, withAnotherReference, toAnother, first]],
+      ['status=queued', [withAnotherReference, toAnother, first]],
+      ['reference=r', [scheduled, toAnother, first]],
+      ['phoneNumber=%2B14155550123', [scheduled, withAnotherReference, first]],
+      ['status=queued&reference=r&phoneNumber=%2B14155550123', [first]],
+      ['status=failed', []],
+    ];
+    for (const [query, ids] of cases)
+      expect([query, await list(query)]).toEqual([query, { ids, next: null }]);
+    const page = await list('reference=r&limit=2');
+    expect(page.ids).toEqual([scheduled, toAnother]);
+    expect((await list(`reference=r&limit=2&cursor=${page.next}`)).ids).toEqual([first]);
     for (const [field, value] of [
       ['status', 'sending'],
       ['reference', 'x'.repeat(129)],

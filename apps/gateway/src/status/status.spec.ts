@@ -7,7 +7,7 @@ import { RedisUpstreamHealth } from '#relay';
 import { RedisRequestBudget } from '#upstream';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { EMPTY_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let server: TestRedis;
 let gateway: TestGateway;
@@ -61,12 +61,17 @@ describe('the status of an account', () => {
     });
   });
 
-  it('shows the reason of an upstream outage, and the state "up" after the recovery', async () => {
+  it('shows the reason and the start of an upstream outage, and the state "up" after the recovery', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
     await health.recordOutage('default', 'away', 'upstream answered 503');
-    expect((await status())['upstream']).toMatchObject({ state: 'down', reason: 'upstream answered 503' });
     const outage = await health.outage('default');
-    if (outage !== undefined) await health.recordRecovery('default', outage);
+    if (outage === undefined) throw new Error('The outage was not recorded.');
+    expect(Math.abs(outage.since - Date.now())).toBeLessThan(60_000);
+    expect((await status())['upstream']).toEqual({
+      ...{ state: 'down', reason: 'upstream answered 503' },
+      since: new Date(outage.since).toISOString(),
+    });
+    await health.recordRecovery('default', outage);
     expect((await status())['upstream']).toEqual({ state: 'up', since: null, reason: null });
   });
 
@@ -107,13 +112,13 @@ describe('the status of an account', () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     const state = await store.contactState('default', 'a');
     if (state === undefined) throw new Error('The contact is there since the test before.');
-    const { version, redisRun, expediteRequests, memory, extension, now } = state;
+    const { version, redisRun, expediteRequests, pollState, extension, now } = state;
     await store.commitPoll('default', 'a', {
       ...{
         version,
         redisRun,
         expediteRequests,
-        memory,
+        pollState,
         deletesSnapshots: false,
         known: new Map(),
         events: [],
@@ -195,7 +200,9 @@ describe('the status of an account', () => {
     expect(seen).toMatchObject({ endpoints: { count: 1, disabled: 1, due: 0 }, oldestDueMs: 0 });
   });
 
-  it('requires an API key', async () => {
+  it('requires an API key with the scope admin', async () => {
     expect((await gateway.fetch('/v1/status', { key: null })).status).toBe(401);
+    const refused = await problemOf(await gateway.fetch('/v1/status', { key: EMPTY_KEY }));
+    expect(refused).toMatchObject({ status: 403, detail: expect.stringContaining('admin') });
   });
 });

@@ -7,8 +7,8 @@ export interface PlacedMessage {
   message: TimelineMessage;
 }
 
-/** A page that was read, as a stretch of the timeline. */
-export interface Stretch {
+/** A page that was read, with its position in upstream's list and its messages. */
+export interface PlacedPage {
   /** Index in upstream's list of the first element of the page. */
   start: number;
   /** Number of elements on the page, including unreadable ones. */
@@ -19,13 +19,13 @@ export interface Stretch {
   hasNewest: boolean;
   /** True if the list had no older message when the page was read. */
   hasOldest: boolean;
-  /** A stretch that continues without a gap in this one, towards older messages. */
-  next?: Stretch;
+  /** The page that follows this one without a gap, towards older messages; absent if no page is known to do so. */
+  next?: PlacedPage;
 }
 
-/** What stretches prove about the messages older than a position. */
+/** What pages that were read prove about the messages older than a position. */
 export interface Coverage {
-  /** True if stretches reach from above the position to it or below. */
+  /** True if connected pages reach from a message newer than the position to the position or below it. */
   isConnected: boolean;
   /** Messages that are surely complete, newest first. */
   messages: readonly PlacedMessage[];
@@ -34,12 +34,13 @@ export interface Coverage {
    * follows.
    */
   edge: Position | undefined;
-  /** The connected stretch that reaches farthest towards older messages. */
-  last: Stretch | undefined;
+  /** The connected page that reaches farthest towards older messages. */
+  last: PlacedPage | undefined;
 }
 
 /**
- * Combines pages that were read at different times, while messages came and went.
+ * Combines pages that were read at different times, while messages came and went, and finds out which messages
+ * they prove to be complete. Pages that continue one another without a gap are called connected.
  *
  * A page is one consistent view. Two pages prove that nothing between them is missed if they share a message:
  * a message that existed throughout cannot be between a shared message and itself. In the same way, a page
@@ -49,37 +50,37 @@ export interface Coverage {
  *
  * @param from the position below which the messages are wanted; undefined for the newest messages
  */
-export function coverageOf(stretches: readonly Stretch[], from: Position | undefined): Coverage {
-  const connected = new Set<Stretch>();
+export function combinePages(pages: readonly PlacedPage[], from: Position | undefined): Coverage {
+  const connected = new Set<PlacedPage>();
   const ids = new Set<string>();
   let edge = from?.at ?? Infinity;
-  let last: Stretch | undefined;
-  const continues = (stretch: Stretch): boolean => {
-    if (stretch.hasNewest) return true;
+  let last: PlacedPage | undefined;
+  const continues = (page: PlacedPage): boolean => {
+    if (page.hasNewest) return true;
     const isFirst = connected.size === 0;
     if (isFirst && from === undefined) return false;
     return (
-      stretch.messages.some(({ position }) => position.at > edge || ids.has(position.id)) ||
-      [...connected].some(({ next }) => next === stretch)
+      page.messages.some(({ position }) => position.at > edge || ids.has(position.id)) ||
+      [...connected].some(({ next }) => next === page)
     );
   };
   for (let found = true; found;) {
     found = false;
-    for (const stretch of stretches) {
-      const end = stretch.hasOldest ? -Infinity : stretch.messages.at(-1)?.position.at;
-      if (connected.has(stretch) || end === undefined || !continues(stretch)) continue;
-      connected.add(stretch);
-      for (const { position } of stretch.messages) ids.add(position.id);
+    for (const page of pages) {
+      const end = page.hasOldest ? -Infinity : page.messages.at(-1)?.position.at;
+      if (connected.has(page) || end === undefined || !continues(page)) continue;
+      connected.add(page);
+      for (const { position } of page.messages) ids.add(position.id);
       found = true;
       if (end > edge) continue;
       edge = end;
-      last = stretch;
+      last = page;
     }
   }
-  const hasOldest = [...connected].some((stretch) => stretch.hasOldest);
+  const hasOldest = [...connected].some((page) => page.hasOldest);
   const union = new Map<string, PlacedMessage>();
-  for (const stretch of stretches)
-    if (connected.has(stretch)) for (const placed of stretch.messages) union.set(placed.position.id, placed);
+  for (const page of pages)
+    if (connected.has(page)) for (const placed of page.messages) union.set(placed.position.id, placed);
   const messages = [...union.values()]
     .filter(({ position }) => (hasOldest || position.at > edge) && isBelow(position, from))
     .sort((a, b) => comparePositions(b.position, a.position));

@@ -1,4 +1,4 @@
-import { type Coverage, coverageOf, type PlacedMessage, type Stretch } from './coverage.js';
+import { type Coverage, combinePages, type PlacedMessage, type PlacedPage } from './coverage.js';
 import { IndexSearch } from './index-search.js';
 import type { Position } from '../position.js';
 import { pageFrom, type PageRequest, pageUpTo } from './page-request.js';
@@ -67,23 +67,23 @@ export async function walkOrderedList(
   return walk.run(maxRequests);
 }
 
-/** A stretch together with the request that returned it. */
-interface ReadStretch extends Stretch {
+/** A page together with the request that returned it. */
+interface RequestedPage extends PlacedPage {
   request: PageRequest;
 }
 
 class OrderedWalk {
-  private readonly stretches: ReadStretch[] = [];
+  private readonly pages: RequestedPage[] = [];
   private coverage: Coverage;
   private maxLimit: number;
   private fixedSize: number | undefined;
   private requests = 0;
   private isInterrupted = false;
   private readonly search: IndexSearch;
-  /** A short page that may be the last one of the list. The next page shows it. */
-  private uncertainEnd: ReadStretch | undefined;
+  /** A short page that may be the last one of the list. The page after it shows whether this one is the last. */
+  private uncertainEnd: RequestedPage | undefined;
   /** Two neighbouring pages without a shared message. The newer one must be read again. */
-  private unjoined: { newer: ReadStretch; older: ReadStretch } | undefined;
+  private unjoined: { newer: RequestedPage; older: RequestedPage } | undefined;
 
   constructor(
     private readonly read: ReadPage,
@@ -94,7 +94,7 @@ class OrderedWalk {
     this.maxLimit = Math.min(shape.maxLimit, start.maxLimit ?? Infinity);
     this.fixedSize = start.fixedSize;
     this.search = new IndexSearch(start.index ?? (this.isNewestFirst ? 0 : Math.max(shape.length - 1, 0)));
-    this.coverage = coverageOf([], start.from);
+    this.coverage = combinePages([], start.from);
   }
 
   async run(maxRequests: number): Promise<WalkResult> {
@@ -107,7 +107,7 @@ class OrderedWalk {
           this.maxLimit = DOCUMENTED_LIMIT;
           continue;
         }
-        if (this.stretches.length === 0) throw error;
+        if (this.pages.length === 0) throw error;
         this.isInterrupted = true;
         break;
       }
@@ -143,7 +143,7 @@ class OrderedWalk {
     if (this.unjoined !== undefined) return this.unjoined.newer.request;
     const { last } = this.coverage;
     if (last === undefined) return this.requestAt(this.search.index);
-    if (this.fixedSize !== undefined) return this.neighbourOf(last as ReadStretch);
+    if (this.fixedSize !== undefined) return this.neighbourOf(last as RequestedPage);
     return this.requestAt(this.isNewestFirst ? last.start + last.count - 1 : last.start);
   }
 
@@ -168,29 +168,29 @@ class OrderedWalk {
   }
 
   /** Returns the page after this one, towards older messages. */
-  private neighbourOf({ request: { page, limit } }: ReadStretch): PageRequest {
+  private neighbourOf({ request: { page, limit } }: RequestedPage): PageRequest {
     return { page: this.isNewestFirst ? page + 1 : Math.max(page - 1, 1), limit };
   }
 
   private async take(request: PageRequest): Promise<void> {
     this.requests += 1;
-    const page = await this.read(request.page, request.limit);
-    if (page.count > request.limit && this.fixedSize === undefined) {
-      this.fixedSize = page.count;
+    const reply = await this.read(request.page, request.limit);
+    if (reply.count > request.limit && this.fixedSize === undefined) {
+      this.fixedSize = reply.count;
       this.uncertainEnd = undefined;
-      this.stretches.length = 0;
+      this.pages.length = 0;
     }
-    const stretch = this.stretchOf(request, page);
-    const judged = this.settleEnd(stretch);
-    this.join(stretch);
+    const page = this.placedPageOf(request, reply);
+    const judged = this.settleEnd(page);
+    this.join(page);
     const isLocated = request.limit <= this.maxLimit || this.fixedSize !== undefined;
-    if ((stretch.count > 0 && isLocated) || request.page === 1) this.stretches.push(stretch);
-    this.coverage = coverageOf(this.stretches, this.start.from);
+    if ((page.count > 0 && isLocated) || request.page === 1) this.pages.push(page);
+    this.coverage = combinePages(this.pages, this.start.from);
     if (!this.coverage.isConnected && isLocated) this.adjustSearch(judged);
-    this.noteNeighbours(stretch);
+    this.noteNeighbours(page);
   }
 
-  private stretchOf(request: PageRequest, { items, count }: MessagesPage): ReadStretch {
+  private placedPageOf(request: PageRequest, { items, count }: MessagesPage): RequestedPage {
     const messages = items.map((message): PlacedMessage => {
       if (message.timestamp === undefined) throw new NoOrderError();
       return { message, position: { at: message.timestamp, id: message.id } };
@@ -222,52 +222,52 @@ class OrderedWalk {
    * Decides whether a page is the last one. A page with fewer messages than requested is, if the page after it
    * is empty. Otherwise upstream returns no larger pages. Returns the page that the last request was about.
    */
-  private settleEnd(stretch: ReadStretch): ReadStretch {
+  private settleEnd(page: RequestedPage): RequestedPage {
     const before = this.uncertainEnd;
     this.uncertainEnd = undefined;
-    if (before !== undefined && stretch.count === 0) {
+    if (before !== undefined && page.count === 0) {
       if (this.isNewestFirst) before.hasOldest = true;
       else before.hasNewest = true;
       return before;
     }
     if (before !== undefined && this.fixedSize === undefined) this.learnMaxLimit(before.count);
-    const { request, count } = stretch;
-    const isLast = this.isNewestFirst ? stretch.hasOldest : stretch.hasNewest;
+    const { request, count } = page;
+    const isLast = this.isNewestFirst ? page.hasOldest : page.hasNewest;
     const size = this.fixedSize ?? Math.min(request.limit, this.maxLimit);
-    if (count > 0 && !isLast && count < size) this.uncertainEnd = stretch;
-    return stretch;
+    if (count > 0 && !isLast && count < size) this.uncertainEnd = page;
+    return page;
   }
 
   /** The indexes of the pages that were read with a larger limit are not known. */
   private learnMaxLimit(maxLimit: number): void {
     if (maxLimit < MIN_PAGE_LIMIT) throw new NoOrderError();
     this.maxLimit = maxLimit;
-    this.stretches.length = 0;
+    this.pages.length = 0;
   }
 
   /**
    * Joins two neighbouring pages once the newer one was read again. A message that moved from the older page
    * to the newer one between the two requests, because a message was deleted, is on the newer page now.
    */
-  private join(stretch: ReadStretch): void {
+  private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;
     const { newer, older } = this.unjoined;
     newer.next = older;
-    stretch.next = older;
+    page.next = older;
     this.unjoined = undefined;
   }
 
-  private noteNeighbours(stretch: ReadStretch): void {
-    if (this.fixedSize === undefined || stretch.count === 0 || stretch.next !== undefined) return;
-    const newer = this.coverage.last as ReadStretch | undefined;
-    if (newer === undefined || newer === stretch) return;
-    const { page } = this.neighbourOf(newer);
-    if (stretch.request.page === page && page !== newer.request.page)
-      this.unjoined = { newer, older: stretch };
+  private noteNeighbours(page: RequestedPage): void {
+    if (this.fixedSize === undefined || page.count === 0 || page.next !== undefined) return;
+    const newer = this.coverage.last as RequestedPage | undefined;
+    if (newer === undefined || newer === page) return;
+    const expected = this.neighbourOf(newer).page;
+    if (page.request.page === expected && expected !== newer.request.page)
+      this.unjoined = { newer, older: page };
   }
 
   /** Moves the search for the position where the walk begins, after a page that does not contain it. */
-  private adjustSearch({ start, count, messages }: ReadStretch): void {
+  private adjustSearch({ start, count, messages }: RequestedPage): void {
     if (this.uncertainEnd !== undefined) return;
     const { from } = this.start;
     const newest = messages[0];
@@ -281,7 +281,7 @@ class OrderedWalk {
   private indexBefore(position: Position | undefined): number {
     if (!this.coverage.isConnected || position === undefined) return this.search.index;
     let best: { index: number; at: number } | undefined;
-    for (const { start, messages } of this.stretches) {
+    for (const { start, messages } of this.pages) {
       for (const [i, { position: one }] of messages.entries()) {
         if (one.at <= position.at) break;
         const index = start + (this.isNewestFirst ? i : messages.length - 1 - i);

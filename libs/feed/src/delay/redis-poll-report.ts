@@ -22,7 +22,7 @@ export const POLL_REPORT_LUA_CONSTANTS = {
 export function pollReportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
   return {
     facts: pollStatisticsKey(keys),
-    slot: statisticsSlotRedisKey(keys, statisticsSlotNumberAt(startedAt)),
+    slot: delayHistogramRedisKey(keys, statisticsSlotNumberAt(startedAt)),
   };
 }
 
@@ -31,10 +31,10 @@ export function pollStatisticsKey(keys: AccountKeys): string {
 }
 
 /**
- * Returns the Redis key of the delays of one time slot.
+ * Returns the Redis key of the histogram that counts the detection delays of one time slot of five minutes.
  * @param slot number of the time slot; see `statisticsSlotNumberAt`
  */
-export function statisticsSlotRedisKey(keys: AccountKeys, slot: number): string {
+export function delayHistogramRedisKey(keys: AccountKeys, slot: number): string {
   return keys('polls', 'delays', String(slot));
 }
 

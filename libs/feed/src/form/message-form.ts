@@ -82,8 +82,8 @@ export function chooseFingerprintToStore(
 
 /**
  * Returns the fingerprint that is stored for a message whose change emits no event; undefined if the stored
- * fingerprint must be kept. The new fingerprint leaves out fields that are muted for many messages, and
- * includes fields that are no longer muted.
+ * fingerprint must be kept. A muted field is one whose changes emit no events. The new fingerprint leaves out the
+ * muted fields that many messages have (`fields.ignored`), and includes fields that are no longer muted.
  * @param seen fingerprint of the message as just read
  */
 export function chooseFingerprintForUnemittedChange(

@@ -102,9 +102,11 @@ const STILL_READS_UNTIL_EMITTED = 2;
 const STILL_READS_UNTIL_UNMUTED = 5;
 
 /**
- * Returns the updated count of a field's changes after a read; `streak` is undefined if the field does not
- * seem volatile. `shown` is true if the read contained at least one sampled message or contact. Has no side
- * effects.
+ * Returns the streak of a field after one more read. Has no side effects.
+ * @param streak the streak before the read; undefined if the field has none, because it does not seem volatile
+ * @param view what the read shows about the field
+ * @returns `streak`: the streak after the read; undefined if there is none (any more). `shown`: true if the read
+ * contained at least one of the messages or contacts that are sampled
  */
 export function updateFieldChangeStreak(
   streak: Streak | undefined,

@@ -15,7 +15,7 @@ import {
 import { FAILING_MESSAGE_PLACEHOLDER } from '../walk/read-in-parts.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
-import { addUnreadableElementHashes } from '../snapshot/poll-memory.js';
+import { addUnreadableElementHashes } from '../snapshot/poll-state.js';
 import type { PollCommitter, PollStart } from './poll-committer.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
@@ -77,9 +77,9 @@ export class CommittingPageReader {
   ) {
     const { account, contactId, purpose } = task;
     this.state = state;
-    this.order = state.memory.order;
+    this.order = state.pollState.order;
     this.limit =
-      state.memory.limit ??
+      state.pollState.limit ??
       (state.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : undefined);
     this.reader = new PageReader(
       (page, limit) => source.listMessages(account, contactId, page, limit, purpose),
@@ -87,7 +87,7 @@ export class CommittingPageReader {
         this.lastKnown = await store.knownMessages(account, contactId, ids);
         return new Set(this.lastKnown.keys());
       },
-      state.memory,
+      state.pollState,
     );
   }
 
@@ -207,7 +207,7 @@ export class CommittingPageReader {
 
   /** Returns true if upstream returns fewer than `limit` messages per page, although the contact has more. */
   private isCapped(limit: number): boolean {
-    return limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.memory.length > this.reader.pageSize;
+    return limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.pollState.length > this.reader.pageSize;
   }
 
   private async takePart(
@@ -280,7 +280,7 @@ export class CommittingPageReader {
    */
   private newHead(page: number, { ids, limit }: PageRead): Pick<PagesRead, 'head'> {
     const isHead =
-      page === 1 && limit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.memory.order === 'newestFirst';
+      page === 1 && limit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.pollState.order === 'newestFirst';
     return isHead ? { head: ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE) } : {};
   }
 
@@ -306,8 +306,8 @@ export class CommittingPageReader {
     const { reader, limit, order, state } = this;
     return {
       served,
-      order: order === 'unsorted' ? order : state.memory.order,
-      length: state.memory.length,
+      order: order === 'unsorted' ? order : state.pollState.order,
+      length: state.pollState.length,
       ...{ pageSize: reader.pageSize, longestPage: reader.longestPage },
       ...(limit === undefined ? {} : { limit }),
       skipped: reader.skipped,
@@ -333,7 +333,7 @@ export class CommittingPageReader {
    */
   private hasFailingMessage(): boolean {
     return (
-      addUnreadableElementHashes(this.state.memory.unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0
+      addUnreadableElementHashes(this.state.pollState.unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0
     );
   }
 }

@@ -10,7 +10,7 @@ import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import { doesFirstPageShowAllNewMessages } from '../walk/page-order.js';
 import { lastPageOf } from '../walk/page-tail.js';
 import { PollCommitter, type PollStart } from './poll-committer.js';
-import { hashIds, EMPTY_POLL_MEMORY, splitIdHashes } from '../snapshot/poll-memory.js';
+import { hashIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
 import type { FeedSource, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
@@ -135,14 +135,14 @@ export class ContactPoll {
 
   private goalOf(state: ContactState): 'everything' | 'look' | undefined {
     if (this.isFullReadDue(state)) return 'everything';
-    const { lookUpDueAt } = state.memory;
+    const { lookUpDueAt } = state.pollState;
     return lookUpDueAt !== undefined && lookUpDueAt <= state.now ? 'look' : undefined;
   }
 
-  private isFullReadDue({ memory, now, emitAfter }: ContactState): boolean {
-    if (emitAfter !== undefined || memory.completeAt === undefined) return true;
-    if (memory.completeDueAt !== undefined && memory.completeDueAt <= now) return true;
-    return memory.completeAt + this.settings.sweepMs <= now;
+  private isFullReadDue({ pollState, now, emitAfter }: ContactState): boolean {
+    if (emitAfter !== undefined || pollState.completeAt === undefined) return true;
+    if (pollState.completeDueAt !== undefined && pollState.completeDueAt <= now) return true;
+    return pollState.completeAt + this.settings.sweepMs <= now;
   }
 
   /**
@@ -192,7 +192,7 @@ export class ContactPoll {
   ): Promise<HeadSnapshots> {
     if (resync !== undefined) return { served: new Map() };
     const ids = served.map(({ id }) => id);
-    const { lookUpDueAt } = state.memory;
+    const { lookUpDueAt } = state.pollState;
     if (lookUpDueAt === undefined || lookUpDueAt > state.now)
       return { served: await this.store.knownMessages(account, contactId, ids) };
     const all = await this.store.allKnownMessages(account, contactId);
@@ -252,14 +252,14 @@ interface HeadSnapshots {
 }
 
 function planOf({ state, resync }: PollStart): HeadPlan {
-  const { memory, extension, now, failures, storedMessages, longestPage } = state;
-  const { order, length, pageSize, limit } = resync === undefined ? memory : EMPTY_POLL_MEMORY;
+  const { pollState, extension, now, failures, storedMessages, longestPage } = state;
+  const { order, length, pageSize, limit } = resync === undefined ? pollState : EMPTY_POLL_STATE;
   const { headLimit, headLimitUntil = 0 } = extension;
   return {
     ...{ order, length, pageSize, longestPage, failures },
     // Until all pages were read once, it is unknown how long an oldest-first list is, and on which page its
     // newest messages are.
-    ...(memory.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
+    ...(pollState.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? storedMessages : 0,
     isFirst: state.emitAfter !== undefined || resync !== undefined,
     ...(limit === undefined ? {} : { limit }),
@@ -288,21 +288,21 @@ function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): Pa
  * messages.
  */
 function isHeadDisturbed(
-  { memory, emitAfter }: ContactState,
+  { pollState, emitAfter }: ContactState,
   { shown, order, showsEnd }: HeadRead,
   known: ReadonlyMap<string, KnownMessage>,
 ): boolean {
   // Until all pages of the contact have been read once, a read of all pages is due anyway.
   if (emitAfter !== undefined) return false;
-  const { head: before, length } = memory;
+  const { head: before, length } = pollState;
   const now = hashIds(shown.filter((id) => known.has(id)));
   const marks = new Set(splitIdHashes(now));
   const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
   // A change of the list's order counts only if the order was known before.
-  if (order !== memory.order) return memory.order !== 'unknown' && (!showsEnd || isMissing);
+  if (order !== pollState.order) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
   // The end of an oldest-first list must show the same known messages as before, in the same order.
   if (order === 'oldestFirst') {
-    const { page, limit } = lastPageOf(length, memory.pageSize);
+    const { page, limit } = lastPageOf(length, pollState.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;
     return wasRead && now !== before;
   }
@@ -313,9 +313,9 @@ function isHeadDisturbed(
 }
 
 /** Returns the reason why the stored state of a contact is unusable; undefined if the state is usable. */
-function lossReasonOf({ lost, memory, storedMessages, epoch }: ContactState): string | undefined {
+function lossReasonOf({ lost, pollState, storedMessages, epoch }: ContactState): string | undefined {
   if (lost) return 'the stored state of the contact was lost';
-  if (memory.count > 0 && storedMessages === 0) return 'the stored snapshots of its messages were lost';
-  if (memory.epoch !== undefined && memory.epoch !== epoch) return 'the event log was lost';
+  if (pollState.count > 0 && storedMessages === 0) return 'the stored snapshots of its messages were lost';
+  if (pollState.epoch !== undefined && pollState.epoch !== epoch) return 'the event log was lost';
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { MessageDigest } from '#conversations';
+import { RowMessageCollector } from '#conversations';
 import { CommittingPageReader, FailedPageRead, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import { contradictsAssumedPageOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
@@ -12,7 +12,7 @@ import {
   type PageReader,
 } from '../walk/page-reader.js';
 import { lastPageOf } from '../walk/page-tail.js';
-import { hashIds, splitIdHashes } from '../snapshot/poll-memory.js';
+import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
 import { rowMessageOf, upstreamAheadMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
@@ -91,7 +91,7 @@ export class DeepRead {
   private lastIds: string[] = [];
   private stable = false;
   /** What the conversation row needs of the messages of this pass. */
-  private digest = new MessageDigest();
+  private rowMessages = new RowMessageCollector();
   private readonly startedAt: number;
   /** How far upstream's clock is ahead, in milliseconds. Undefined while unknown. */
   private aheadMs: number | undefined;
@@ -135,7 +135,7 @@ export class DeepRead {
     this.knownBefore = new Set(known.keys());
     this.presentBefore = [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
     // Messages at the head are left out, because each read of the newest messages reads them.
-    const head = new Set(splitIdHashes(this.pages.state.memory.head));
+    const head = new Set(splitIdHashes(this.pages.state.pollState.head));
     for (const [id, message] of known)
       if (
         mayFlagsStillChange(message, this.pages.state.now, this.settings.settleMs) &&
@@ -172,7 +172,7 @@ export class DeepRead {
   }
 
   private async lookUpFromTail(): Promise<'all' | 'end' | 'stopped'> {
-    const { page: last, limit } = lastPageOf(this.pages.state.memory.length, this.reader.pageSize);
+    const { page: last, limit } = lastPageOf(this.pages.state.pollState.length, this.reader.pageSize);
     for (let page = Math.max(last - 1, 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
       if ((await this.pages.take(page, limit)) === undefined) return 'stopped';
@@ -239,7 +239,7 @@ export class DeepRead {
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;
-    if (this.pages.state.memory.pageSize < DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
+    if (this.pages.state.pollState.pageSize < DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
       this.beginPass();
       first = await this.pages.take(1, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
       if (first === undefined || first.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE) return first;
@@ -266,7 +266,7 @@ export class DeepRead {
     this.pages.beginPass();
     this.orderDetector = new MessageOrderDetector();
     this.lastIds = [];
-    this.digest = new MessageDigest();
+    this.rowMessages = new RowMessageCollector();
     this.stable = false;
     this.endedOnRepeat = false;
   }
@@ -316,7 +316,7 @@ export class DeepRead {
       // the list.
       const added = read.items.filter(({ id }) => read.added.has(id));
       this.orderDetector.add(added);
-      this.addToDigest(added);
+      this.addToRowMessages(added);
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
       if (contradictsAssumedPageOrder(this.pages.order, read.items)) this.pages.order = 'unsorted';
       if (this.reader.ids.size > MAX_MESSAGES) return page;
@@ -346,7 +346,7 @@ export class DeepRead {
               seen: this.reader.ids,
               knownBefore: this.knownBefore,
               isStable: this.stable,
-              digest: this.digest,
+              rowMessages: this.rowMessages,
               startedAt: this.startedAt,
             }
           : undefined;
@@ -362,12 +362,12 @@ export class DeepRead {
     return false;
   }
 
-  private addToDigest(messages: readonly UpstreamMessage[]): void {
+  private addToRowMessages(messages: readonly UpstreamMessage[]): void {
     const { state, reader } = this.pages;
     // The difference of the clocks is that of the first reply.
     this.aheadMs ??= reader.date === undefined ? undefined : upstreamAheadMs(reader.date, state.now);
     const clock = { now: state.now, upstreamAheadMs: this.aheadMs ?? 0 };
-    for (const message of messages) this.digest.add(rowMessageOf(message, clock, false));
+    for (const message of messages) this.rowMessages.add(rowMessageOf(message, clock, false));
   }
 
   /** Returns the order, the length and the newest messages of the list, as a read of all pages shows them. */
@@ -375,7 +375,7 @@ export class DeepRead {
     const seen = this.orderDetector.order;
     const order = seen === 'unknown' ? this.pages.order : seen;
     const length = this.reader.servedCount;
-    const { memory } = this.pages.state;
+    const { pollState } = this.pages.state;
     if (order === 'oldestFirst') {
       const { page, limit } = lastPageOf(length, this.reader.pageSize);
       const count = length - (page - 1) * limit;
@@ -383,7 +383,7 @@ export class DeepRead {
     }
     // Reads of the newest messages ran meanwhile, so the stored head is newer than the head that this read
     // saw. The stored head is replaced only if it is empty or the order of the list changed.
-    const isKnown = order === memory.order && memory.head !== '';
+    const isKnown = order === pollState.order && pollState.head !== '';
     return {
       order,
       length,

@@ -19,10 +19,10 @@ import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { compareWithStoredFingerprint, isMessageChangeEmitted } from '../form/message-form.js';
 import { doesFirstPageShowAllNewMessages, sortOldestFirst } from '../walk/page-order.js';
-import { addUnreadableElementHashes, type PollMemory } from '../snapshot/poll-memory.js';
-import { packPollMemory } from '../snapshot/poll-memory-codec.js';
+import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
+import { packPollState } from '../snapshot/poll-state-codec.js';
 import { PollIntervalPlans } from '../schedule/poll-plans.js';
-import { msUntilNextFlagCheck, nextPollMemory } from './next-poll-memory.js';
+import { msUntilNextFlagCheck, pollStateAfterRead } from './poll-state-after-read.js';
 import { type RowUpdateInput, rowUpdateOf, upstreamAheadMs } from './row-update.js';
 import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
@@ -95,7 +95,7 @@ export class PollCommitter {
     const observed = sortOldestFirst(reading.served, reading.order);
     const fingerprints = new Map(observed.map((message) => [message.id, messageFingerprintOf(message)]));
     const sends = await this.sendsIn(start, reading, observed, fingerprints, known);
-    const revisionFloor = resync === undefined ? state.memory.revisionFloor : floorAfterLoss(state);
+    const revisionFloor = resync === undefined ? state.pollState.revisionFloor : floorAfterLoss(state);
     const firstRead = this.firstRead(start);
     const changes = diffMessages({
       contactId,
@@ -112,7 +112,7 @@ export class PollCommitter {
         ? this.absences(start, reading, reading.fullRead, known)
         : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
-    const unreadable = addUnreadableElementHashes(state.memory.unreadable, reading.unreadable);
+    const unreadable = addUnreadableElementHashes(state.pollState.unreadable, reading.unreadable);
     if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.added === 0) return true;
     const events: NewEvent[] = [
       ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
@@ -128,7 +128,7 @@ export class PollCommitter {
         'skipped messages that cannot be parsed',
       );
     }
-    const memory = nextPollMemory({
+    const pollState = pollStateAfterRead({
       state,
       deletesSnapshots: resync !== undefined,
       reading,
@@ -141,7 +141,7 @@ export class PollCommitter {
     });
     const { readAt } = state.extension;
     const arrivals = arrivalsOfEmittedMessages({ contactId, startedAt: state.now, readAt, observed, events });
-    const schedule = kind === 'head' ? await this.schedule(start, reading, memory, arrivals) : undefined;
+    const schedule = kind === 'head' ? await this.schedule(start, reading, pollState, arrivals) : undefined;
     const extension = this.extensionAfter(start, reading, kind, changes.volatile);
     const isQuiet =
       kind === 'head' &&
@@ -151,7 +151,7 @@ export class PollCommitter {
       state.expediteRequests === 0 &&
       next.size === 0 &&
       events.length === 0 &&
-      isSameMemory(memory, state.memory);
+      isSamePollState(pollState, state.pollState);
     const row = await this.rowUpdate(start, {
       hasRow: state.hasRow,
       isResync: resync !== undefined,
@@ -171,17 +171,17 @@ export class PollCommitter {
       expediteRequests: state.expediteRequests,
       deletesSnapshots: resync !== undefined,
       ...(suspected > 0 ? { suspectAt: state.now } : {}),
-      suspicion: suspicionIn(memory, state.memory, resync !== undefined),
+      suspicion: suspicionIn(pollState, state.pollState, resync !== undefined),
       ...(reading.served.length > 0 ? { messagesShownAt: state.now } : {}),
       ...(reading.longestPage > state.longestPage ? { longestPage: reading.longestPage } : {}),
       unreadable: unreadable.added,
       known: next,
       events,
-      ...(isQuiet ? {} : { memory }),
+      ...(isQuiet ? {} : { pollState }),
       ...(extension === undefined ? {} : { extension: { ...extension, ...schedule?.extension } }),
       ...(schedule === undefined ? {} : { bucket: schedule.bucket, dueInMs: schedule.dueInMs }),
       baseline: baselineAfter(start, reading),
-      deep: this.deepAfter(start, reading, memory, kind),
+      deep: this.deepAfter(start, reading, pollState, kind),
       // A change of an old message says nothing about whose number it is now.
       numbers: numbersIn(reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false)),
       row,
@@ -258,7 +258,7 @@ export class PollCommitter {
   private async schedule(
     { account, state, requestsPerSecond }: PollStart,
     { date }: PagesRead,
-    memory: PollMemory,
+    pollState: PollState,
     arrivals: readonly Arrival[],
   ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
     const { now, extension } = state;
@@ -275,7 +275,7 @@ export class PollCommitter {
     const plan = await this.plans.planOf(account, budget, state.contacts);
     // If a read of messages whose flags may still change is already due, it does not shorten the interval.
     // Otherwise the contact would be read without a pause.
-    const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(memory, now));
+    const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(pollState, now));
     return {
       extension: { rate: packMessageRate(rate) },
       bucket: rateBucketIndexOf(perSecond),
@@ -290,10 +290,10 @@ export class PollCommitter {
   private deepAfter(
     { state, resync }: PollStart,
     { unsettledLookedUp, needsFullRead, order }: PagesRead,
-    memory: PollMemory,
+    pollState: PollState,
     kind: CommitKind,
   ): PollCommit['deep'] {
-    const { completeDueAt, completeAt, lookUpDueAt } = memory;
+    const { completeDueAt, completeAt, lookUpDueAt } = pollState;
     if (kind === 'end') {
       return completeDueAt === undefined
         ? 'over'
@@ -357,7 +357,7 @@ export class PollCommitter {
     // Messages that another read found while this read was under way are left out: they cannot count as
     // missing.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
-    const { suspectSince } = state.memory;
+    const { suspectSince } = state.pollState;
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
     const isListSuspect = listSuspectSince !== undefined && deletionsConfirmedAt < listSuspectSince;
     // If upstream shows no message of this contact, that alone suggests no outage. An outage is likely if the
@@ -374,7 +374,7 @@ export class PollCommitter {
       minApartMs: this.settings.absenceMs,
       areDeletionsConfirmed: suspectSince !== undefined && deletionsConfirmedAt >= suspectSince,
       isOutageLikely: isListSuspect || emptied,
-      mayBeUnreadable: reading.skipped > (state.memory.skipped ?? 0),
+      mayBeUnreadable: reading.skipped > (state.pollState.skipped ?? 0),
       ...(empty && state.contacts > 1 ? { lastShownAt } : {}),
     });
   }
@@ -436,8 +436,8 @@ function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRe
  * milliseconds since 1970. `over` if an outage is no longer likely, undefined if none was likely before either.
  */
 function suspicionIn(
-  { suspectSince }: PollMemory,
-  before: PollMemory,
+  { suspectSince }: PollState,
+  before: PollState,
   deletesSnapshots: boolean,
 ): PollCommit['suspicion'] {
   return suspectSince ?? (before.suspectSince !== undefined || deletesSnapshots ? 'over' : undefined);
@@ -454,12 +454,12 @@ const REVISIONS_A_SECOND = 1_000;
  * state. A repeated revision would repeat an event id, and the event log would drop the event. A message gets
  * fewer events than seconds pass, so the Unix time in seconds is high enough.
  */
-function floorAfterLoss({ now, memory }: ContactState): number {
-  return Math.max(Math.floor(now / 1_000), (memory.revisionFloor ?? 0) + REVISIONS_A_SECOND);
+function floorAfterLoss({ now, pollState }: ContactState): number {
+  return Math.max(Math.floor(now / 1_000), (pollState.revisionFloor ?? 0) + REVISIONS_A_SECOND);
 }
 
-function isSameMemory(a: PollMemory, b: PollMemory): boolean {
-  return packPollMemory(a).equals(packPollMemory(b));
+function isSamePollState(a: PollState, b: PollState): boolean {
+  return packPollState(a).equals(packPollState(b));
 }
 
 function isChanged(

@@ -1,5 +1,5 @@
 import {
-  MessageDigest,
+  RowMessageCollector,
   NO_ROW_UPDATE,
   previewOf,
   type RowEntry,
@@ -83,7 +83,7 @@ function messagesOf({
   clock,
 }: RowUpdateInput): RowEntry[] {
   const isAll = !hasRow || isResync;
-  const digest = new MessageDigest();
+  const rowMessages = new RowMessageCollector();
   const found = observed.filter(({ id }) => isAll || (changed.has(id) && before.get(id)?.deleted !== false));
   if (found.length === 0) return [];
   const received = receivedIds(events);
@@ -97,12 +97,12 @@ function messagesOf({
       ...(sendId === undefined ? {} : { sendId }),
     };
   });
-  for (const message of messages) digest.add(message);
+  for (const message of messages) rowMessages.add(message);
   return messages.map((message) => {
     const { preview, ...rest } = message;
     return {
       kind: 'message',
-      message: preview === undefined || message !== digest.last ? rest : { ...rest, preview },
+      message: preview === undefined || message !== rowMessages.last ? rest : { ...rest, preview },
     };
   });
 }
@@ -149,8 +149,8 @@ function boundSends({
 /** After a read of all pages, the row gets what it needs from all messages that upstream shows. */
 function allMessages({ fullRead, endsResync }: RowUpdateInput): RowEntry[] {
   if (fullRead?.isStable !== true) return [];
-  const { digest, startedAt } = fullRead;
-  return [...(endsResync ? [{ kind: 'replace', upTo: startedAt } as const] : []), ...digest.entries()];
+  const { rowMessages, startedAt } = fullRead;
+  return [...(endsResync ? [{ kind: 'replace', upTo: startedAt } as const] : []), ...rowMessages.entries()];
 }
 
 /** A phone number in E.164 form. Other senders, such as mail addresses, are not phone numbers. */

@@ -6,7 +6,7 @@ import {
   delayPercentiles,
 } from '../delay/delay-histogram.js';
 import { slotNumbersInStatistics } from '../delay/delay-window.js';
-import { pollStatisticsKey, statisticsSlotRedisKey } from '../delay/redis-poll-report.js';
+import { pollStatisticsKey, delayHistogramRedisKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
 
 const readOverview = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
@@ -41,7 +41,7 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     deep: keys('polls', 'deep'),
     rates: keys('polls', 'rates'),
     facts: pollStatisticsKey(keys),
-    slots: slots.map((slot) => statisticsSlotRedisKey(keys, slot)),
+    slots: slots.map((slot) => delayHistogramRedisKey(keys, slot)),
   })) as OverviewReply;
   const { fault, faultSince, rates, slots: delays } = reply;
   const [now = 0, contacts = 0, due = 0, waiting = 0, unreadable = 0] = [

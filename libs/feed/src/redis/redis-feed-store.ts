@@ -21,8 +21,8 @@ import { packListedContact, unpackListedContact } from '../snapshot/listed-conta
 import { ListedContacts } from '../snapshot/listed-contacts.js';
 import { packId, unpackId } from '../snapshot/id-codec.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
-import { packPollMemory, unpackPollMemory } from '../snapshot/poll-memory-codec.js';
-import { EMPTY_POLL_MEMORY, type PollMemory } from '../snapshot/poll-memory.js';
+import { packPollState, unpackPollState } from '../snapshot/poll-state-codec.js';
+import { EMPTY_POLL_STATE, type PollState } from '../snapshot/poll-state.js';
 import type { ContactRates } from '../schedule/poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { phoneNumberOwnerKeys, readOwnersOfPhoneNumber } from './redis-recipients.js';
@@ -82,7 +82,7 @@ interface ListReply {
 interface ContactReply {
   now: Buffer;
   version: Buffer;
-  memory: Buffer | undefined;
+  pollState: Buffer | undefined;
   emitAfter: Buffer;
   expediteRequests: Buffer;
   deletionsConfirmedAt: Buffer;
@@ -276,9 +276,9 @@ export class RedisFeedStore implements FeedStore {
       },
       { contactId },
     )) as ContactReply;
-    const { memory: packed, extension, storedMessages, contacts } = reply;
+    const { pollState: packed, extension, storedMessages, contacts } = reply;
     if (!(packed instanceof Uint8Array)) return undefined;
-    const memory = memoryOf(packed);
+    const pollState = pollStateOf(packed);
     const [now, version, emitAfter, expediteRequests, deletionsConfirmedAt, epoch, lost] = [
       ...[
         reply.now,
@@ -297,7 +297,7 @@ export class RedisFeedStore implements FeedStore {
     return {
       version: Number(version),
       now: Number(now),
-      memory: memory ?? EMPTY_POLL_MEMORY,
+      pollState: pollState ?? EMPTY_POLL_STATE,
       extension: extension instanceof Uint8Array ? unpackLearnedContactState(Buffer.from(extension)) : {},
       failures: Number(failures),
       longestPage: Number(longestPage),
@@ -311,7 +311,7 @@ export class RedisFeedStore implements FeedStore {
       ...(suspectAt === '' ? {} : { suspectAt: Number(suspectAt) }),
       ...(messagesShownAt === '' ? {} : { messagesShownAt: Number(messagesShownAt) }),
       contacts,
-      lost: lost === '1' || memory === undefined,
+      lost: lost === '1' || pollState === undefined,
       revisionFloor: Number(revisionFloor),
       redisRun: String(run),
     };
@@ -362,7 +362,7 @@ export class RedisFeedStore implements FeedStore {
     const {
       known,
       events,
-      memory,
+      pollState,
       extension,
       bucket,
       dueInMs,
@@ -391,7 +391,7 @@ export class RedisFeedStore implements FeedStore {
       {
         contactId,
         version,
-        memory: memory === undefined ? '' : packPollMemory(memory),
+        pollState: pollState === undefined ? '' : packPollState(pollState),
         bucket: bucket ?? '',
         dueIn: dueInMs === undefined ? '' : Math.round(dueInMs),
         expediteRequests,
@@ -514,11 +514,11 @@ function lengthAndItems(items: readonly string[]): (string | number)[] {
   return [items.length, ...items];
 }
 
-/** Unpacks the {@link PollMemory} of a contact. Returns undefined if the bytes are damaged. */
-function memoryOf(packed: Buffer): PollMemory | undefined {
-  if (packed.length === 0) return EMPTY_POLL_MEMORY;
+/** Unpacks the {@link PollState} of a contact. Returns undefined if the bytes are damaged. */
+function pollStateOf(packed: Buffer): PollState | undefined {
+  if (packed.length === 0) return EMPTY_POLL_STATE;
   try {
-    return unpackPollMemory(packed);
+    return unpackPollState(packed);
   } catch (error) {
     if (error instanceof DamagedSnapshotError) return undefined;
     throw error;

@@ -141,8 +141,8 @@ function intervalSeconds(weight: number, perSecond: number, { shortest, longest 
   // The condition is negated so that it is also true if `ratio` is NaN.
   if (!(ratio < lateness(longest, 1))) return longest;
   if (ratio <= lateness(shortest, 1)) return shortest;
-  // Newton's method finds the interval. The cost is a convex function and the start value is too high, so
-  // each step decreases the value.
+  // Newton's method solves `lateness(seconds, 1) = ratio`. The start value is never too low, and `lateness` is
+  // convex, so each step comes closer to the solution from above.
   let seconds = min(sqrt(ratio), cbrt(ratio * FOLLOWED_AFTER_SECONDS));
   for (let n = 0; n < 4; n += 1) {
     const slope = 2 * seconds + (3 * seconds ** 2) / FOLLOWED_AFTER_SECONDS;

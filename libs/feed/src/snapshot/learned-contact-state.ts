@@ -1,7 +1,7 @@
 import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 
 /**
- * What polls have learned about a contact, in addition to {@link PollMemory}. If a part is lost, no harm is
+ * What polls have learned about a contact, in addition to {@link PollState}. If a part is lost, no harm is
  * done: later polls learn it again. Stored in a hash field of its own, which older builds of Tidings do not
  * change.
  */

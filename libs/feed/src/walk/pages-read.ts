@@ -1,4 +1,4 @@
-import type { MessageDigest } from '#conversations';
+import type { RowMessageCollector } from '#conversations';
 import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
 
@@ -65,8 +65,8 @@ export interface FullRead {
    * the list.
    */
   isStable: boolean;
-  /** The data of these messages that the contact's conversation row contains. */
-  digest: MessageDigest;
+  /** What the contact's row, in the list of conversations, needs to know of the messages in `seen`. */
+  rowMessages: RowMessageCollector;
   /** When the read began, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
 }

@@ -8,7 +8,7 @@ import {
   Base64BytesList,
   BlobStoreLocation,
   HttpAddress,
-  KeyPrefix,
+  RedisKeyPrefix,
   Description,
   IpNetworks,
   NotBelowVariable,
@@ -34,7 +34,7 @@ export class CommonEnvironment {
   @RedisLocation()
   REDIS_URL!: RedisAddress;
   @Description('First part of every Redis key.')
-  @KeyPrefix('tidings')
+  @RedisKeyPrefix('tidings')
   REDIS_KEY_PREFIX = 'tidings';
   @Description(
     'Encrypts stored secrets: upstream keys, signing secrets and headers of webhooks. `npm start` creates one under `.data/`.',

@@ -152,7 +152,7 @@ export function Text(example: string, min = 1): PropertyDecorator {
 }
 
 /** Decorator of a variable that must be a prefix of Redis keys: 1 to 64 letters, digits, `.`, `_` and `-`. */
-export function KeyPrefix(example: string): PropertyDecorator {
+export function RedisKeyPrefix(example: string): PropertyDecorator {
   return variable('1 to 64 characters of A-Z, a-z, 0-9, ".", "_" and "-"', example, (text) =>
     /^[\w.-]{1,64}$/.test(text) ? text : fail(),
   );

@@ -19,7 +19,7 @@ export interface ProcessLog {
   fatal(details: object, words: string): void;
 }
 
-/** What the start function of a process gets from {@link runProcess}. */
+/** What the start function of a process gets from {@link runThisProcess}. */
 export interface StartContext {
   /** Aborts when the process must stop, so that an unfinished start can end early. */
   readonly signal: AbortSignal;
@@ -49,7 +49,7 @@ export const PROCESS_STOP_TIMEOUT_MS = 19_000;
 const EXIT_FAILED = 1;
 
 /**
- * Runs a gateway or worker process from start to exit.
+ * Runs the process that calls this function, a gateway or worker, from start to exit.
  *
  * - A {@link ConfigurationError} is printed, one fault per line. The exit code is 78.
  * - SIGTERM, SIGINT, and the end of the parent's IPC channel stop the process gracefully. The exit code is 0,
@@ -57,7 +57,7 @@ const EXIT_FAILED = 1;
  * - A process with an IPC channel sends `{ type: 'ready', port }` when it accepts requests.
  * - An uncaught error is logged. The process exits at once with code 1, because its state is unreliable.
  */
-export async function runProcess(
+export async function runThisProcess(
   start: (context: StartContext) => Promise<RunningProcess>,
   handle: ProcessHandle = process,
 ): Promise<void> {

@@ -125,7 +125,7 @@ describe('a message matches a send', () => {
     expect(match([undated], [send('s1', 'Hi')])).toEqual(['m=s1']);
   });
 
-  it('only if both have a file or both have none, unless upstream shows text and file as two messages', () => {
+  it('only if both have a file or both have none; a text alone also matches a send with text and file', () => {
     const file = message('f', '', { attachments: 1 });
     expect(match([file], [send('s1', 'Hi')])).toEqual([]);
     expect(match([message('m', 'Hi', { attachments: 1 })], [send('s1', 'Hi')])).toEqual([]);
@@ -135,6 +135,8 @@ describe('a message matches a send', () => {
     expect(match([message('m', 'Hi', { attachments: 1 })], [send('s1', 'Hi', { file: FILE })])).toEqual([
       'm=s1',
     ]);
+    expect(match([message('m', 'Hi')], [send('s1', 'Hi', { file: FILE })])).toEqual(['m=s1']);
+    expect(match([file], [send('s1', 'Hi', { file: FILE })])).toEqual([]);
   });
 
   it('with a file by the text alone if upstream shows text and file as two messages', () => {

@@ -2,7 +2,12 @@ import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#pla
 import { readSendsOfMessages } from './redis-send-claims.js';
 import { sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
-import { type SendHistory, type TimedSend, type TimedSendPage, toTimedSend } from '../send/send-history.js';
+import {
+  type SendHistory,
+  type SendWithTimes,
+  type SendWithTimesPage,
+  sendWithTimesOf,
+} from '../send/send-history.js';
 import type { SendStatus } from '../send/send.js';
 
 const listSends = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
@@ -25,13 +30,13 @@ export class RedisSendHistory implements SendHistory {
     phoneNumber: string,
     limit: number,
     before?: number,
-  ): Promise<TimedSendPage> {
+  ): Promise<SendWithTimesPage> {
     const keys = accountKeys(this.prefix, account);
     const { ids, next } = await this.list([sendIndexKeys.recipient(keys, phoneNumber)], limit, before);
     return { sends: await this.timed(keys, ids), ...(next === undefined ? {} : { next }) };
   }
 
-  async pendingTo(account: string, phoneNumber: string, limit: number): Promise<TimedSend[]> {
+  async pendingTo(account: string, phoneNumber: string, limit: number): Promise<SendWithTimes[]> {
     const keys = accountKeys(this.prefix, account);
     const lists = await Promise.all(
       PENDING.map(async (status) =>
@@ -51,7 +56,7 @@ export class RedisSendHistory implements SendHistory {
     return new Map([...bound].map(([messageId, { sendId }]) => [messageId, sendId]));
   }
 
-  async byIds(account: string, ids: readonly string[]): Promise<TimedSend[]> {
+  async byIds(account: string, ids: readonly string[]): Promise<SendWithTimes[]> {
     return this.timed(accountKeys(this.prefix, account), ids);
   }
 
@@ -69,7 +74,7 @@ export class RedisSendHistory implements SendHistory {
     return { ids, ...(next === '' ? {} : { next: Number(next) }) };
   }
 
-  private async timed(keys: AccountKeys, ids: readonly string[]): Promise<TimedSend[]> {
-    return (await readSendRecords(this.redis, keys, ids)).map(toTimedSend);
+  private async timed(keys: AccountKeys, ids: readonly string[]): Promise<SendWithTimes[]> {
+    return (await readSendRecords(this.redis, keys, ids)).map(sendWithTimesOf);
   }
 }

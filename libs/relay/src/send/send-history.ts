@@ -3,7 +3,7 @@ import type { SendRecord } from './send-record.js';
 import { toPublicSend } from './send-record.js';
 
 /** A send with the times that decide its position among the messages of a contact. */
-export interface TimedSend {
+export interface SendWithTimes {
   send: Send;
   /** Times in milliseconds since 1970, by Redis' clock. */
   createdAt: number;
@@ -13,8 +13,8 @@ export interface TimedSend {
 }
 
 /** One page of the sends to a recipient, the last accepted first. */
-export interface TimedSendPage {
-  sends: TimedSend[];
+export interface SendWithTimesPage {
+  sends: SendWithTimes[];
   /** Cursor of the next page; absent on the last page. It is valid for every recipient of the account. */
   next?: number;
 }
@@ -22,20 +22,20 @@ export interface TimedSendPage {
 /** Reads the sends of recipients and messages. */
 export interface SendHistory {
   /** Returns sends to a recipient. @param before the `next` of the previous page */
-  sendsTo(account: string, phoneNumber: string, limit: number, before?: number): Promise<TimedSendPage>;
+  sendsTo(account: string, phoneNumber: string, limit: number, before?: number): Promise<SendWithTimesPage>;
 
   /** Returns at most `limit` sends to a recipient in each status before and right after the POST. */
-  pendingTo(account: string, phoneNumber: string, limit: number): Promise<TimedSend[]>;
+  pendingTo(account: string, phoneNumber: string, limit: number): Promise<SendWithTimes[]>;
 
   /** Returns the ids of the sends that messages of a contact belong to, by message id. */
   sendIdsOf(account: string, contactId: string, messageIds: readonly string[]): Promise<Map<string, string>>;
 
   /** Returns the stored sends with these ids. */
-  byIds(account: string, ids: readonly string[]): Promise<TimedSend[]>;
+  byIds(account: string, ids: readonly string[]): Promise<SendWithTimes[]>;
 }
 
-/** Returns a send with its times. */
-export function toTimedSend(record: SendRecord): TimedSend {
+/** Converts a stored send. */
+export function sendWithTimesOf(record: SendRecord): SendWithTimes {
   const { createdAt, sendAt } = record.order;
   const { boundAt } = record.state;
   return {

@@ -99,6 +99,20 @@ const send = { phoneNumber: '+15551234567', type: 'text', message: 'x' };
 const status = (code: number): UpstreamStatusError => new UpstreamStatusError(code, '', undefined);
 const lost = new UpstreamTimeoutError(10);
 
+/** Checks that further requests of every kind are rejected for the account and do not reach upstream. */
+async function expectNoMoreRequests(by: BudgetedUpstream): Promise<void> {
+  const made = requests;
+  for (const request of [
+    () => by.admit('a', 'send'),
+    () => by.listContacts('a', MORE, reader),
+    () => by.listMessages('a', 'c', 1, 20, MORE),
+    () => by.readContactsText('a', []),
+    () => by.readMessagesText('a', 'c', []),
+  ])
+    await expect(request()).rejects.toThrow(UpstreamUnavailableError);
+  expect(requests).toBe(made);
+}
+
 /** Makes these requests and ignores their outcomes. */
 async function post(by: BudgetedUpstream, ...wanted: (Error | 'fine')[]): Promise<void> {
   ends = [...wanted];
@@ -130,6 +144,7 @@ describe('an account whose upstream is down', () => {
     await post(one, error);
     expect(begun).toEqual([{ since: 0, kind: 'away', reason: error.message }]);
     expect(await one.isHeld('a')).toBe(true);
+    await expectNoMoreRequests(one);
   });
 
   it.each(['fine', status(404), status(429), new UpstreamReplyError('not JSON')] as const)(
@@ -175,12 +190,17 @@ describe('an account whose upstream is down', () => {
       await pages(one, [3, 20, status(503)], [1, 20, status(503)]);
     }
     expect(begun).toMatchObject([{ kind: 'away', reason: 'upstream answered 503' }]);
+    await expectNoMoreRequests(one);
   });
 
   it('gets no more requests once several reads of later pages have timed out', async () => {
     const one = make();
-    for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) await pages(one, [3, 20, lost]);
+    for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
+      expect(begun).toEqual([]);
+      await pages(one, [3, 20, lost]);
+    }
     expect(begun).toMatchObject([{ kind: 'away' }]);
+    await expectNoMoreRequests(one);
   });
 
   it('has all requests rejected with the reason of the outage, and uses none of its budget', async () => {
@@ -234,9 +254,11 @@ describe('an account whose upstream is down', () => {
 
 describe('an account that upstream refuses', () => {
   it('gets no more requests after the first 401 answer', async () => {
+    const one = make();
     ends = [status(401)];
-    await expect(make().listContacts('a', MORE, reader)).rejects.toThrow('401');
+    await expect(one.listContacts('a', MORE, reader)).rejects.toThrow('401');
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 401' }]);
+    await expectNoMoreRequests(one);
   });
 
   it('gets no more requests after the third consecutive 403 answer to a POST', async () => {
@@ -245,6 +267,7 @@ describe('an account that upstream refuses', () => {
     expect(begun).toEqual([]);
     await post(one, status(403), status(403), status(403));
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 403' }]);
+    await expectNoMoreRequests(one);
   });
 
   it('still gets requests after 403 answers to reads', async () => {
@@ -252,6 +275,8 @@ describe('an account that upstream refuses', () => {
     ends = [status(403), status(403), status(403), status(403)];
     for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, MORE).catch(() => undefined);
     expect(begun).toEqual([]);
+    await one.listMessages('a', 'c', 1, 20, MORE);
+    expect(requests).toBe(5);
   });
 });
 
@@ -269,6 +294,7 @@ describe('an account whose upstream address leads to a Tidings gateway', () => {
       }[asked];
       await expect(request?.()).rejects.toBe(circle);
       expect(begun).toMatchObject([{ kind: 'loop', reason: circle.message }]);
+      await expectNoMoreRequests(one);
     },
   );
 });

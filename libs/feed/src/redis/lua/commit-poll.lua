@@ -22,7 +22,7 @@
 -- @key row_revision       Counter of the changes of rows.
 -- @arg contact_id         The contact's id.
 -- @arg version            Version with which the record was read.
--- @arg memory             Poll memory, packed; '' leaves the memory and the version unchanged.
+-- @arg poll_state         `PollState`, packed; '' leaves the state and the version unchanged.
 -- @arg bucket             Bucket of the contact's rate of change, or ''.
 -- @arg due_in             In how many ms the contact is polled next, or '' to leave that unchanged.
 -- @arg expedite_requests  Number of requests to poll sooner when the record was read.
@@ -33,7 +33,7 @@
 -- @arg message_count      Number of messages.
 -- @arg run                Redis run in which the record was read.
 -- @arg suspicion          Since when the messages are suspect, in ms; 'over'; or ''.
--- @arg extension          Extension of the memory, packed, or 'unchanged'.
+-- @arg extension          `LearnedContactState`, packed, or 'unchanged'.
 -- @arg baseline           Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
 -- @arg deep_read          'new', 'replace' (also if one is scheduled), 'unchanged' or 'over'.
 -- @arg deep_in            In how many ms the read of older messages is due.
@@ -80,9 +80,9 @@ for i = at + 1, at + count do
     released[#released + 1] = before or nil
   end
 end
-if memory ~= '' then
+if poll_state ~= '' then
   redis.call('HSET', contact, 'v', version + 1)
-  put_text(contact, 'm', memory)
+  put_text(contact, 'm', poll_state)
 end
 if extension ~= 'unchanged' then put_text(contact, 'x', extension) end
 redis.call('HDEL', contact, 'lost', 'failed')
@@ -103,7 +103,7 @@ if due_in ~= '' then
   end
   -- The requests to poll sooner are fulfilled. A poll under way began before this commit and will be refused, unless
   -- the version stays the same.
-  if memory ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
+  if poll_state ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
 end
 local report = commit_row(contact_id, at + count + 1, scheduled, adopted, released)
 local first_event, delays = record_report(facts, slot, report)

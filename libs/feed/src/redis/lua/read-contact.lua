@@ -11,7 +11,7 @@
 -- @reply                         An array; empty if the contact is unknown.
 -- @field now                     The time in ms.
 -- @field version                 Version of the record.
--- @field memory                  Poll memory, packed.
+-- @field poll_state              `PollState`, packed.
 -- @field emit_after              Time after which messages are emitted, in ms, or ''.
 -- @field expedite_requests       Number of open requests to poll the contact sooner.
 -- @field deletions_confirmed_at  When deletions were last confirmed, in ms, or ''.
@@ -26,7 +26,7 @@
 -- @field run                     The Redis run.
 -- @field failures                Number of consecutive failed polls.
 -- @field longest_page            Number of elements on the account's longest page.
--- @field extension               Extension of the memory, packed.
+-- @field extension               `LearnedContactState`, packed.
 -- @field has_row                 1 if the contact has a row, or 0.
 --- @include "includes/due-at.lua"
 --- @include "includes/texts.lua"

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { PAGE_ORDERS } from '../walk/page-order.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
-import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
-import { hashIds, EMPTY_POLL_MEMORY, type PollMemory } from './poll-memory.js';
+import { packPollState, unpackPollState } from './poll-state-codec.js';
+import { hashIds, EMPTY_POLL_STATE, type PollState } from './poll-state.js';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const marks = fc.array(fc.string(), { maxLength: 30 }).map(hashIds);
@@ -26,7 +26,7 @@ const optional = {
   epoch: fc.string({ unit: 'grapheme' }),
   activity: fc.record({ weight: fc.double({ min: 1e-9, max: 1e9, noNaN: true }), at: count }),
 };
-const memory: fc.Arbitrary<PollMemory> = fc.record(
+const pollState: fc.Arbitrary<PollState> = fc.record(
   { ...required, ...optional },
   { requiredKeys: ['order', 'pageSize', 'length', 'count', 'head'] },
 );
@@ -34,23 +34,23 @@ const memory: fc.Arbitrary<PollMemory> = fc.record(
 describe('the packed poll state of a contact', () => {
   it('unpacks to the same state', () => {
     fc.assert(
-      fc.property(memory, (remembered) => {
-        expect(unpackPollMemory(packPollMemory(remembered))).toEqual(remembered);
+      fc.property(pollState, (remembered) => {
+        expect(unpackPollState(packPollState(remembered))).toEqual(remembered);
       }),
     );
-    expect(unpackPollMemory(packPollMemory(EMPTY_POLL_MEMORY))).toEqual(EMPTY_POLL_MEMORY);
+    expect(unpackPollState(packPollState(EMPTY_POLL_STATE))).toEqual(EMPTY_POLL_STATE);
   });
 
   it('counts as damaged if it has too few or too many bytes', () => {
     fc.assert(
       fc.property(
-        memory,
+        pollState,
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (remembered, part) => {
-          const packed = packPollMemory(remembered);
+          const packed = packPollState(remembered);
           const cut = packed.subarray(0, Math.floor(packed.length * part));
-          expect(() => unpackPollMemory(cut)).toThrow(DamagedSnapshotError);
-          expect(() => unpackPollMemory(Buffer.concat([packed, Buffer.of(0)]))).toThrow(DamagedSnapshotError);
+          expect(() => unpackPollState(cut)).toThrow(DamagedSnapshotError);
+          expect(() => unpackPollState(Buffer.concat([packed, Buffer.of(0)]))).toThrow(DamagedSnapshotError);
         },
       ),
     );
@@ -62,16 +62,16 @@ describe('the packed poll state of a contact', () => {
     ['an unknown order', 1, PAGE_ORDERS.length],
     ['unknown fields', 2, 0x7f],
   ])('counts as damaged if it contains %s', (_, at, byte) => {
-    const packed = packPollMemory({ ...EMPTY_POLL_MEMORY, completeAt: 1, lookUpDueAt: 2 });
+    const packed = packPollState({ ...EMPTY_POLL_STATE, completeAt: 1, lookUpDueAt: 2 });
     packed[at] = byte;
-    expect(() => unpackPollMemory(packed)).toThrow(DamagedSnapshotError);
+    expect(() => unpackPollState(packed)).toThrow(DamagedSnapshotError);
   });
 
   it('takes at most 80 bytes for a contact with a full page of messages', () => {
     const head = hashIds(Array.from({ length: 20 }, (_, n) => `id ${n}`));
     const completeAt = Date.UTC(2026, 0);
     const activity = { weight: 0, at: completeAt };
-    const usual: PollMemory = {
+    const usual: PollState = {
       order: 'newestFirst',
       pageSize: 20,
       length: 0,
@@ -80,6 +80,6 @@ describe('the packed poll state of a contact', () => {
       completeAt,
       activity,
     };
-    expect(packPollMemory(usual).length).toBeLessThanOrEqual(80);
+    expect(packPollState(usual).length).toBeLessThanOrEqual(80);
   });
 });

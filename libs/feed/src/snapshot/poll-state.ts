@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { PageOrder } from '../walk/page-order.js';
 
 /**
- * What Tidings remembers about the earlier reads of a contact, to plan the next read. All times are in
- * milliseconds since 1970, by Redis' clock.
+ * What the polls so far have found out about a contact's list of messages, from which the next poll is planned.
+ * All times are in milliseconds since 1970, by Redis' clock.
  */
-export interface PollMemory {
+export interface PollState {
   order: PageOrder;
   /** Number of messages on the contact's longest page. */
   pageSize: number;
@@ -63,7 +63,7 @@ export interface PollMemory {
 }
 
 /** State of a contact that has not been read yet. */
-export const EMPTY_POLL_MEMORY: PollMemory = {
+export const EMPTY_POLL_STATE: PollState = {
   order: 'unknown',
   pageSize: 0,
   length: 0,

@@ -3,7 +3,7 @@ import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { messageFlagCheckIntervalMs } from './flag-check-interval.js';
-import { hashIds, type PollMemory } from '../snapshot/poll-memory.js';
+import { hashIds, type PollState } from '../snapshot/poll-state.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
 /**
@@ -13,10 +13,10 @@ import type { PagesRead } from '../walk/pages-read.js';
 const MISSING_SINCE_ROUNDING_MS = 1_000;
 
 /**
- * Result of a read of a contact and the contact's state before it, from which the next {@link PollMemory} is
- * computed.
+ * Result of a read of a contact and the contact's state before the read. The {@link PollState} after the read is
+ * computed from both.
  */
-export interface PollMemoryInput {
+export interface PollStateInput {
   state: ContactState;
   /** True if the commit deletes all message snapshots of the contact. */
   deletesSnapshots: boolean;
@@ -41,16 +41,16 @@ export interface PollMemoryInput {
 const UNREADABLE_RECHECK_MS = 1_800_000;
 
 /** Computes the state from which the contact's next reads are planned. Has no side effects. */
-export function nextPollMemory(input: PollMemoryInput): PollMemory {
+export function pollStateAfterRead(input: PollStateInput): PollState {
   const { state, deletesSnapshots, reading, known, next, absence, unreadable, revisionFloor } = input;
-  const { memory, now, epoch } = state;
+  const { pollState, now, epoch } = state;
   const added = [...next.keys()].filter((id) => !known.has(id)).length;
-  const suspected = absence === undefined ? memory.suspectSince !== undefined : absence.suspected > 0;
+  const suspected = absence === undefined ? pollState.suspectSince !== undefined : absence.suspected > 0;
   const completeDueAt = nextFullReadAt(input);
-  const completeAt = reading.fullRead === undefined ? memory.completeAt : now;
+  const completeAt = reading.fullRead === undefined ? pollState.completeAt : now;
   const lookUpDueAt = nextLookUpAt(input);
   const allThere = absence?.pending === false && absence.deleted.length === 0;
-  const skipped = allThere ? reading.skipped : (memory.skipped ?? 0);
+  const skipped = allThere ? reading.skipped : (pollState.skipped ?? 0);
   return {
     order: reading.order,
     pageSize: reading.pageSize,
@@ -58,15 +58,15 @@ export function nextPollMemory(input: PollMemoryInput): PollMemory {
     ...(reading.limit === undefined ? {} : { limit: reading.limit }),
     ...(unreadable === '' ? {} : { unreadable }),
     ...(skipped === 0 ? {} : { skipped }),
-    head: reading.head === undefined ? memory.head : hashIds(reading.head),
+    head: reading.head === undefined ? pollState.head : hashIds(reading.head),
     count: (deletesSnapshots ? 0 : state.storedMessages) + added,
-    ...(memory.activity === undefined ? {} : { activity: memory.activity }),
+    ...(pollState.activity === undefined ? {} : { activity: pollState.activity }),
     ...(completeAt === undefined || deletesSnapshots ? {} : { completeAt }),
     ...(completeDueAt === undefined ? {} : { completeDueAt }),
     ...(lookUpDueAt === undefined ? {} : { lookUpDueAt }),
     ...(epoch === undefined ? {} : { epoch }),
     ...(revisionFloor === undefined ? {} : { revisionFloor }),
-    ...(suspected ? { suspectSince: memory.suspectSince ?? now } : {}),
+    ...(suspected ? { suspectSince: pollState.suspectSince ?? now } : {}),
   };
 }
 
@@ -74,14 +74,15 @@ export function nextPollMemory(input: PollMemoryInput): PollMemory {
  * Returns when an extra read of all pages is due, in milliseconds since 1970. Undefined if the next regular
  * read of all pages is early enough.
  */
-function nextFullReadAt({ state, reading, absence, settings }: PollMemoryInput): number | undefined {
-  const { memory, now } = state;
+function nextFullReadAt({ state, reading, absence, settings }: PollStateInput): number | undefined {
+  const { pollState, now } = state;
   const { fullRead, needsFullRead } = reading;
-  if (needsFullRead) return Math.min(memory.completeDueAt ?? now, now);
-  if (fullRead === undefined) return memory.completeDueAt;
-  if (absence === undefined) return memory.completeDueAt === undefined ? undefined : now + settings.absenceMs;
+  if (needsFullRead) return Math.min(pollState.completeDueAt ?? now, now);
+  if (fullRead === undefined) return pollState.completeDueAt;
+  if (absence === undefined)
+    return pollState.completeDueAt === undefined ? undefined : now + settings.absenceMs;
   if (!absence.pending) return undefined;
-  const mayBeUnreadable = reading.skipped > (memory.skipped ?? 0);
+  const mayBeUnreadable = reading.skipped > (pollState.skipped ?? 0);
   return now + (mayBeUnreadable ? UNREADABLE_RECHECK_MS : settings.absenceMs + MISSING_SINCE_ROUNDING_MS);
 }
 
@@ -90,12 +91,12 @@ function nextFullReadAt({ state, reading, absence, settings }: PollMemoryInput):
  * Undefined if no such read is needed.
  */
 function nextLookUpAt({
-  state: { memory, now },
+  state: { pollState, now },
   reading,
   known,
   next,
   settings,
-}: PollMemoryInput): number | undefined {
+}: PollStateInput): number | undefined {
   const upstreamNow = reading.date ?? now;
   const unsettled = [...new Map([...known, ...next])].filter(([, message]) =>
     mayFlagsStillChange(message, upstreamNow, settings.settleMs),
@@ -104,14 +105,14 @@ function nextLookUpAt({
     messageFlagCheckIntervalMs(upstreamNow - timestamp),
   );
   const due = waits.length === 0 ? undefined : now + Math.min(...waits);
-  if (reading.unsettledLookedUp || memory.lookUpDueAt === undefined) return due;
-  return due === undefined ? memory.lookUpDueAt : Math.min(memory.lookUpDueAt, due);
+  if (reading.unsettledLookedUp || pollState.lookUpDueAt === undefined) return due;
+  return due === undefined ? pollState.lookUpDueAt : Math.min(pollState.lookUpDueAt, due);
 }
 
 /**
  * Returns the time until the messages whose flags may still change are read again, in milliseconds. Infinity
  * if no such read is planned or if it is already due.
  */
-export function msUntilNextFlagCheck({ lookUpDueAt }: PollMemory, now: number): number {
+export function msUntilNextFlagCheck({ lookUpDueAt }: PollState, now: number): number {
   return lookUpDueAt === undefined || lookUpDueAt <= now ? Infinity : lookUpDueAt - now;
 }

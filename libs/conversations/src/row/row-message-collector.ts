@@ -1,14 +1,14 @@
 import { comparePositions } from '../position.js';
 import type { RowEntry, RowMessage } from './row-entry.js';
 
-/** Maximum number of inbound messages without an answer that a digest keeps: the first and the latest. */
+/** Maximum number of inbound messages without an answer that a collector keeps: the first and the latest. */
 const MAX_WAITING = 101;
 
 /**
  * Collects from all messages of a contact what its row needs: the last message, the last outbound one, and the inbound
  * messages after it. Messages may be added in any order, but each only once.
  */
-export class MessageDigest {
+export class RowMessageCollector {
   /** The message with the greatest position. */
   last: RowMessage | undefined;
   private lastOutbound: RowMessage | undefined;
