@@ -8,11 +8,12 @@ import { RelayProcessor } from './relay.processor.js';
 const IDLE_JOBS = { wake: () => Promise.resolve() };
 
 interface HintOptions {
-  runLane: () => Promise<boolean>;
+  runLane: (account: string, lane: string) => Promise<boolean>;
+  more?: string[];
   logLines?: string[];
 }
 
-function processHint({ runLane, logLines = [] }: HintOptions): { checks: () => number } {
+function processHint({ runLane, more, logLines = [] }: HintOptions): { checks: () => number } {
   let checks = 0;
   const logger = createLogger('test', 'trace', { write: (line) => logLines.push(line) });
   const lanes = { run: runLane, stop: () => undefined };
@@ -22,7 +23,7 @@ function processHint({ runLane, logLines = [] }: HintOptions): { checks: () => n
     jobs: IDLE_JOBS,
     logger,
   });
-  const data: QueuePayloads['relay'] = { account: 'default', lane: '+15551234567' };
+  const data: QueuePayloads['relay'] = { account: 'default', lane: '+15551234567', ...(more && { more }) };
   void processor.process({ data } as Job<QueuePayloads['relay']>);
   return { checks: () => checks };
 }
@@ -42,6 +43,19 @@ it('a relay worker that gets a job for a recipient with queued sends does not ch
   });
   await eventually('the lane ran', () => ran);
   expect(checks()).toBe(0);
+});
+
+it('a relay worker runs all lanes of a job', async () => {
+  const lanes: string[] = [];
+  processHint({
+    more: ['+15551234568', '+15551234569'],
+    runLane: (_, lane) => {
+      lanes.push(lane);
+      return Promise.resolve(true);
+    },
+  });
+  await eventually('three lanes ran', () => lanes.length === 3);
+  expect(lanes).toEqual(['+15551234567', '+15551234568', '+15551234569']);
 });
 
 it('a relay worker logs an error of its work for a recipient, but not an error because the account was removed', async () => {

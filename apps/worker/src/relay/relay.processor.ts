@@ -24,7 +24,7 @@ interface LaneWork {
   logger: Logger;
 }
 
-/** Relays the due sends of a lane. A job ends when its lane has started or waits for a slot. */
+/** Relays the due sends of lanes. A job ends when each of its lanes has started or waits for a slot. */
 @Processor('relay', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
 export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly slots = new AccountSlots(LANE_LIMITS);
@@ -50,13 +50,16 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
   }
 
   override async process({ data }: Job<QueuePayloads['relay']>): Promise<void> {
-    const { account, lane } = data;
-    if (this.slots.offer(account, lane, () => this.run(account, lane))) return;
-    if (this.slots.isClosed) await this.role.jobs.wake(account, [lane]);
+    const { account, lane, more = [] } = data;
+    const refused = [lane, ...more].filter(
+      (each) => !this.slots.offer(account, each, () => this.run(account, each)),
+    );
+    if (refused.length === 0) return;
+    if (this.slots.isClosed) await this.role.jobs.wake(account, refused);
     else
       this.role.logger.debug(
-        { account },
-        'too many recipients are already waiting; dropped a wake-up job for a recipient with due sends; a periodic task will add the job again',
+        { account, count: refused.length },
+        'too many recipients are already waiting; did not wake further recipients with due sends; a periodic task will wake them',
       );
   }
 

@@ -3,8 +3,11 @@
  * then depends on the state in Redis.
  */
 export interface QueuePayloads {
-  /** Wakes a relay worker: this recipient (`lane`) may have a send to relay. */
-  relay: { account: string; lane: string };
+  /**
+   * Wakes a relay worker: these recipients (`lane` and those in `more`) may have a send to relay. Earlier builds know
+   * only `lane`; their reconcile task finds the others.
+   */
+  relay: { account: string; lane: string; more?: string[] };
   /** Wakes a poll worker: this account may have contacts whose poll is due. */
   poll: { account: string };
   /** Wakes a dispatch worker: this webhook may have a due delivery. */

@@ -1,9 +1,13 @@
 import type { BullmqHintQueue, Logger, QueuePayloads } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
+/** Maximum number of lanes that one job wakes. More would keep the other workers idle. */
+const LANES_A_JOB = 16;
+
 /**
- * Implements {@link RelayJobs} with a BullMQ queue. Each job wakes a worker for one lane (a recipient's queue of
- * sends).
+ * Implements {@link RelayJobs} with a BullMQ queue. Lanes (recipients' queues of sends) that are woken at once share
+ * jobs, because a job costs Redis half as much as storing a send. A delayed lane has a job of its own, so that it can be
+ * recognized when it is woken again.
  */
 export class BullmqRelayJobs implements RelayJobs {
   constructor(
@@ -13,7 +17,11 @@ export class BullmqRelayJobs implements RelayJobs {
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
     try {
-      const hints = lanes.map((lane) => ({ subject: `${account}\n${lane}`, payload: { account, lane } }));
+      const groups = inGroups(lanes, delayMs > 0 ? 1 : LANES_A_JOB);
+      const hints = groups.map(([lane, ...more]) => ({
+        subject: `${account}\n${lane}`,
+        payload: { account, lane, ...(more.length === 0 ? {} : { more }) },
+      }));
       await this.hints.add(hints, delayMs);
     } catch (error) {
       // No send is lost: Redis records which lanes are due, and the next reconcile task wakes them.
@@ -23,4 +31,13 @@ export class BullmqRelayJobs implements RelayJobs {
       );
     }
   }
+}
+
+function inGroups(lanes: readonly string[], size: number): [string, ...string[]][] {
+  const groups: [string, ...string[]][] = [];
+  for (let from = 0; from < lanes.length; from += size) {
+    const [first, ...others] = lanes.slice(from, from + size);
+    if (first !== undefined) groups.push([first, ...others]);
+  }
+  return groups;
 }

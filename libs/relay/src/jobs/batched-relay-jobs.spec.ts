@@ -1,0 +1,48 @@
+import { expect, it } from '@jest/globals';
+import { BatchedRelayJobs } from './batched-relay-jobs.js';
+
+/** Records what is woken; a write ends when the test says so. */
+function recorder(): { jobs: BatchedRelayJobs; woken: [string, string[]][]; endWrite: () => Promise<void> } {
+  const woken: [string, string[]][] = [];
+  let end: () => void = () => undefined;
+  const jobs = new BatchedRelayJobs({
+    wake: (account, lanes) => {
+      woken.push([account, [...lanes]]);
+      return new Promise((resolve) => (end = resolve));
+    },
+  });
+  const endWrite = async (): Promise<void> => {
+    end();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { jobs, woken, endWrite };
+}
+
+it('a lane is woken at once, and the caller does not wait until it is', async () => {
+  const { jobs, woken } = recorder();
+  await jobs.wake('a', ['one']);
+  expect(woken).toEqual([['a', ['one']]]);
+});
+
+it('lanes that come during a write go together into the next one, each lane once', async () => {
+  const { jobs, woken, endWrite } = recorder();
+  await jobs.wake('a', ['one']);
+  for (const lane of ['two', 'three', 'two', 'one']) await jobs.wake('a', [lane]);
+  expect(woken).toHaveLength(1);
+  await endWrite();
+  expect(woken.slice(1)).toEqual([['a', ['two', 'three', 'one']]]);
+  await endWrite();
+  await jobs.wake('a', ['two']);
+  expect(woken.at(-1)).toEqual(['a', ['two']]);
+});
+
+it('at most 10,000 lanes wait', async () => {
+  const { jobs, woken, endWrite } = recorder();
+  await jobs.wake('a', ['first']);
+  await jobs.wake(
+    'a',
+    Array.from({ length: 10_005 }, (_, n) => String(n)),
+  );
+  await endWrite();
+  expect(woken.at(-1)?.[1]).toHaveLength(10_000);
+});
