@@ -48,6 +48,7 @@ export {
   createProcessInstance,
 } from './process/instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
+export { lastSeenRedisRun } from './redis/redis-run.js';
 export { type RedactedError, toLoggedError, logMessageOf } from './log/logged-error.js';
 export { createLogger, type Logger } from './log/logger.js';
 export { type Network, parseNetworks } from './environment/network.js';

@@ -3,6 +3,7 @@ import { categoryOfSend, previewOf, rowRedisKeys, type SendStatusNotice } from '
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import {
   accountKeys,
+  lastSeenRedisRun,
   type AccountKeys,
   type Clock,
   parseRedisHashReply,
@@ -127,6 +128,7 @@ export class RedisRelayStore implements RelayStore {
         expiresAt: order.expiresAt ?? '',
         rowsKept: this.rowsKept,
         acceptedAt: createdAt ?? '',
+        run: lastSeenRedisRun(this.redis),
         preview: this.rowsKept === 'on' ? previewOf(order.message ?? '') : '',
         notice: statusNotice({ order, state }),
       },

@@ -1,4 +1,4 @@
---- Stores a send once, with the Redis run in which it is stored.
+--- Stores a send once, with the Redis run in which it is stored, or an earlier one.
 -- A send that is already stored, because the reply to the first call was lost, stays unchanged. An expired
 -- reservation does not protect its idempotency key: another request may hold the key.
 -- @key send            Hash of the send.
@@ -28,6 +28,7 @@
 -- @arg expires_at      Time at which the send expires, in ms, or ''.
 -- @arg rows_kept       'on' if rows are kept, or 'off'.
 -- @arg accepted_at     Time of the acceptance, in ms, or '' for the current time.
+-- @arg run             Redis run, as the connection last saw it, or '' for the current one.
 -- @arg preview         Beginning of the text, or ''.
 -- @arg notice          The send's status as JSON, for event streams.
 -- @reply               'new', 'reused', 'busy', or the id of the send that already owns the idempotency key.
@@ -50,7 +51,8 @@ local function with_time(name, json) return '{"' .. name .. '":' .. created_at .
 
 order, state = with_time('createdAt', order), with_time('updatedAt', state)
 local place = redis.call('INCR', last_number)
-redis.call('HSET', send, 'order', order, 'state', state, 'revision', 0, 'life', redis_run(), 'place', place)
+if run == '' then run = redis_run() end
+redis.call('HSET', send, 'order', order, 'state', state, 'revision', 0, 'life', run, 'place', place)
 for i = sets_from, #KEYS do redis.call('ZADD', KEYS[i], place, id) end
 if expires_at ~= '' then redis.call('ZADD', expiring, expires_at, id) end
 if send_at ~= '' then
