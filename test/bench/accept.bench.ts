@@ -1,53 +1,24 @@
 // Accepted sends: `POST /v1/messages/send` with a key, validation, an idempotency key and a stored send, over 64
 // connections. The limit is a bare Fastify route with a schema and one `add` of BullMQ. No worker runs, so that only the
 // acceptance is measured.
-import { costOf, type Cost } from './throughput/cost.js';
-import { BenchmarkRedis, Installation, pidOf } from './throughput/installation.js';
+import { AcceptLoad } from './throughput/accept-run.js';
+import type { Cost } from './throughput/cost.js';
+import { BenchmarkRedis, Installation } from './throughput/installation.js';
 import { Program } from './throughput/program.js';
-import type { LoadRequest, LoadResult } from './throughput/programs/http-load.js';
+import type { LoadResult } from './throughput/programs/http-load.js';
 import { inRounds } from './throughput/rounds.js';
 import { BenchmarkTable } from './throughput/table.js';
-
-const CONNECTIONS = 64;
-const DURATION_MS = 4_000;
 
 const table = new BenchmarkTable('accept');
 await using bareRedis = await BenchmarkRedis.start();
 await using bare = Program.start('bare-accept', { redisUrl: bareRedis.url });
-const { port: barePort } = await bare.ask<{ port: number }>({});
+const { port } = await bare.ask<{ port: number }>({});
 await using installation = await Installation.start();
-await using load = Program.start('http-load', {});
-
-async function run(
-  request: Pick<LoadRequest, 'port' | 'path' | 'headers' | 'idempotent'>,
-): Promise<LoadResult> {
-  const body = JSON.stringify({ phoneNumber: '+1415{n}', message: 'Your parcel is here.' });
-  const result = await load.ask<LoadResult>({
-    body,
-    connections: CONNECTIONS,
-    durationMs: DURATION_MS,
-    ...request,
-  } satisfies LoadRequest);
-  if (Object.keys(result.failures).length > 0) throw new Error(JSON.stringify(result.failures));
-  return result;
-}
+await using load = new AcceptLoad();
 
 const { limit, product } = await inRounds(
-  () => run({ port: barePort, path: '/send', headers: {}, idempotent: false }),
-  async () => {
-    let result: LoadResult | undefined;
-    const cost = await costOf(installation.redis.client, [pidOf(installation.gateway)], async () => {
-      result = await run({
-        port: installation.gateway.port,
-        path: '/v1/messages/send',
-        headers: { 'x-api-key': installation.apiKey },
-        idempotent: true,
-      });
-      return result.count;
-    });
-    if (result === undefined) throw new Error('nothing was measured');
-    return { ...result, cost };
-  },
+  () => load.run({ port, path: '/send', headers: {}, idempotent: false }),
+  () => load.runOn(installation),
 );
 const column = (name: keyof Cost): number[] => product.map(({ cost }) => cost[name]);
 table.compare('accepted sends per second', product.map(rateOf), limit.map(rateOf), ['≥', 0.35]);
