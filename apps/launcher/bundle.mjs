@@ -105,11 +105,11 @@ const CHEAP_HELPER =
 
 /**
  * Lets the bundle's helper name only what has another name: a request creates dozens of functions without a name.
- * @param {string[]} texts the files of one program, of which one contains the helper
+ * @param {string[]} texts the files of one program, of which at most one contains the helper
  * @throws {Error} if esbuild writes the helper in another way
  */
 function withCheapNames(texts) {
-  if (!texts.some((text) => text.includes(HELPER)))
+  if (texts.some((text) => text.includes('__name=(')) && !texts.some((text) => text.includes(HELPER)))
     throw new Error(
       'The bundles do not contain the expected helper of keepNames. Adapt HELPER in bundle.mjs.',
     );
