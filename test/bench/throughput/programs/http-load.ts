@@ -10,6 +10,8 @@ export interface LoadRequest {
   headers: Record<string, string>;
   /** JSON text. `{n}` becomes a number that differs in each request and has seven digits. */
   body: string;
+  /** How many different values `{n}` has, at most nine million. Absent: nine million. */
+  distinct?: number;
   /** True to give each request an `Idempotency-Key` of its own. */
   idempotent: boolean;
   connections: number;
@@ -67,7 +69,10 @@ async function load(request: LoadRequest): Promise<LoadResult> {
   };
 }
 
-async function send(pool: Pool, { path, headers, body, idempotent }: LoadRequest): Promise<string> {
+async function send(
+  pool: Pool,
+  { path, headers, body, idempotent, distinct = 9_000_000 }: LoadRequest,
+): Promise<string> {
   sent += 1;
   try {
     const reply = await pool.request({
@@ -78,7 +83,7 @@ async function send(pool: Pool, { path, headers, body, idempotent }: LoadRequest
         ...headers,
         ...(idempotent && { 'idempotency-key': randomUUID() }),
       },
-      body: body.replaceAll('{n}', String(1_000_000 + (sent % 9_000_000))),
+      body: body.replaceAll('{n}', String(1_000_000 + (sent % distinct))),
     });
     await reply.body.dump();
     return reply.statusCode < 300 ? 'ok' : String(reply.statusCode);
