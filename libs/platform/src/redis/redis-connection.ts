@@ -1,6 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { withDeadline } from '../time/deadline.js';
 import type { RedisAddress } from '../environment/redis-address.js';
+import { batchWrites } from './redis-write-batching.js';
 
 /**
  * Options of a connection, without `replyMapping`, whose type does not allow undefined. The library's default
@@ -53,6 +54,7 @@ export function openRedis(
 ): RedisClient {
   const options = optionsFor(behaviour);
   const client = connect(address, behaviour, options);
+  batchWrites(client);
   client.on('error', onError);
   // A Cluster client reports the errors of a single server with the event `node error`.
   if (client instanceof Cluster) client.on('node error', onError);

@@ -31,6 +31,23 @@ export interface StateChange {
   redisRun?: 'mustMatch' | 'update';
 }
 
+/** The mark of a send that is about to be posted; see {@link RelayStore.fence}. */
+export interface Fence {
+  /** The other fields of the send's state while it is posted. */
+  state: SendProgress;
+  /** Time until the lane (the recipient's queue) is due again, in milliseconds. */
+  leaseMs: number;
+  /** Request budget of the account. */
+  requestsPerSecond: number;
+}
+
+/**
+ * The result of {@link RelayStore.fence}. `changed`: the send has changed since it was read, or Redis restarted.
+ * `unusual`: there is no token now, or the account's upstream is away, refuses sends or limits the account. The token
+ * must then be taken before the transition `fenced`.
+ */
+export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };
+
 /** The result of storing a send: the send is new, or the reason why no new send was stored. */
 export type InsertResult = { kind: 'new' } | IdempotencyKeyUse;
 
@@ -102,6 +119,13 @@ export interface RelayStore {
    * @throws {InvalidTransitionError} if the transition is not allowed in the status of `record`
    */
   apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined>;
+
+  /**
+   * Applies the transition `fenced` with the condition `mustMatch`, and takes a token of the account's request budget,
+   * in one atomic step. Writes nothing unless both are possible.
+   * @throws {InvalidTransitionError} if the send is not queued
+   */
+  fence(account: string, record: SendRecord, fence: Fence): Promise<FenceResult>;
 
   /** Returns the first send in a lane, or undefined if the lane is empty. */
   laneHead(account: string, lane: string): Promise<LaneHead | undefined>;

@@ -76,7 +76,8 @@ export class HttpUpstream implements Upstream {
           method: 'POST',
           url: `${address.baseUrl}/messages/send`,
           headers: { ...form.getHeaders(), ...headersOf(address) },
-          data: form,
+          // A buffer is written at once; a form that is piped is written part by part.
+          data: send.file === undefined ? form.getBuffer() : form,
           httpAgent: connection.agent,
           httpsAgent: connection.agent,
         },
@@ -160,9 +161,10 @@ export class HttpUpstream implements Upstream {
     const deadline = AbortSignal.timeout(this.timeoutMs);
     let response: AxiosResponse<string>;
     try {
-      response = await runWithTokenExpiryCheck(admission, () =>
-        this.http.request<string>({ ...request, signal: deadline }),
-      );
+      const begin = (): Promise<AxiosResponse<string>> =>
+        this.http.request<string>({ ...request, signal: deadline });
+      // The connection of a send makes the check itself.
+      response = await (wasConnected === undefined ? runWithTokenExpiryCheck(admission, begin) : begin());
     } catch (error) {
       throw toUpstreamError(error, {
         timeoutMs: this.timeoutMs,
