@@ -78,9 +78,7 @@ export class PeriodicRelayTasks {
     const deadline = performance.now() + MAX_CONFIRM_ROUND_MS;
     for (let i = 0; i < byRecipient.length && performance.now() < deadline; i += MAX_PARALLEL_CONFIRMS) {
       const batch = byRecipient.slice(i, i + MAX_PARALLEL_CONFIRMS);
-      await Promise.all(
-        batch.map(([number, records]) => this.confirmations.confirm(account, number, records)),
-      );
+      await this.confirmations.confirm(account, new Map(batch));
     }
   }
 

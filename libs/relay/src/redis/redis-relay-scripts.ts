@@ -16,6 +16,8 @@ export const readSendsAwaitingMessage = LuaScript.from(import.meta.url, 'lua/awa
 export const readDueMembers = LuaScript.from(import.meta.url, 'lua/due-members.lua');
 /** Reads the sends in a sorted set that are due. */
 export const readDueSends = LuaScript.from(import.meta.url, 'lua/due-sends.lua');
+/** Sets a later time of the next check for the messages of sends. */
+export const rescheduleConfirmations = LuaScript.from(import.meta.url, 'lua/reschedule-confirmations.lua');
 /** Makes waiting lanes due now. */
 export const makeLanesDue = LuaScript.from(import.meta.url, 'lua/make-lanes-due.lua');
 /** Sets a later time at which a lane is due. */

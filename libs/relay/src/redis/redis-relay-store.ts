@@ -22,6 +22,7 @@ import {
   readFirstSendInLane,
   readMsUntilNextDue,
   postponeLane,
+  rescheduleConfirmations,
   queueScheduledSends,
   makeLanesDue,
   applySendTransition,
@@ -307,6 +308,28 @@ export class RedisRelayStore implements RelayStore {
   async dueConfirmations(account: string, count: number): Promise<SendRecord[]> {
     const due = await this.dueSends(account, this.keys(account)('confirms'), count);
     return due.flatMap(({ record }) => record ?? []);
+  }
+
+  async rescheduleConfirmations(
+    account: string,
+    sends: readonly { record: SendRecord; inMs: number }[],
+  ): Promise<SendRecord[]> {
+    if (sends.length === 0) return [];
+    const keys = this.keys(account);
+    const reply = await rescheduleConfirmations.run(
+      this.redis,
+      { confirms: keys('confirms') },
+      {
+        sendPrefix: keys('send', ''),
+        sends: sends.flatMap(({ record: { order, state }, inMs }) => [
+          order.id,
+          state.revision,
+          Math.ceil(inMs),
+        ]),
+      },
+    );
+    const rescheduled = new Set(reply as string[]);
+    return sends.flatMap(({ record }) => (rescheduled.has(record.order.id) ? [record] : []));
   }
 
   async expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]> {

@@ -149,6 +149,15 @@ export interface RelayStore {
   dueConfirmations(account: string, count: number): Promise<SendRecord[]>;
 
   /**
+   * Makes the next check for the messages of these sends due in `inMs` milliseconds. Leaves out sends that have changed
+   * since they were read, and sends whose check is no longer due. Returns the other sends.
+   */
+  rescheduleConfirmations(
+    account: string,
+    sends: readonly { record: SendRecord; inMs: number }[],
+  ): Promise<SendRecord[]>;
+
+  /**
    * Returns queued sends that may have expired, wherever they are in their lanes: sends whose `expiresAt` has passed,
    * and sends that have been in their lane for more than `maxAgeMs` milliseconds. Returns at most `count` of each kind.
    */
