@@ -1,6 +1,7 @@
 // An upstream that answers at once from prepared buffers, with as little work of its own as possible. It accepts every
 // send, has one contact for each recipient and shows no messages. It records when the sends arrive.
 import { createServer, type Socket } from 'node:net';
+import { monotonicMs } from '../monotonic-clock.js';
 import { serveRequests } from '../program.js';
 
 /** Settings of the program. */
@@ -67,7 +68,10 @@ serveRequests(async ({ recipients }: UpstreamSettings) => {
 });
 
 /** Reads requests from a connection, one after another, and writes their replies. */
-function serve(socket: Socket, replyTo: (head: string, body: string) => { open: Buffer; last: Buffer }): void {
+function serve(
+  socket: Socket,
+  replyTo: (head: string, body: string) => { open: Buffer; last: Buffer },
+): void {
   let text = '';
   socket.setEncoding('latin1');
   socket.on('error', () => socket.destroy());
@@ -89,7 +93,7 @@ function serve(socket: Socket, replyTo: (head: string, body: string) => { open: 
 }
 
 function recordArrival(body: string): void {
-  lastAt = Number(process.hrtime.bigint()) / 1e6;
+  lastAt = monotonicMs();
   if (count === 0) firstAt = lastAt;
   count += 1;
   const number = NUMBER.exec(body)?.[1];
