@@ -27,6 +27,10 @@ const MIN_WAIT_MS = 500;
  * no further request looks for the message.
  */
 const POLL_ONLY_SHARE = 1 / 4;
+/** Maximum number of recipients whose messages are read in parallel. */
+const MAX_PARALLEL = 10;
+/** Time after which one call starts no further reads, in milliseconds. */
+const MAX_ROUND_MS = 3_000;
 /** Maximum number of sends to one recipient that are checked with the same read of the recipient's messages. */
 const MAX_SHARED = 200;
 
@@ -48,10 +52,30 @@ export class AcceptedSendConfirmer {
    * @param due by recipient, sends whose next check is due
    */
   async confirm(account: string, due: ReadonlyMap<string, readonly SendRecord[]>): Promise<void> {
+    const deadline = performance.now() + MAX_ROUND_MS;
     const now = await this.store.now(account);
-    const rescheduled = new Set(await this.reschedule(account, [...due.values()].flat(), now));
+    const isPollEnough = ([, records]: [string, readonly SendRecord[]]): boolean =>
+      records.every((record) => this.isPollEnough(record, now));
+    await this.confirmRecipients(account, [...due].filter(isPollEnough), now);
+    const others = [...due].filter((entry) => !isPollEnough(entry));
+    for (let i = 0; i < others.length && performance.now() < deadline; i += MAX_PARALLEL)
+      await this.confirmRecipients(
+        account,
+        others.slice(i, i + MAX_PARALLEL),
+        i === 0 ? now : await this.store.now(account),
+      );
+  }
+
+  /** Checks in parallel whether the messages of the accepted sends to these recipients have appeared. */
+  private async confirmRecipients(
+    account: string,
+    due: readonly [phoneNumber: string, records: readonly SendRecord[]][],
+    now: number,
+  ): Promise<void> {
+    const sends = due.flatMap(([, records]) => records);
+    const rescheduled = new Set(await this.reschedule(account, sends, now));
     await Promise.all(
-      [...due].map(async ([phoneNumber, records]) => {
+      due.map(async ([phoneNumber, records]) => {
         const checked = records.filter((record) => rescheduled.has(record));
         if (checked.length > 0) await this.confirmRecipient(account, phoneNumber, checked, now);
       }),

@@ -2,7 +2,6 @@ import { type Logger, logMessageOf, TimeLimit, traceIdLogField } from '#platform
 import {
   type TokenExpiryCheck,
   BudgetExhaustedError,
-  UpstreamError,
   type UpstreamSend,
   UpstreamRequestTooLateError,
   UpstreamUnavailableError,
@@ -292,11 +291,13 @@ export class SendPost {
     record: SendRecord,
     state: SendProgress,
   ): Promise<number | undefined> {
-    // The lane does not wait for the earlier poll, which is only a request.
-    const [isLaneEmpty] = await Promise.all([
-      this.recordOutcome(account, record, { transition: 'accepted', state, confirmInMs: FIRST_CONFIRM_MS }),
-      this.expeditePoll(account, record.order.phoneNumber),
-    ]);
+    const isLaneEmpty = await this.recordOutcome(account, record, {
+      transition: 'accepted',
+      state,
+      confirmInMs: FIRST_CONFIRM_MS,
+    });
+    // The lane does not wait for this request.
+    void this.expeditePoll(account, record.order.phoneNumber);
     return isLaneEmpty ? undefined : 0;
   }
 
@@ -304,8 +305,8 @@ export class SendPost {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // Upstream has accepted the send. If this request fails, the send's message is only noticed later.
-      if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
+      // Upstream has accepted the send. The confirmation of the send repeats this request.
+      this.logger.debug({ account, err: error }, 'could not request an earlier poll after a send');
     }
   }
 
