@@ -321,9 +321,13 @@ export class SendPost {
    */
   private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<boolean> {
     let current = record;
+    let isLaneEmpty = false;
+    const onLaneEmpty = (): void => {
+      isLaneEmpty = true;
+    };
     for (;;) {
-      const next = await this.store.apply(account, current, change);
-      if (next !== undefined) return next.leftLaneEmpty === true;
+      const next = await this.store.apply(account, current, { ...change, onLaneEmpty });
+      if (next !== undefined) return isLaneEmpty;
       const moved = await this.store.find(account, record.order.id);
       if (moved === undefined) return false;
       if (isFenceLost(moved, record) && ['accepted', 'ambiguous'].includes(change.transition)) {

@@ -200,8 +200,8 @@ export class RedisRelayStore implements RelayStore {
         ),
       },
     );
-    if (done === 2) return { ...next, leftLaneEmpty: true };
-    return done === 1 ? next : undefined;
+    if (done === 2) change.onLaneEmpty?.();
+    return done === 0 ? undefined : next;
   }
 
   async fence(

@@ -29,6 +29,8 @@ export interface StateChange {
    * - `update`: the current run becomes the send's run, because a look-up starts now.
    */
   redisRun?: 'mustMatch' | 'update';
+  /** Called if the change takes the send out of its lane, and the lane is then empty. */
+  onLaneEmpty?: () => void;
 }
 
 /** The mark of a send that is about to be posted; see {@link RelayStore.fence}. */

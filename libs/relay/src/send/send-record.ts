@@ -104,11 +104,6 @@ export type SendProgress = Omit<SendState, 'status' | 'copies' | 'revision' | 'u
 export interface SendRecord {
   order: SendOrder;
   state: SendState;
-  /**
-   * Present only in the result of a change: the send left its lane (its recipient's queue), and no other send was in the
-   * lane.
-   */
-  leftLaneEmpty?: true;
 }
 
 /** Maximum number of attempts that are stored with a send. If there are more, the oldest are dropped. */
