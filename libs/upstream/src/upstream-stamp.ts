@@ -1,15 +1,22 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 
 /**
  * Length of the hash of an upstream address, in characters: enough to distinguish the few addresses of an
  * account.
  */
 const LENGTH = 16;
+/** Hashes of the addresses that were used last, because each send needs its hash twice. */
+const hashes = new LRUCache<string, string>({ max: 1_000 });
 
 /**
  * Returns a hash that identifies a base address in stored data without revealing the address.
  * @param baseUrl base address with `/v1`, without a trailing slash
  */
 export function hashOfUpstreamAddress(baseUrl: string): string {
-  return createHash('sha256').update(baseUrl).digest('base64url').slice(0, LENGTH);
+  const known = hashes.get(baseUrl);
+  if (known !== undefined) return known;
+  const hash = createHash('sha256').update(baseUrl).digest('base64url').slice(0, LENGTH);
+  hashes.set(baseUrl, hash);
+  return hash;
 }
