@@ -14,6 +14,7 @@ const table = new BenchmarkTable('accept-growth');
 await using load = new AcceptLoad();
 await using small = await Installation.start();
 await using large = await Installation.start();
+for (const { worker } of [small, large]) await worker.stop();
 
 await inParallel(ACCOUNTS - 1, async (n) => {
   await large.call('POST', '/v1/accounts', {

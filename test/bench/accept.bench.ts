@@ -14,6 +14,7 @@ await using bareRedis = await BenchmarkRedis.start();
 await using bare = Program.start('bare-accept', { redisUrl: bareRedis.url });
 const { port } = await bare.ask<{ port: number }>({});
 await using installation = await Installation.start();
+await installation.worker.stop();
 await using load = new AcceptLoad();
 
 const { limit, product } = await inRounds(

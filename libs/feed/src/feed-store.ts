@@ -307,6 +307,14 @@ export interface CommittedPoll {
   delaysMs: readonly number[];
 }
 
+/** What {@link FeedStore.expediteRecipients} found. */
+export interface ExpeditedRecipients {
+  /** True if a contact has one of the phone numbers. */
+  hasContacts: boolean;
+  /** True if a read of the contact list was requested. */
+  requestsList: boolean;
+}
+
 /**
  * Stores snapshots of contacts and messages, the times of their next polls, and measurements of polls. Each
  * snapshot is stored in one atomic step together with its events.
@@ -364,6 +372,16 @@ export interface FeedStore {
    * stays.
    */
   expeditePoll(account: string, contactId: string, ms: number): Promise<void>;
+
+  /**
+   * Does the same as {@link expeditePoll} for the most likely contact of each phone number. Requests that the contact
+   * list is read soon, if no contact has one of the numbers.
+   */
+  expediteRecipients(
+    account: string,
+    phoneNumbers: readonly string[],
+    ms: number,
+  ): Promise<ExpeditedRecipients>;
 
   /** Requests that the contact list is read soon. Several requests before the read lead to one read. */
   requestListPoll(account: string): Promise<void>;

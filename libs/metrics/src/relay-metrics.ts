@@ -1,5 +1,5 @@
 import { observeMethodCalls } from '#platform';
-import type { RelayStore } from '#relay';
+import type { RelayStore, SendRecord } from '#relay';
 import {
   type Counter,
   DELAY_BUCKET_BOUNDS_SECONDS,
@@ -39,12 +39,19 @@ export class RelayMetrics {
       apply: ({ parameters: [, before, { transition }], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
         if (ATTEMPTS.has(transition)) this.attempts.labels(transition).inc();
-        const { status, updatedAt } = outcome.result.state;
-        if (status === before.state.status) return;
-        this.statuses.labels(status).inc();
-        const spentMs = updatedAt - before.state.updatedAt;
-        this.seconds.labels(before.state.status).observe(Math.max(spentMs, 0) / 1_000);
+        this.countStatus(before, outcome.result);
+      },
+      fence: ({ parameters: [, before], outcome }) => {
+        if ('result' in outcome && outcome.result.kind === 'fenced')
+          this.countStatus(before, outcome.result.record);
       },
     }) as T;
+  }
+
+  private countStatus({ state: before }: SendRecord, { state: { status, updatedAt } }: SendRecord): void {
+    if (status === before.status) return;
+    this.statuses.labels(status).inc();
+    const spentMs = updatedAt - before.updatedAt;
+    this.seconds.labels(before.status).observe(Math.max(spentMs, 0) / 1_000);
   }
 }

@@ -92,6 +92,12 @@ export class UpstreamMetrics {
     this.tokens.labels(kind).inc();
   }
 
+  /** Counts a token that was taken without a wait, and not with a method of the budget. */
+  countTokenAtOnce(kind: string): void {
+    this.waits.labels(kind).observe(0);
+    this.countToken(kind);
+  }
+
   private count(operation: string, { outcome, seconds }: ObservedCall<unknown>): void {
     this.requests.labels(operation, 'result' in outcome ? 'ok' : this.kindOf(outcome.error)).inc();
     this.durations.labels(operation).observe(seconds);

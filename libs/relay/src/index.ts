@@ -36,7 +36,8 @@ export { PeriodicRelayTasks } from './lane/periodic-relay-tasks.js';
 export { type RelaySettings, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './send/relay-settings.js';
 export { type SendHistory, type SendWithTimes, type SendWithTimesPage } from './send/send-history.js';
 export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send/send-list.js';
-export { type RelayStore, type StateChange } from './send/relay-store.js';
+export { type SendRecord } from './send/send-record.js';
+export { type Fence, type FenceResult, type RelayStore, type StateChange } from './send/relay-store.js';
 export { type SendState } from './send/send-record.js';
 export {
   type NewSend,

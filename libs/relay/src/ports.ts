@@ -13,6 +13,15 @@ export interface Sender {
    */
   admit(account: string): Promise<TokenExpiryCheck>;
 
+  /** Returns the account's request budget, in requests per second. */
+  budgetOf(account: string): Promise<number>;
+
+  /**
+   * Returns what {@link admit} resolves to, for a token that was taken in another way.
+   * @param requestedAt when the token was requested, by `performance.now()`
+   */
+  admissionOf(account: string, requestedAt: number): TokenExpiryCheck;
+
   /** True if requests for the account are suspended, because upstream is unavailable or rejects the account. */
   isHeld(account: string): Promise<boolean>;
 

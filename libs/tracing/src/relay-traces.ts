@@ -1,5 +1,5 @@
 import { observeMethodCalls } from '#platform';
-import type { RelayStore, SendState, StateChange } from '#relay';
+import type { RelayStore, SendRecord, SendState, StateChange } from '#relay';
 import { type Attributes, isSampled, type SpanStart, type Tracing } from './tracing.js';
 
 /** Traces the steps of sends: each stage that a send leaves becomes a span, whichever process the stage began in. */
@@ -9,24 +9,37 @@ export class RelayTraces {
   /** Returns the store, whose transitions are traced. */
   observeStore<T extends RelayStore>(store: T): T {
     return observeMethodCalls<RelayStore>(store, {
-      apply: ({ parameters: [account, { order, state: before }, change], outcome }) => {
+      apply: ({ parameters: [account, before, { transition }], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
-        const { trace: parent, id } = order;
-        const stage = stageOf(before, change);
-        if (parent === undefined || stage === undefined || !isSampled(parent)) return;
-        const after = outcome.result.state;
-        const attributes = (): Attributes => ({
-          'tidings.account': account,
-          'tidings.send_id': id,
-          'tidings.transition': change.transition,
-          'tidings.attempt': after.attempts.length,
-        });
-        const startedMsAgo = Math.max(after.updatedAt - (stage.begunAt ?? before.updatedAt), 0);
-        const { kind = 'internal' } = stage;
-        const span = this.tracing.start(stage.name, { kind, parent, attributes, startedMsAgo });
-        span.end(() => (FAILURES.has(change.transition) ? { error: change.transition } : {}));
+        this.trace(account, before, transition, outcome.result);
+      },
+      fence: ({ parameters: [account, before], outcome }) => {
+        if ('result' in outcome && outcome.result.kind === 'fenced')
+          this.trace(account, before, 'fenced', outcome.result.record);
       },
     }) as T;
+  }
+
+  /** Creates the span of the stage that a send left by a transition. */
+  private trace(
+    account: string,
+    { order, state: before }: SendRecord,
+    transition: StateChange['transition'],
+    { state: after }: SendRecord,
+  ): void {
+    const { trace: parent, id } = order;
+    const stage = stageOf(before, transition);
+    if (parent === undefined || stage === undefined || !isSampled(parent)) return;
+    const attributes = (): Attributes => ({
+      'tidings.account': account,
+      'tidings.send_id': id,
+      'tidings.transition': transition,
+      'tidings.attempt': after.attempts.length,
+    });
+    const startedMsAgo = Math.max(after.updatedAt - (stage.begunAt ?? before.updatedAt), 0);
+    const { kind = 'internal' } = stage;
+    const span = this.tracing.start(stage.name, { kind, parent, attributes, startedMsAgo });
+    span.end(() => (FAILURES.has(transition) ? { error: transition } : {}));
   }
 }
 
@@ -40,7 +53,10 @@ interface Stage extends Pick<SpanStart, 'kind'> {
 }
 
 /** Returns the span of the stage that a send leaves, or undefined if the stage needs none. */
-function stageOf({ status, phase, begunAt }: SendState, { transition }: StateChange): Stage | undefined {
+function stageOf(
+  { status, phase, begunAt }: SendState,
+  transition: StateChange['transition'],
+): Stage | undefined {
   if (transition === 'attempt_recorded') return undefined;
   if (phase === 'posting') return { name: 'send post', kind: 'client' };
   if (phase === 'looking') return { name: 'send search' };

@@ -110,8 +110,8 @@ export class UpstreamReplyDeferredError extends UpstreamError {
  * changed.
  */
 export class UpstreamRequestTooLateError extends UpstreamError {
-  constructor() {
-    super('UpstreamRequestTooLateError', 'the request could not begin in time');
+  constructor(options?: ErrorOptions) {
+    super('UpstreamRequestTooLateError', 'the request could not begin in time', options);
   }
 }
 

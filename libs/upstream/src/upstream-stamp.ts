@@ -6,8 +6,7 @@ import { LRUCache } from 'lru-cache';
  * account.
  */
 const LENGTH = 16;
-
-/** Hashes of recent addresses: each send and each request needs one. */
+/** Hashes of the addresses that were used last, because each send needs its hash twice. */
 const hashes = new LRUCache<string, string>({ max: 1_000 });
 
 /**

@@ -10,8 +10,7 @@ import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 export class Installation implements AsyncDisposable {
   readonly apiKey = `tk_${randomBytes(12).toString('hex')}`;
   gateway!: ProductProcess;
-  /** Undefined until {@link startWorker} is called. */
-  worker: ProductProcess | undefined;
+  worker!: ProductProcess;
   private readonly environment: Record<string, string>;
 
   private constructor(
@@ -34,13 +33,13 @@ export class Installation implements AsyncDisposable {
     };
   }
 
-  /** Starts Redis and the gateway. @param settings environment variables of gateway and worker */
+  /** @param settings environment variables of gateway and worker */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<Installation> {
     const redis = await BenchmarkRedis.start();
     const folder = await mkdtemp(join(tmpdir(), 'tidings-bench-'));
     const installation = new Installation(redis, folder, settings);
     try {
-      await installation.startGateway();
+      await Promise.all([installation.startGateway(), installation.startWorker()]);
     } catch (error) {
       await installation[Symbol.asyncDispose]();
       throw error;
@@ -57,7 +56,7 @@ export class Installation implements AsyncDisposable {
   }
 
   get pids(): number[] {
-    return [this.gateway, this.worker].flatMap((process) => (process === undefined ? [] : [pidOf(process)]));
+    return [pidOf(this.gateway), pidOf(this.worker)];
   }
 
   /** Calls the API of the gateway. @throws {Error} if the status is not 2xx */

@@ -55,6 +55,38 @@ describe('the contacts of a phone number', () => {
     expect(await ownersOf()).toHaveLength(1);
   });
 
+  it('lead a request for an earlier poll to the first that is not deleted; without any, the list is requested', async () => {
+    const { harness } = here;
+    const own = harness.createContact(NUMBER);
+    const second = harness.createContact('+15550000001', { referredBy: NUMBER });
+    await harness.sweep();
+    const due = accountKeys(harness.prefix, ACCOUNT)('polls', 'due');
+    const isSoon = async (id: string): Promise<boolean> =>
+      Number(await harness.redis.zscore(due, id)) < Date.now() + 500;
+    const later = async (): Promise<void> => {
+      for (const id of [own, second]) await harness.redis.zadd(due, 'XX', Date.now() + 60_000, id);
+    };
+    await later();
+    expect(await harness.store.expediteRecipients(ACCOUNT, [NUMBER], 250)).toEqual({
+      hasContacts: true,
+      requestsList: false,
+    });
+    expect([await isSoon(own), await isSoon(second)]).toEqual([true, false]);
+    harness.control('contacts/delete', { contactId: own });
+    await harness.list.poll(ACCOUNT);
+    harness.store.aheadMs = 3_600_000;
+    await harness.list.poll(ACCOUNT);
+    expect(await ownersOf()).toEqual([second]);
+    harness.store.aheadMs = 0;
+    await later();
+    expect(await harness.store.expediteRecipients(ACCOUNT, [NUMBER, '+15559999999'], 250)).toEqual({
+      hasContacts: true,
+      requestsList: true,
+    });
+    expect(await isSoon(second)).toBe(true);
+    expect(await harness.store.takeListPollRequest(ACCOUNT)).toBe(true);
+  });
+
   it('include the contact that an earlier build stored, and contacts that were added later', async () => {
     const { harness } = here;
     const [one, two] = [harness.createContact('+15550000001'), harness.createContact('+15550000002')];

@@ -34,6 +34,24 @@ async function connected(manners: 'failFast' | 'patient'): Promise<RedisClient> 
   return client;
 }
 
+describe('a connection', () => {
+  it('writes the commands of one turn of the event loop together, in order, also after a reconnect', async () => {
+    const client = await connected('patient');
+    const observer = await connected('patient');
+    const reads = async (): Promise<number> =>
+      Number(/total_reads_processed:(\d+)/.exec(await observer.info('stats'))?.[1]);
+    for (let connection = 0; connection < 2; connection += 1) {
+      const before = await reads();
+      const replies = await Promise.all(Array.from({ length: 100 }, (_, n) => client.echo(String(n))));
+      expect(replies).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
+      expect((await reads()) - before).toBeLessThan(20);
+      const ready = once(client, 'ready');
+      client.disconnect(true);
+      await ready;
+    }
+  });
+});
+
 /** Returns the time after which a command failed, in milliseconds. */
 async function failsAfter(client: RedisClient): Promise<number> {
   const began = performance.now();

@@ -36,6 +36,8 @@ async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<
   const sender: Sender = {
     addressOf: ANY_SERVICE,
     admit: () => Promise.resolve(() => Promise.resolve()),
+    budgetOf: () => Promise.resolve(1_000_000),
+    admissionOf: () => () => Promise.resolve(),
     isHeld: () => Promise.resolve(isHeld),
     post,
   };

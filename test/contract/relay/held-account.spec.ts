@@ -73,6 +73,8 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const sender: Sender = {
     addressOf: ANY_SERVICE,
     admit: (account) => upstream.admit(account, 'send'),
+    budgetOf: (account) => upstream.budgetOf(account),
+    admissionOf: (account, requestedAt) => upstream.admissionOf(account, requestedAt, 'send'),
     isHeld: (account) => upstream.isHeld(account),
     post: (account, send, beginBy, admission) => upstream.post(account, send, beginBy, admission),
   };
@@ -243,6 +245,8 @@ describe('sends while upstream is unreachable', () => {
       {
         addressOf: ANY_SERVICE,
         admit: () => Promise.resolve(() => Promise.resolve()),
+        budgetOf: () => Promise.resolve(1_000_000),
+        admissionOf: () => () => Promise.resolve(),
         isHeld: () => Promise.resolve(true),
         post: () => Promise.resolve(),
       },

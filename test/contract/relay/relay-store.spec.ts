@@ -124,6 +124,111 @@ const eventTypes = async (): Promise<string[]> =>
   (await log.read(ACCOUNT, undefined, 1_000)).events.map(({ type }) => type);
 const keys = (): Promise<string[]> => redis.keys(`${prefix}:*`);
 
+describe('The mark of a send that takes the token of its POST in the same step', () => {
+  const mark = (record: SendRecord, requestsPerSecond = 10): ReturnType<RedisRelayStore['fence']> => {
+    const state = { ...fieldsKeptAcrossTransitions(record.state), phase: 'posting', begunAt: 1 } as const;
+    return store.fence(ACCOUNT, record, { state, leaseMs: 15_000, requestsPerSecond });
+  };
+  const accountKey = (name: string): string => `${prefix}:{${ACCOUNT}}:${name}`;
+  /** Returns what Redis stores, without the budget and without what differs between any two sends. */
+  const stored = async ({ order }: SendRecord): Promise<string> => {
+    const all: Record<string, unknown> = {};
+    for (const name of (await keys()).sort()) {
+      if (name.endsWith(':budget')) continue;
+      const type = await redis.type(name);
+      if (type === 'hash') all[name] = await redis.hgetall(name);
+      else if (type === 'zset') all[name] = await redis.zrange(name, '0', '-1');
+      else if (type === 'list') all[name] = await redis.lrange(name, 0, -1);
+    }
+    return JSON.stringify(all)
+      .replaceAll(order.id, 'ID')
+      .replaceAll(prefix, 'PREFIX')
+      .replaceAll(/\\*"(updatedAt|createdAt|step|nonce|epoch|installedAt)\\*":\\*"?[^,"\\}]+/g, '$1');
+  };
+
+  it('stores the same as the transition that follows a token', async () => {
+    const at = Date.now();
+    const one = await insert({ createdAt: at, expiresAt: at + 60_000 });
+    const state = { ...fieldsKeptAcrossTransitions(one.state), phase: 'posting', begunAt: 1 } as const;
+    const change = { transition: 'fenced', state, laneDueInMs: 15_000, redisRun: 'mustMatch' } as const;
+    expect(await store.apply(ACCOUNT, one, change)).toBeDefined();
+    const byTransition = await stored(one);
+    prefix = newId('req');
+    store = new RedisRelayStore(redis, prefix, clockOfThisMachine);
+    const other = await insert({ createdAt: at, expiresAt: at + 60_000 });
+    expect(await mark(other)).toMatchObject({ kind: 'fenced', record: { state: { status: 'relaying' } } });
+    expect(await stored(other)).toBe(byTransition);
+  });
+
+  it('takes one token, and a send that changed since it was read takes none', async () => {
+    const record = await insert();
+    const other = await insert({ phoneNumber: '+15550000001' });
+    expect((await mark(record, 1)).kind).toBe('fenced');
+    const bucket = await redis.hgetall(accountKey('budget'));
+    expect(Number(bucket['tokens'])).toBe(0);
+    expect((await mark(record, 1)).kind).toBe('changed');
+    expect(await redis.hgetall(accountKey('budget'))).toEqual(bucket);
+    expect((await mark(other, 1)).kind).toBe('unusual');
+    expect(await found(other.order.id)).toEqual(other);
+  });
+
+  it.each([
+    ['an outage', 'upstream', 'unavailableSince'],
+    ['403 answers that a success must reset', 'upstream', 'forbidden'],
+    ['a budget that successes must raise', 'budget', 'limit'],
+  ])('is not made in one step during %s: neither the send nor the tokens change', async (_, name, field) => {
+    const record = await insert();
+    await redis.hset(accountKey(name), field, '1');
+    const before = await redis.hgetall(accountKey('budget'));
+    expect(await mark(record)).toEqual({ kind: 'unusual' });
+    expect(await found(record.order.id)).toEqual(record);
+    expect(await redis.hgetall(accountKey('budget'))).toEqual(before);
+    await redis.hdel(accountKey(name), field);
+    expect((await mark(record)).kind).toBe('fenced');
+  });
+
+  it('is refused for a send that was stored in another Redis run', async () => {
+    const record = await insert();
+    await redis.hset(accountKey(`send:${record.order.id}`), 'life', 'an earlier run');
+    expect(await mark(record)).toEqual({ kind: 'changed' });
+    expect((await found(record.order.id)).state).toEqual(record.state);
+  });
+});
+
+describe('The next check for the message of an accepted send', () => {
+  it('is set once when it is due, unless the send has changed', async () => {
+    const accepted = async (): Promise<SendRecord> => {
+      const fenced = await applyAll(await insert(), 'fenced');
+      const record = await applyTo(fenced, 'accepted', { confirmInMs: 0 });
+      if (record === undefined) throw new Error('the change was refused');
+      return record;
+    };
+    const [one, changed] = [await accepted(), await accepted()];
+    await applyAll(changed, 'unconfirmed');
+    const sends = [one, changed].map((record) => ({ record, inMs: 30_000 }));
+    await eventually(
+      'both checks are due',
+      async () => (await store.dueConfirmations(ACCOUNT, 9)).length === 2,
+    );
+    expect(await store.rescheduleConfirmations(ACCOUNT, sends)).toEqual([one]);
+    expect(await store.rescheduleConfirmations(ACCOUNT, sends)).toEqual([]);
+    const due = await store.dueConfirmations(ACCOUNT, 9);
+    expect(due.map(({ order: { id } }) => id)).toEqual([changed.order.id]);
+  });
+});
+
+describe('A change that takes a send out of its lane', () => {
+  it('reports whether the lane is empty then', async () => {
+    const [one, two] = [await insert(), await insert()];
+    const emptied: string[] = [];
+    for (const record of [one, two]) {
+      const fenced = await applyAll(record, 'fenced');
+      await applyTo(fenced, 'accepted', { onLaneEmpty: () => emptied.push(record.order.id) });
+    }
+    expect(emptied).toEqual([two.order.id]);
+  });
+});
+
 describe('The time at which a message was bound to its send', () => {
   it('is stored with the message, and kept across later transitions', async () => {
     const queued = await insert();

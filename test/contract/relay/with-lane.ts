@@ -100,6 +100,8 @@ export class WithLane {
     const sender = {
       addressOf,
       admit: () => Promise.resolve(() => Promise.resolve()),
+      budgetOf: () => Promise.resolve(1_000_000),
+      admissionOf: () => () => Promise.resolve(),
       isHeld: () => Promise.resolve(false),
       post,
     };

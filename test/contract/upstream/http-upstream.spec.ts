@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   HttpUpstream,
@@ -12,6 +13,7 @@ import {
   UpstreamError,
   type UpstreamAddress,
   UpstreamReplyError,
+  UpstreamReplyTooLargeError,
   type UpstreamSend,
   UpstreamStatusError,
   UpstreamTimeoutError,
@@ -269,6 +271,43 @@ describe('a send', () => {
     }
   });
 
+  it.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('accepts a reply that is compressed by %s, up to the maximum size', async (encoding, compress) => {
+    let body = '{"status":"queued"}';
+    const to = await serve((request, response) => {
+      request.resume().on('end', () => {
+        response.writeHead(200, { 'Content-Encoding': encoding }).end(compress(Buffer.from(body)));
+      });
+    });
+    await upstream.send(to, SEND);
+    body = ' '.repeat(17 * 1024 * 1024);
+    expect(await failure(new HttpUpstream(10_000).send(to, SEND))).toBeInstanceOf(UpstreamReplyTooLargeError);
+  });
+
+  it('is not written if its token cannot be replaced once the connection is established', async () => {
+    let bytes = 0;
+    let connections = 0;
+    const to = await listen(
+      createServer((socket) => {
+        connections += 1;
+        socket.on('data', (data) => (bytes += data.length));
+      }),
+    );
+    let checks = 0;
+    const admission = (): Promise<void> => {
+      checks += 1;
+      return checks === 1 ? Promise.resolve() : Promise.reject(new Error('no token'));
+    };
+    expect(await failure(upstream.send({ ...to, admission }, SEND))).toBeInstanceOf(
+      UpstreamRequestTooLateError,
+    );
+    await eventually('the connection was opened', () => connections === 1);
+    expect({ checks, bytes }).toEqual({ checks: 2, bytes: 0 });
+  });
+
   it('does not follow a redirect', async () => {
     let hits = 0;
     const target = await serve((_, response) => {
@@ -522,7 +561,6 @@ describe('a read', () => {
   });
 
   it('rejects a small compressed reply that is large after decompression', async () => {
-    const { gzipSync } = await import('node:zlib');
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '));
     const to = await serve((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(bomb);

@@ -4,7 +4,11 @@ import type { BudgetedUpstream, TokenExpiryCheck, UpstreamSend } from '#upstream
 
 /** Sends the relay's requests through the request budget of the account. */
 export class AccountSender implements Sender {
-  constructor(private readonly upstream: BudgetedUpstream) {}
+  /** @param countToken called for each token that was taken together with the mark of a send */
+  constructor(
+    private readonly upstream: BudgetedUpstream,
+    private readonly countToken: () => void,
+  ) {}
 
   addressOf(account: string): Promise<string | undefined> {
     return this.upstream.addressOf(account);
@@ -12,6 +16,15 @@ export class AccountSender implements Sender {
 
   admit(account: string): Promise<TokenExpiryCheck> {
     return this.upstream.admit(account, 'send');
+  }
+
+  budgetOf(account: string): Promise<number> {
+    return this.upstream.budgetOf(account);
+  }
+
+  admissionOf(account: string, requestedAt: number): TokenExpiryCheck {
+    this.countToken();
+    return this.upstream.admissionOf(account, requestedAt, 'send');
   }
 
   isHeld(account: string): Promise<boolean> {

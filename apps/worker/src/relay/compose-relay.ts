@@ -41,13 +41,16 @@ export function composeRelay(
   relayQueue: Queue<QueuePayloads['relay']>,
   ticks: Queue,
 ): RelayRole {
-  const { environment, logger, upstream, lookup, sends, blobs, agendas } = core;
+  const { environment, logger, upstream, lookup, sends, blobs, agendas, metrics } = core;
   const settings = relaySettingsFrom(environment);
   const jobs = new RelayJobsWithLossRecovery(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
     agendas.relay.hints,
   );
-  const lanes = new LaneRunner(sends, new AccountSender(upstream), lookup, blobs, jobs, settings, logger);
+  const sender = new AccountSender(upstream, () => {
+    metrics.upstream.countTokenAtOnce('send');
+  });
+  const lanes = new LaneRunner(sends, sender, lookup, blobs, jobs, settings, logger);
   const rounds = new PeriodicRelayTasks(sends, lookup, blobs, jobs, settings);
   return {
     lanes,

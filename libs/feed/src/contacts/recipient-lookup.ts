@@ -3,6 +3,7 @@ import type { ContactListPoll } from './contact-list-poll.js';
 import type { ContactPoll } from '../poll/contact-poll.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
 import { CoalescedTask } from './coalesced-task.js';
+import { PollExpediter } from './poll-expediter.js';
 
 /** After upstream has accepted a send, the recipient's contact is read within this time, in milliseconds. */
 const EXPECTED_WITHIN_MS = 250;
@@ -13,6 +14,7 @@ export class RecipientLookup {
    * Polls the contact list of an account. Callers that wait for the list of the same account share one poll.
    */
   private readonly listPolls: CoalescedTask;
+  private readonly expediter: PollExpediter;
 
   constructor(
     private readonly store: FeedStore,
@@ -20,6 +22,7 @@ export class RecipientLookup {
     private readonly messages: ContactPoll,
   ) {
     this.listPolls = new CoalescedTask((account) => contacts.poll(account, 'lookup'));
+    this.expediter = new PollExpediter(store, EXPECTED_WITHIN_MS);
   }
 
   /**
@@ -70,13 +73,10 @@ export class RecipientLookup {
   }
 
   /** Makes the recipient's contact due for a poll soon, so that the message of a send is found soon. */
-  async expeditePoll(account: string, phoneNumber: string): Promise<void> {
-    const { contacts } = await this.store.recipientOf(account, phoneNumber);
-    const [likeliest] = contacts;
+  expeditePoll(account: string, phoneNumber: string): Promise<void> {
     // If no contact has this number yet, the contact list is read, because upstream has probably created a
     // contact for the send. A new contact is due at once.
-    if (likeliest === undefined) await this.store.requestListPoll(account);
-    else await this.store.expeditePoll(account, likeliest.id, EXPECTED_WITHIN_MS);
+    return this.expediter.expedite(account, phoneNumber);
   }
 
   /**

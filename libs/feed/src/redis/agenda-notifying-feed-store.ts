@@ -1,5 +1,11 @@
 import { type BackgroundTaskScheduler, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
-import type { CommittedPoll, ContactUpdate, ListCommit, PollCommit } from '../feed-store.js';
+import type {
+  CommittedPoll,
+  ContactUpdate,
+  ExpeditedRecipients,
+  ListCommit,
+  PollCommit,
+} from '../feed-store.js';
 import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
@@ -46,6 +52,17 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
   override async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {
     await super.expeditePoll(account, contactId, ms);
     this.announceDue(account, ms);
+  }
+
+  override async expediteRecipients(
+    account: string,
+    phoneNumbers: readonly string[],
+    ms: number,
+  ): Promise<ExpeditedRecipients> {
+    const found = await super.expediteRecipients(account, phoneNumbers, ms);
+    if (found.hasContacts) this.announceDue(account, ms);
+    if (found.requestsList) this.hints.announce(account, POLL_TASK_NAMES.contacts, 0);
+    return found;
   }
 
   private announceDue(account: string, inMs: number): void {

@@ -1,4 +1,5 @@
 import { LuaScript } from '#platform';
+import { LISTED_CONTACT_FLAGS } from '../snapshot/listed-contact-codec.js';
 import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
@@ -26,4 +27,9 @@ export const readContactsJson = LuaScript.from(import.meta.url, 'lua/read-contac
 export const takeListPollRequest = LuaScript.from(import.meta.url, 'lua/take-list-poll-request.lua');
 export const readRates = LuaScript.from(import.meta.url, 'lua/read-rates.lua');
 export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
+export const expediteRecipients = LuaScript.from(
+  import.meta.url,
+  'lua/expedite-recipients.lua',
+  LISTED_CONTACT_FLAGS,
+);
 export const confirmDeletions = LuaScript.from(import.meta.url, 'lua/confirm-deletions.lua');

@@ -8,6 +8,7 @@ import type {
   ContactState,
   ContactUpdate,
   CommittedPoll,
+  ExpeditedRecipients,
   FeedStore,
   KnownContacts,
   ListCommit,
@@ -35,6 +36,7 @@ import {
   commitContacts,
   commitPoll,
   expeditePoll,
+  expediteRecipients,
   recordContactListFailure,
   readContactPollState,
   readContactJson,
@@ -426,6 +428,26 @@ export class RedisFeedStore implements FeedStore {
   async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {
     const contact = this.keys(account)('c', contactId);
     await expeditePoll.run(this.redis, { due: this.dueKey(account), contact }, { contactId, dueIn: ms });
+  }
+
+  async expediteRecipients(
+    account: string,
+    phoneNumbers: readonly string[],
+    ms: number,
+  ): Promise<ExpeditedRecipients> {
+    const keys = this.keys(account);
+    const reply = await expediteRecipients.run(
+      this.redis,
+      {
+        contacts: keys('contacts'),
+        list: keys('contact-list'),
+        due: this.dueKey(account),
+        ...phoneNumberOwnerKeys(keys),
+      },
+      { contactPrefix: keys('c', ''), dueIn: ms, phoneNumbers },
+    );
+    const { expedited, wished } = reply as { expedited: number; wished: number };
+    return { hasContacts: expedited > 0, requestsList: wished === 1 };
   }
 
   async requestListPoll(account: string): Promise<void> {

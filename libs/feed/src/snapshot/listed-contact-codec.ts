@@ -6,6 +6,9 @@ const HAS_MISSING_SINCE = 2;
 const ALL_FLAGS = DELETED | HAS_MISSING_SINCE;
 const FINGERPRINT_BYTES = 8;
 
+/** What scripts must know of the form of a packed contact. */
+export const LISTED_CONTACT_FLAGS = { DELETED, ALL_FLAGS };
+
 /**
  * Packs the snapshot of a contact: flags (1 byte), fingerprint (8 bytes), and, if the contact is missing, the
  * time since which it is missing.

@@ -25,6 +25,21 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+it('many due times that are not due soon become few writes, and one that is due now is written at once', async () => {
+  hints.announce('first', 'due', 1_000);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(written).toHaveLength(1);
+  for (let n = 0; n < 10; n += 1) hints.announce(`later-${n}`, 'due', 1_000);
+  await jest.advanceTimersByTimeAsync(10);
+  expect(written).toHaveLength(1);
+  hints.announce('now', 'due', 0);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(written).toHaveLength(12);
+  hints.announce('last', 'due', 1_000);
+  await jest.advanceTimersByTimeAsync(25);
+  expect(written).toHaveLength(13);
+});
+
 it('due times that could not be written to Redis are written once Redis is available again; later due times are written at once', async () => {
   away = true;
   hints.announce('a', 'due', 500);

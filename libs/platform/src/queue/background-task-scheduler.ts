@@ -10,17 +10,26 @@ const RETRY_AFTER_MS = 500;
  * regular check of the account.
  */
 const MAX_WAITING = 20_000;
+/** Maximum time between two writes, as a share of the time until the next of the tasks is due. */
+const MAX_GAP_SHARE = 1 / 20;
+/** Maximum time between two writes, in milliseconds. */
+const MAX_GAP_MS = 25;
 
 /**
- * Schedules tasks on an agenda in the background, so that callers need not wait. Due times that arrive during
- * a write go together into the next write. While Redis is away, failed writes are retried. If the
+ * Schedules tasks on an agenda in the background, so that callers need not wait. Due times that arrive soon after a
+ * write, and are not due very soon, go together into the next write. While Redis is away, failed writes are retried. If the
  * process ends first, the times are lost. A worker then finds the work later, because it checks every account
  * regularly.
  */
 export class BackgroundTaskScheduler {
   private readonly waiting = new Map<string, PendingHint>();
-  private isFlushing = false;
+  private isWriting = false;
   private failed = false;
+  /** When the last write ended, by `performance.now()`. */
+  private writtenAt = -Infinity;
+  /** Time that the waiting tasks allow between that write and the next, in milliseconds. */
+  private gapMs = MAX_GAP_MS;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly agenda: Pick<Agenda, 'schedule'>,
@@ -32,10 +41,28 @@ export class BackgroundTaskScheduler {
    * @param time milliseconds from now, or `atMs`: milliseconds since 1970 by Redis' clock
    */
   announce(account: string, round: string, time: number | { atMs: number }): void {
+    const gapMs = this.gapMs;
     this.keep({ account, round, time });
-    if (this.isFlushing) return;
-    this.isFlushing = true;
-    void this.flush();
+    if (this.isWriting || this.failed || (this.timer !== undefined && this.gapMs >= gapMs)) return;
+    this.writeAfterGap();
+  }
+
+  /** Writes the waiting tasks as soon as the gap since the last write is over. */
+  private writeAfterGap(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const inMs = this.writtenAt + this.gapMs - performance.now();
+    if (inMs <= 0) void this.write();
+    else this.writeIn(inMs);
+  }
+
+  private writeIn(ms: number): void {
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      void this.write();
+    }, ms);
+    // The timer must not keep the process alive.
+    this.timer.unref();
   }
 
   private keep(task: PendingHint): void {
@@ -44,28 +71,34 @@ export class BackgroundTaskScheduler {
     if (earlier !== undefined && msOf(earlier.time) <= msOf(task.time)) return;
     if (earlier === undefined && this.waiting.size >= MAX_WAITING) return;
     this.waiting.set(key, task);
+    this.gapMs = Math.min(this.gapMs, gapOf(task.time));
   }
 
-  private async flush(): Promise<void> {
-    while (this.waiting.size > 0) {
-      const tasks = [...this.waiting.values()];
-      this.waiting.clear();
-      try {
-        await this.agenda.schedule(tasks);
-        this.failed = false;
-      } catch (error) {
-        // While Redis is away, only the first failure is logged.
-        if (!this.failed)
-          this.logger.warn({ err: error }, 'could not store the due times of tasks in Redis; retrying');
-        this.failed = true;
-        for (const task of tasks) this.keep(task);
-        // The timer must not keep the process alive.
-        setTimeout(() => void this.flush(), RETRY_AFTER_MS).unref();
-        return;
-      }
+  private async write(): Promise<void> {
+    const tasks = [...this.waiting.values()];
+    this.waiting.clear();
+    this.gapMs = MAX_GAP_MS;
+    this.isWriting = true;
+    try {
+      await this.agenda.schedule(tasks);
+      this.failed = false;
+    } catch (error) {
+      // While Redis is away, only the first failure is logged.
+      if (!this.failed)
+        this.logger.warn({ err: error }, 'could not store the due times of tasks in Redis; retrying');
+      this.failed = true;
+      for (const task of tasks) this.keep(task);
     }
-    this.isFlushing = false;
+    this.writtenAt = performance.now();
+    this.isWriting = false;
+    if (this.failed) this.writeIn(RETRY_AFTER_MS);
+    else if (this.waiting.size > 0) this.writeAfterGap();
   }
+}
+
+/** Returns the time that a task may wait for its write, in milliseconds. */
+function gapOf(time: number | { atMs: number }): number {
+  return typeof time === 'number' ? Math.min(time * MAX_GAP_SHARE, MAX_GAP_MS) : 0;
 }
 
 function msOf(time: number | { atMs: number }): number {

@@ -6,5 +6,11 @@ export type AccountKeys = (...parts: readonly string[]) => string;
 
 /** Returns the function that builds an account's keys from the parts of their names. */
 export function accountKeys(prefix: string, account: string): AccountKeys {
-  return (...parts) => [prefix, `{${account}}`, ...parts].join(':');
+  const start = `${prefix}:{${account}}`;
+  return (...parts) => {
+    // Scripts need tens of keys, so no array is built for each.
+    let key = start;
+    for (const part of parts) key += `:${part}`;
+    return key;
+  };
 }

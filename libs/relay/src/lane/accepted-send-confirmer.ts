@@ -27,6 +27,10 @@ const MIN_WAIT_MS = 500;
  * no further request looks for the message.
  */
 const POLL_ONLY_SHARE = 1 / 4;
+/** Maximum number of recipients whose messages are read in parallel. */
+const MAX_PARALLEL = 10;
+/** Time after which one call starts no further reads, in milliseconds. */
+const MAX_ROUND_MS = 3_000;
 /** Maximum number of sends to one recipient that are checked with the same read of the recipient's messages. */
 const MAX_SHARED = 200;
 
@@ -44,21 +48,57 @@ export class AcceptedSendConfirmer {
   ) {}
 
   /**
-   * Checks once whether the messages of the accepted sends to one recipient have appeared. All these sends share one
+   * Checks once whether the messages of accepted sends have appeared.
+   * @param due by recipient, sends whose next check is due
+   */
+  async confirm(account: string, due: ReadonlyMap<string, readonly SendRecord[]>): Promise<void> {
+    const deadline = performance.now() + MAX_ROUND_MS;
+    const now = await this.store.now(account);
+    const isPollEnough = ([, records]: [string, readonly SendRecord[]]): boolean =>
+      records.every((record) => this.isPollEnough(record, now));
+    await this.confirmRecipients(account, [...due].filter(isPollEnough), now);
+    const others = [...due].filter((entry) => !isPollEnough(entry));
+    for (let i = 0; i < others.length && performance.now() < deadline; i += MAX_PARALLEL)
+      await this.confirmRecipients(
+        account,
+        others.slice(i, i + MAX_PARALLEL),
+        i === 0 ? now : await this.store.now(account),
+      );
+  }
+
+  /** Checks in parallel whether the messages of the accepted sends to these recipients have appeared. */
+  private async confirmRecipients(
+    account: string,
+    due: readonly [phoneNumber: string, records: readonly SendRecord[]][],
+    now: number,
+  ): Promise<void> {
+    const sends = due.flatMap(([, records]) => records);
+    const rescheduled = new Set(await this.reschedule(account, sends, now));
+    await Promise.all(
+      due.map(async ([phoneNumber, records]) => {
+        const checked = records.filter((record) => rescheduled.has(record));
+        if (checked.length > 0) await this.confirmRecipient(account, phoneNumber, checked, now);
+      }),
+    );
+  }
+
+  /**
+   * Checks whether the messages of the accepted sends to one recipient have appeared. All these sends share one
    * read of the recipient's messages, even sends whose check is not due yet.
    *
    * A send's confirmation period counts down only while such reads succeed, so an outage does not shorten it. It ends
    * with a complete read. The send's maximum age ends the period in any case.
-   * @param due sends whose next check is due
+   * @param due sends whose check was due
    */
-  async confirm(account: string, phoneNumber: string, due: readonly SendRecord[]): Promise<void> {
-    const now = await this.store.now(account);
-    const rescheduled = await this.reschedule(account, due, now);
-    if (rescheduled.length === 0) return;
-    if (rescheduled.every((record) => this.isPollEnough(record, now)))
-      return this.expedite(account, phoneNumber);
+  private async confirmRecipient(
+    account: string,
+    phoneNumber: string,
+    due: readonly SendRecord[],
+    now: number,
+  ): Promise<void> {
+    if (due.every((record) => this.isPollEnough(record, now))) return this.expedite(account, phoneNumber);
     const others = await this.otherAcceptedSends(account, phoneNumber, due);
-    const waiting = [...rescheduled, ...others].filter((record) => !this.isPollEnough(record, now));
+    const waiting = [...due, ...others].filter((record) => !this.isPollEnough(record, now));
     const minListReadAt = Math.max(...waiting.map((record) => this.minListReadAt(record, now)));
     const options = { isLowPriority: true, ...(minListReadAt === -Infinity ? {} : { minListReadAt }) };
     const result = await this.lookUp(account, phoneNumber, options);
@@ -69,18 +109,12 @@ export class AcceptedSendConfirmer {
    * Schedules the next check before the read of the messages starts, because this process may die during the read. The
    * countdown continues from the last successful read.
    */
-  private async reschedule(account: string, due: readonly SendRecord[], now: number): Promise<SendRecord[]> {
-    const rescheduled: SendRecord[] = [];
-    for (const record of due) {
-      if (record.state.status !== 'accepted') continue;
-      const next = await this.store.apply(account, record, {
-        transition: 'confirmation_rescheduled',
-        state: record.state,
-        confirmInMs: Math.min(ageOf(record, now), MAX_WAIT_MS),
-      });
-      if (next !== undefined) rescheduled.push(next);
-    }
-    return rescheduled;
+  private reschedule(account: string, due: readonly SendRecord[], now: number): Promise<SendRecord[]> {
+    const accepted = due.filter(({ state }) => state.status === 'accepted');
+    return this.store.rescheduleConfirmations(
+      account,
+      accepted.map((record) => ({ record, inMs: Math.min(ageOf(record, now), MAX_WAIT_MS) })),
+    );
   }
 
   private async otherAcceptedSends(

@@ -96,6 +96,7 @@ export class LaneRunner {
       if (head === undefined) return steps > 0;
       this.logRedisRestart(account, head);
       const waitMs = await this.runStep(account, head);
+      if (waitMs === undefined) return true;
       if (waitMs > 0 && (await this.store.postponeLane(account, head.record, waitMs))) {
         await this.jobs.wake(account, [lane], Math.min(waitMs, MAX_HINT_DELAY_MS));
         return true;
@@ -116,8 +117,11 @@ export class LaneRunner {
     );
   }
 
-  /** Runs the lane's next step. Returns the wait before the step after it, in milliseconds. */
-  private async runStep(account: string, head: LaneHead): Promise<number> {
+  /**
+   * Runs the lane's next step. Returns the wait before the step after it, in milliseconds, or undefined if the lane is
+   * empty.
+   */
+  private async runStep(account: string, head: LaneHead): Promise<number | undefined> {
     const address = await this.sender.addressOf(account);
     return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, address), address);
   }
@@ -130,7 +134,7 @@ export class LaneRunner {
     account: string,
     head: LaneHead,
     address: string | undefined,
-  ): Promise<number> {
+  ): Promise<number | undefined> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
     // An unreachable server cannot receive a POST, so the step is safe. If the server is reachable but reading its contact
@@ -145,7 +149,7 @@ export class LaneRunner {
     head: LaneHead,
     step: LaneStep,
     address: string | undefined,
-  ): Promise<number> {
+  ): Promise<number | undefined> {
     const { record, now } = head;
     switch (step.kind) {
       case 'wait':

@@ -17,10 +17,6 @@ const MIN_PROMOTED = 10;
 const MAX_PROMOTED = 100;
 /** Maximum number of batches of old sends that one run of `trim` removes. */
 const MAX_TRIM_BATCHES = 200;
-/** Maximum number of recipients whose messages are checked in parallel. */
-const MAX_PARALLEL_CONFIRMS = 10;
-/** Time after which one run of `confirm` starts no further checks, in milliseconds. */
-const MAX_CONFIRM_ROUND_MS = 3_000;
 
 /**
  * The relay's periodic tasks. They wake lanes (recipients' queues of sends), start scheduled sends, end expired sends,
@@ -74,14 +70,7 @@ export class PeriodicRelayTasks {
    */
   async confirm(account: string): Promise<void> {
     const due = await this.store.dueConfirmations(account, MAX_PER_ROUND);
-    const byRecipient = [...groupByRecipient(due)];
-    const deadline = performance.now() + MAX_CONFIRM_ROUND_MS;
-    for (let i = 0; i < byRecipient.length && performance.now() < deadline; i += MAX_PARALLEL_CONFIRMS) {
-      const batch = byRecipient.slice(i, i + MAX_PARALLEL_CONFIRMS);
-      await Promise.all(
-        batch.map(([number, records]) => this.confirmations.confirm(account, number, records)),
-      );
-    }
+    if (due.length > 0) await this.confirmations.confirm(account, groupByRecipient(due));
   }
 
   /** Removes sends that exceed the retention limits, together with their files. */

@@ -2,7 +2,6 @@ import { type Logger, logMessageOf, TimeLimit, traceIdLogField } from '#platform
 import {
   type TokenExpiryCheck,
   BudgetExhaustedError,
-  UpstreamError,
   type UpstreamSend,
   UpstreamRequestTooLateError,
   UpstreamUnavailableError,
@@ -32,6 +31,16 @@ const LEASE_MARGIN_MS = 5_000;
 /** Time from a successful POST to the first check for its message, in milliseconds. */
 const FIRST_CONFIRM_MS = 1_000;
 
+/** A send that is marked as being posted, and what its POST needs. */
+interface FencedSend {
+  record: SendRecord;
+  /** When the mark was requested, by `performance.now()`. */
+  fencedAt: number;
+  /** The POST must start before this limit. */
+  untilPost: TimeLimit;
+  admission: TokenExpiryCheck;
+}
+
 /** What the relay does after an attempt with this outcome. The text appears in the log. */
 const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
   accepted: 'wait for the message',
@@ -58,24 +67,13 @@ export class SendPost {
 
   /**
    * Posts the first send in a lane. Returns the wait before the lane's next step, in milliseconds; 0 means that the
-   * next step can start at once.
+   * next step can start at once. Returns undefined if the lane is empty.
    * @param address hash of the only upstream address that the send may be posted to
    */
-  async post(account: string, head: LaneHead, address: string | undefined): Promise<number> {
-    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
-    let admission: TokenExpiryCheck;
-    try {
-      admission = await this.sender.admit(account);
-    } catch (error) {
-      if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
-      if (error instanceof UpstreamUnavailableError) return MAX_LANE_WAIT_IN_OUTAGE_MS;
-      throw error;
-    }
-    if (untilFence.isOver()) return 0;
-    const fencedAt = performance.now();
-    const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
-    const record = await this.markAsRelaying(account, head);
-    if (record === undefined) return 0;
+  async post(account: string, head: LaneHead, address: string | undefined): Promise<number | undefined> {
+    const fenced = await this.fence(account, head);
+    if ('waitMs' in fenced) return fenced.waitMs;
+    const { record, fencedAt, untilPost, admission } = fenced;
     const request = await this.requestOf(record);
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
@@ -151,27 +149,65 @@ export class SendPost {
   }
 
   /**
-   * Marks the send as being posted, until the lease expires. Returns undefined if the send has changed since it was
-   * read.
+   * Takes a token of the request budget and marks the send as being posted: usually in one step, else one after the
+   * other. Resolves to a wait if that is not possible now, or if the send has changed since it was read.
    */
-  private markAsRelaying(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
+  private async fence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
+    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
+    const requestsPerSecond = await this.sender.budgetOf(account);
+    if (untilFence.isOver()) return { waitMs: 0 };
+    const fencedAt = performance.now();
+    const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
+    const { record, now } = head;
+    const { leaseMs } = this;
+    const state = this.fencedState(head, now + leaseMs);
+    const result = await this.store.fence(account, record, { state, leaseMs, requestsPerSecond });
+    if (result.kind === 'changed') return { waitMs: 0 };
+    if (result.kind === 'unusual') return this.admitAndFence(account, head);
+    const admission = this.sender.admissionOf(account, fencedAt);
+    return { record: result.record, fencedAt, untilPost, admission };
+  }
+
+  /** Waits for a token of the request budget, and then marks the send as being posted. */
+  private async admitAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
+    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
+    let admission: TokenExpiryCheck;
+    try {
+      admission = await this.sender.admit(account);
+    } catch (error) {
+      if (error instanceof BudgetExhaustedError) return { waitMs: error.retryAfterMs };
+      if (error instanceof UpstreamUnavailableError) return { waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
+      throw error;
+    }
+    if (untilFence.isOver()) return { waitMs: 0 };
+    const fencedAt = performance.now();
+    const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
+    const record = await this.store.apply(account, head.record, {
+      transition: 'fenced',
+      state: this.fencedState(head, head.now + this.leaseMs),
+      laneDueInMs: this.leaseMs,
+      redisRun: 'mustMatch',
+    });
+    return record === undefined ? { waitMs: 0 } : { record, fencedAt, untilPost, admission };
+  }
+
+  /** Time for which a send counts as being posted, in milliseconds. */
+  private get leaseMs(): number {
+    return this.settings.postTimeoutMs + LEASE_MARGIN_MS;
+  }
+
+  /** Returns the state of a send that is being posted until `leaseEnd`, in milliseconds since 1970 by Redis' clock. */
+  private fencedState({ record, now }: LaneHead, leaseEnd: number): SendProgress {
     const { begunAt, firstBegunAt } = record.state;
-    const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
-    const state: SendProgress = {
+    return {
       ...fieldsKeptAcrossTransitions(record.state),
       ...(begunAt !== undefined && isAwaitingMessage(record.state)
         ? { firstBegunAt: firstBegunAt ?? begunAt }
         : {}),
       phase: 'posting',
       begunAt: now,
-      notBefore: now + leaseMs,
+      notBefore: leaseEnd,
     };
-    return this.store.apply(account, record, {
-      transition: 'fenced',
-      state,
-      laneDueInMs: leaseMs,
-      redisRun: 'mustMatch',
-    });
   }
 
   private async requestOf({
@@ -214,7 +250,11 @@ export class SendPost {
     }
   }
 
-  private async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
+  private async finish(
+    account: string,
+    record: SendRecord,
+    result: AttemptResult,
+  ): Promise<number | undefined> {
     const { outcome, error, retryAfterMs } = result;
     const attempts = appendAttempt(record.state.attempts, attemptOf(record, result));
     const state: SendProgress = { ...fieldsKeptAcrossTransitions(record.state), attempts };
@@ -246,20 +286,28 @@ export class SendPost {
     }
   }
 
-  private async recordAcceptance(account: string, record: SendRecord, state: SendProgress): Promise<number> {
-    const { phoneNumber } = record.order;
-    await this.recordOutcome(account, record, {
+  private async recordAcceptance(
+    account: string,
+    record: SendRecord,
+    state: SendProgress,
+  ): Promise<number | undefined> {
+    const isLaneEmpty = await this.recordOutcome(account, record, {
       transition: 'accepted',
       state,
       confirmInMs: FIRST_CONFIRM_MS,
     });
+    // The lane does not wait for this request.
+    void this.expeditePoll(account, record.order.phoneNumber);
+    return isLaneEmpty ? undefined : 0;
+  }
+
+  private async expeditePoll(account: string, phoneNumber: string): Promise<void> {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // Upstream has accepted the send. If this request fails, the send's message is only noticed later.
-      if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
+      // Upstream has accepted the send. The confirmation of the send repeats this request.
+      this.logger.debug({ account, err: error }, 'could not request an earlier poll after a send');
     }
-    return 0;
   }
 
   /**
@@ -269,12 +317,19 @@ export class SendPost {
    * - Redis lost its last writes and no longer shows that this POST was made, and upstream accepted or may have
    *   accepted the POST: the lost state is stored again first, so that the POST is not repeated.
    * - The send has moved on, for example because its message was found: only the attempt is recorded.
+   * @returns true if the send was the last in its lane
    */
-  private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<void> {
+  private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<boolean> {
     let current = record;
-    while ((await this.store.apply(account, current, change)) === undefined) {
+    let isLaneEmpty = false;
+    const onLaneEmpty = (): void => {
+      isLaneEmpty = true;
+    };
+    for (;;) {
+      const next = await this.store.apply(account, current, { ...change, onLaneEmpty });
+      if (next !== undefined) return isLaneEmpty;
       const moved = await this.store.find(account, record.order.id);
-      if (moved === undefined) return;
+      if (moved === undefined) return false;
       if (isFenceLost(moved, record) && ['accepted', 'ambiguous'].includes(change.transition)) {
         const fence = { transition: 'fence_restored', state: record.state, redisRun: 'update' } as const;
         current = (await this.store.apply(account, moved, fence)) ?? record;
@@ -285,7 +340,7 @@ export class SendPost {
           transition: 'attempt_recorded',
           state: { ...moved.state, attempts: change.state.attempts },
         });
-        return;
+        return false;
       }
       current = moved;
     }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { categoryOfSend, previewOf, rowRedisKeys, type SendStatusNotice } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import {
@@ -9,6 +8,7 @@ import {
   parseRedisHashReply,
   type RedisClient,
   redisTime,
+  uniqueToken,
 } from '#platform';
 import { idempotencyRedisKey, parseIdempotencyKeyUse } from './redis-idempotency-keys.js';
 import {
@@ -18,10 +18,12 @@ import {
   readDueSends,
   readExpirableSends,
   removeExpiryTimes,
+  fenceSend,
   insertSend,
   readFirstSendInLane,
   readMsUntilNextDue,
   postponeLane,
+  rescheduleConfirmations,
   queueScheduledSends,
   makeLanesDue,
   applySendTransition,
@@ -34,6 +36,8 @@ import {
   boundSendOf,
   type BoundSend,
   type ExpirableSend,
+  type Fence,
+  type FenceResult,
   type LaneHead,
   type RelayStore,
   type InsertResult,
@@ -43,6 +47,7 @@ import {
 import type { IdempotencyKey } from '../send/send-intake.js';
 import {
   countPossiblyAcceptedPosts,
+  type Edge,
   InvalidTransitionError,
   transitionResult,
   storageLocationOfSend,
@@ -144,19 +149,10 @@ export class RedisRelayStore implements RelayStore {
   async apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined> {
     const keys = this.keys(account);
     const { order, state: before } = record;
-    const { transition, state, laneDueInMs, confirmInMs, claim, redisRun } = change;
-    const step = transitionResult(before.status, transition);
-    if (step === undefined) throw new InvalidTransitionError(before.status, transition);
-    const revision = before.revision + 1;
-    const name = randomBytes(8).toString('hex');
-    const now = this.clock.now();
-    const after: SendState = {
-      ...state,
-      ...{ status: step.to, copies: countPossiblyAcceptedPosts(transition, before.copies ?? 0) },
-      ...{ revision, updatedAt: now, step: name },
-      ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
-    };
-    const next: SendRecord = { order, state: after };
+    const { laneDueInMs, confirmInMs, claim, redisRun } = change;
+    const { event, name, next } = this.resultOf(record, change);
+    const { state: after } = next;
+    const { revision } = after;
     const confirm = after.status === 'accepted' ? confirmInMs : null;
     const done = await applySendTransition.run(
       this.redis,
@@ -199,11 +195,11 @@ export class RedisRelayStore implements RelayStore {
         notice: statusNotice(next),
         events: appendEventsLuaArguments(
           account,
-          step.event === undefined
+          event === undefined
             ? []
             : [
                 {
-                  type: step.event,
+                  type: event,
                   subject: `send:${order.id}`,
                   revision,
                   data: { send: toPublicSend(next) },
@@ -213,7 +209,48 @@ export class RedisRelayStore implements RelayStore {
         ),
       },
     );
-    return done === 1 ? next : undefined;
+    if (done === 2) change.onLaneEmpty?.();
+    return done === 0 ? undefined : next;
+  }
+
+  async fence(
+    account: string,
+    record: SendRecord,
+    { state, leaseMs, requestsPerSecond }: Fence,
+  ): Promise<FenceResult> {
+    const keys = this.keys(account);
+    const { order, state: before } = record;
+    const { name, next } = this.resultOf(record, { transition: 'fenced', state });
+    const reply = await fenceSend.run(
+      this.redis,
+      {
+        send: keys('send', order.id),
+        lanesDue: keys('lanes', 'due'),
+        awaiting: keys('awaiting', order.phoneNumber),
+        confirms: keys('confirms'),
+        expiring: keys('sends', 'expiring'),
+        statusBefore: sendIndexKeys.status(keys, before.status),
+        statusAfter: sendIndexKeys.status(keys, next.state.status),
+        upstream: keys('upstream'),
+        bucket: keys('budget'),
+        rows: rowRedisKeys(keys).rows,
+      },
+      {
+        id: order.id,
+        revision: before.revision,
+        nonceBefore: before.step ?? '',
+        state: JSON.stringify(next.state),
+        nonce: name,
+        recipient: order.phoneNumber,
+        lease: Math.ceil(leaseMs),
+        rate: requestsPerSecond,
+        rowsKept: this.rowsKept,
+        rowCount: categoryOfSend(next.state.status),
+        notice: statusNotice(next),
+      },
+    );
+    if (reply === 'fenced') return { kind: 'fenced', record: next };
+    return reply === 'changed' ? { kind: 'changed' } : { kind: 'unusual' };
   }
 
   async removeFromLane(account: string, { order }: SendRecord): Promise<void> {
@@ -280,6 +317,28 @@ export class RedisRelayStore implements RelayStore {
   async dueConfirmations(account: string, count: number): Promise<SendRecord[]> {
     const due = await this.dueSends(account, this.keys(account)('confirms'), count);
     return due.flatMap(({ record }) => record ?? []);
+  }
+
+  async rescheduleConfirmations(
+    account: string,
+    sends: readonly { record: SendRecord; inMs: number }[],
+  ): Promise<SendRecord[]> {
+    if (sends.length === 0) return [];
+    const keys = this.keys(account);
+    const reply = await rescheduleConfirmations.run(
+      this.redis,
+      { confirms: keys('confirms') },
+      {
+        sendPrefix: keys('send', ''),
+        sends: sends.flatMap(({ record: { order, state }, inMs }) => [
+          order.id,
+          state.revision,
+          Math.ceil(inMs),
+        ]),
+      },
+    );
+    const rescheduled = new Set(reply as string[]);
+    return sends.flatMap(({ record }) => (rescheduled.has(record.order.id) ? [record] : []));
   }
 
   async expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]> {
@@ -402,6 +461,24 @@ export class RedisRelayStore implements RelayStore {
       ...{ member, id },
       record: order === '' ? undefined : parseSendRecord(order, state, revision),
     }));
+  }
+
+  /** Returns what a change makes of a send, with the name of this step. */
+  private resultOf(
+    { order, state: before }: SendRecord,
+    { transition, state }: Pick<StateChange, 'transition' | 'state'>,
+  ): { event: Edge['event']; name: string; next: SendRecord } {
+    const step = transitionResult(before.status, transition);
+    if (step === undefined) throw new InvalidTransitionError(before.status, transition);
+    const name = uniqueToken();
+    const now = this.clock.now();
+    const after: SendState = {
+      ...state,
+      ...{ status: step.to, copies: countPossiblyAcceptedPosts(transition, before.copies ?? 0) },
+      ...{ revision: before.revision + 1, updatedAt: now, step: name },
+      ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
+    };
+    return { event: step.event, name, next: { order, state: after } };
   }
 
   private async records(account: string, ids: readonly string[]): Promise<SendRecord[]> {

@@ -29,10 +29,29 @@ export interface StateChange {
    * - `update`: the current run becomes the send's run, because a look-up starts now.
    */
   redisRun?: 'mustMatch' | 'update';
+  /** Called if the change takes the send out of its lane, and the lane is then empty. */
+  onLaneEmpty?: () => void;
 }
 
 /** What a caller wants to be sent. Without `createdAt`, the store's clock says when the send is accepted. */
 export type NewSendOrder = Omit<SendOrder, 'createdAt'> & Partial<Pick<SendOrder, 'createdAt'>>;
+
+/** The mark of a send that is about to be posted; see {@link RelayStore.fence}. */
+export interface Fence {
+  /** The other fields of the send's state while it is posted. */
+  state: SendProgress;
+  /** Time until the lane (the recipient's queue) is due again, in milliseconds. */
+  leaseMs: number;
+  /** Request budget of the account. */
+  requestsPerSecond: number;
+}
+
+/**
+ * The result of {@link RelayStore.fence}. `changed`: the send has changed since it was read, or Redis restarted.
+ * `unusual`: there is no token now, or the account's upstream is away, refuses sends or limits the account. The token
+ * must then be taken before the transition `fenced`.
+ */
+export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };
 
 /** The result of storing a send: the send is new, or the reason why no new send was stored. */
 export type InsertResult = { kind: 'new' } | IdempotencyKeyUse;
@@ -106,6 +125,13 @@ export interface RelayStore {
    */
   apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined>;
 
+  /**
+   * Applies the transition `fenced` with the condition `mustMatch`, and takes a token of the account's request budget,
+   * in one atomic step. Writes nothing unless both are possible.
+   * @throws {InvalidTransitionError} if the send is not queued
+   */
+  fence(account: string, record: SendRecord, fence: Fence): Promise<FenceResult>;
+
   /** Returns the first send in a lane, or undefined if the lane is empty. */
   laneHead(account: string, lane: string): Promise<LaneHead | undefined>;
 
@@ -126,6 +152,15 @@ export interface RelayStore {
 
   /** Returns at most `count` accepted sends for which a check for the send's message is due. */
   dueConfirmations(account: string, count: number): Promise<SendRecord[]>;
+
+  /**
+   * Makes the next check for the messages of these sends due in `inMs` milliseconds. Leaves out sends that have changed
+   * since they were read, and sends whose check is no longer due. Returns the other sends.
+   */
+  rescheduleConfirmations(
+    account: string,
+    sends: readonly { record: SendRecord; inMs: number }[],
+  ): Promise<SendRecord[]>;
 
   /**
    * Returns queued sends that may have expired, wherever they are in their lanes: sends whose `expiresAt` has passed,

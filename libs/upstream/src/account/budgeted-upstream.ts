@@ -66,6 +66,8 @@ export class BudgetedUpstream {
   private readonly circuits = new Map<string, CircuitBreaker>();
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
+  /** Admissions of POSTs that were given while Redis had counted no 403 answers, so that none must be reset. */
+  private readonly withoutForbidden = new WeakSet<TokenExpiryCheck>();
 
   constructor(
     private readonly upstream: Upstream,
@@ -115,6 +117,26 @@ export class BudgetedUpstream {
     return createTokenExpiryCheck(tokenRequestedAt ?? (await wait(0)), () => wait(1));
   }
 
+  /** Returns the account's request budget, in requests per second. @throws if the account is not found */
+  async budgetOf(account: string): Promise<number> {
+    return (await this.find(account)).requestsPerSecond;
+  }
+
+  /**
+   * Returns what {@link admit} resolves to, for a token that was taken in another way, while Redis showed no outage and
+   * no 403 answers to POSTs of the account.
+   * @param requestedAt when the token was requested, by `performance.now()`
+   */
+  admissionOf(account: string, requestedAt: number, purpose: keyof typeof MAX_WAIT_MS): TokenExpiryCheck {
+    this.circuitOf(account).reset();
+    const admission = createTokenExpiryCheck(requestedAt, async () => {
+      const { requestsPerSecond } = await this.find(account);
+      return this.budget.acquire(account, requestsPerSecond, purpose, MAX_WAIT_MS[purpose], 1);
+    });
+    this.withoutForbidden.add(admission);
+    return admission;
+  }
+
   /** Returns the hash of the account's upstream address. @throws if the account is not found */
   async addressOf(account: string): Promise<string> {
     return hashOfUpstreamAddress((await this.find(account)).baseUrl);
@@ -150,7 +172,8 @@ export class BudgetedUpstream {
     await this.watch(account, address, async () => {
       try {
         await this.upstream.send(address, send, limit);
-        await this.recordPostStatus(account, undefined);
+        if (admission === undefined || !this.withoutForbidden.has(admission))
+          await this.recordPostStatus(account, undefined);
       } catch (error) {
         if (error instanceof UpstreamStatusError) await this.recordPostStatus(account, error);
         throw error;

@@ -1,5 +1,6 @@
 import { type AxiosResponse, isAxiosError } from 'axios';
 import { parseRetryAfter, clockOfThisMachine } from '#platform';
+import type { FreshPostReply } from './http-fresh-post.js';
 import { GATEWAY_HEADER } from './gateway-mark.js';
 import { isRecord } from '../reply/message.js';
 import {
@@ -32,6 +33,10 @@ export interface FailedExchange {
   received?: number;
 }
 
+/** Status and headers of a reply. The names of the headers are in lower case. */
+export type ReplyHead =
+  Pick<AxiosResponse, 'status' | 'headers'> | Pick<FreshPostReply, 'status' | 'headers'>;
+
 /** Returns the error for an exchange with upstream that ended before the whole reply was received. */
 export function toUpstreamError(error: unknown, exchange: FailedExchange): UpstreamError {
   if (error instanceof UpstreamError) return error;
@@ -55,7 +60,7 @@ export function toUpstreamError(error: unknown, exchange: FailedExchange): Upstr
  * @param body text of the reply's body, or the beginning of that text
  */
 export function createUpstreamStatusError(
-  { status, headers }: AxiosResponse,
+  { status, headers }: ReplyHead,
   body: unknown,
 ): UpstreamStatusError {
   const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), clockOfThisMachine.now());
@@ -69,12 +74,12 @@ const LOOP_DETECTED = 508;
  * Checks that a reply does not come from a Tidings gateway.
  * @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway
  */
-export function assertReplyIsNotFromGateway({ status, headers }: AxiosResponse): void {
+export function assertReplyIsNotFromGateway({ status, headers }: ReplyHead): void {
   if (headerOf(headers, GATEWAY_HEADER.name) === undefined) return;
   throw new UpstreamIsGatewayError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
 }
 
-export function isSuccessfulReply({ status }: AxiosResponse): boolean {
+export function isSuccessfulReply({ status }: Pick<ReplyHead, 'status'>): boolean {
   return status >= 200 && status < 300;
 }
 
@@ -114,7 +119,7 @@ function messageOf(text: unknown): string {
   return words.replace(/\s+/g, ' ').trim().slice(0, MAX_ERROR_MESSAGE_LENGTH);
 }
 
-function headerOf(headers: AxiosResponse['headers'], name: string): string | undefined {
+function headerOf(headers: ReplyHead['headers'], name: string): string | undefined {
   const value: unknown = headers[name];
   return typeof value === 'string' ? value : undefined;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { TimeLimit } from '#platform';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -19,11 +20,11 @@ import {
   isSuccessfulReply,
   createUpstreamStatusError,
 } from './http-failure.js';
-import { FreshConnectionAgent } from './http-fresh-connection-agent.js';
+import { postOnFreshConnection } from './http-fresh-post.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord, parseMessage } from '../reply/message.js';
 import { ReplyListReader } from '../reply/reply-list.js';
-import { UpstreamReplyError, UpstreamRequestTooLateError } from '../upstream-error.js';
+import { UpstreamReplyError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 
@@ -65,29 +66,23 @@ export class HttpUpstream implements Upstream {
 
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
     const form = toForm(send);
-    const connection = new FreshConnectionAgent(
-      address.baseUrl.startsWith('https:'),
-      limit,
-      address.admission,
-    );
     try {
-      const response = await this.exchange(
-        {
-          method: 'POST',
-          url: `${address.baseUrl}/messages/send`,
-          headers: { ...form.getHeaders(), ...headersOf(address) },
-          data: form,
-          httpAgent: connection.agent,
-          httpsAgent: connection.agent,
-        },
-        address.admission,
-        () => connection.established,
-      );
-      assertQueued(response.data);
-    } catch (error) {
-      throw connection.tooLate ? new UpstreamRequestTooLateError() : error;
+      await address.admission?.();
+      const reply = await postOnFreshConnection({
+        url: `${address.baseUrl}/messages/send`,
+        headers: { ...form.getHeaders(), ...headersOf(address) },
+        // A form that is piped is written part by part.
+        body: send.file === undefined ? form.getBuffer() : form,
+        length: form.getLengthSync(),
+        timeoutMs: this.timeoutMs,
+        limit,
+        admission: address.admission,
+        maxBytes: MAX_REPLY_BYTES,
+      });
+      assertReplyIsNotFromGateway(reply);
+      if (!isSuccessfulReply(reply)) throw createUpstreamStatusError(reply, reply.data);
+      assertQueued(reply.data);
     } finally {
-      connection.close();
       send.file?.content.destroy();
     }
   }
@@ -154,7 +149,6 @@ export class HttpUpstream implements Upstream {
   private async exchange(
     request: AxiosRequestConfig,
     admission: TokenExpiryCheck | undefined,
-    wasConnected?: () => boolean,
   ): Promise<AxiosResponse<string>> {
     await admission?.();
     const deadline = AbortSignal.timeout(this.timeoutMs);
@@ -167,7 +161,6 @@ export class HttpUpstream implements Upstream {
       throw toUpstreamError(error, {
         timeoutMs: this.timeoutMs,
         timedOut: deadline.aborted,
-        connected: wasConnected?.(),
         maxBytes: MAX_REPLY_BYTES,
       });
     }
@@ -193,6 +186,8 @@ function messagesPath(contactId: string): string {
 
 function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }: UpstreamSend): FormData {
   const form = new FormData();
+  // Nobody can guess it, so no field can contain it. The package would read random bytes from the system for each form.
+  form.setBoundary(`----${randomUUID()}`);
   form.append('phoneNumber', phoneNumber);
   form.append('type', type);
   if (message !== undefined) form.append('message', message);

@@ -19,10 +19,9 @@
 --- @include "includes/send-lanes.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 
-local current = redis_run()
 -- The call that notices a new run must report it together with a send. If the lane is empty, the next call notices
 -- it.
-local function since_when()
+local function since_when(current)
   local known = redis.call('HGET', known_run, 'id')
   if known == current then return redis.call('HGET', known_run, 'since'), '' end
   local now = whole(now_ms())
@@ -34,7 +33,8 @@ while true do
   if not id then return {} end
   local record = redis.call('HMGET', send_prefix .. id, 'order', 'state', 'revision', 'life')
   if record[1] then
-    local since, noticed = since_when()
+    local current = redis_run()
+    local since, noticed = since_when(current)
     return {whole(now_ms()), record[1], record[2], record[3], record[4] == current and '' or since, noticed,
       unpack(redis.call('HGETALL', upstreams))}
   end

@@ -46,17 +46,18 @@
 -- @arg is_over          'over' if rows no longer show the send, or ''.
 -- @arg notice           The send's new status as JSON, for event streams.
 -- @args events          Events to append (`appendEventsLuaArguments`).
--- @reply                1, or 0 if nothing happened.
+-- @reply                2 if the send left its lane empty, else 1; 0 if nothing happened.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/send-lanes.lua"
 --- @include "@conversations/redis/lua/includes/row-sends.lua"
 
-local step = redis.call('HGET', send, 'nonce') or ''
-if redis.call('HGET', send, 'revision') ~= revision or step ~= nonce_before then
+local stored = redis.call('HMGET', send, 'nonce', 'revision', 'life', 'place', 'row')
+local step = stored[1] or ''
+if stored[2] ~= revision or step ~= nonce_before then
   return step == nonce and 1 or 0
 end
-if run == 'mustMatch' and redis.call('HGET', send, 'life') ~= redis_run() then return 0 end
+if run == 'mustMatch' and stored[3] ~= redis_run() then return 0 end
 if message ~= '' then
   local owner = redis.call('HGET', claims, message)
   if owner and string.match(owner, '^%S+') ~= id then return 0 end
@@ -76,7 +77,7 @@ if location_before ~= location_after then
 end
 if status_before ~= status_after then
   redis.call('ZREM', status_before, id)
-  redis.call('ZADD', status_after, redis.call('HGET', send, 'place'), id)
+  redis.call('ZADD', status_after, stored[4], id)
 end
 if location_after == 'archive' and is_undecided == 'undecided' then
   redis.call('ZREM', finished, id)
@@ -93,12 +94,12 @@ elseif confirm_in ~= '' then redis.call('ZADD', confirms, whole(now + confirm_in
 if expires_at == 'never' then redis.call('ZREM', expiring, id)
 elseif expires_at ~= '' then redis.call('ZADD', expiring, expires_at, id) end
 if rows_kept == 'on' then
-  local counted = redis.call('HGET', send, 'row') or ''
+  local counted = stored[5] or ''
   if counted ~= row_count or is_over == 'over' then
     redis.call('HSET', send, 'row', row_count)
     recount_send(recipient, id, counted, row_count, is_over == 'over')
   end
 end
 if status_before ~= status_after then publish_change('send ' .. notice) end
-append_events(events_from)
-return 1
+if #ARGV >= events_from + 2 then append_events(events_from) end
+return location_before == 'lane' and location_after ~= 'lane' and redis.call('EXISTS', lane) == 0 and 2 or 1

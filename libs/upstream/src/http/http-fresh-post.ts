@@ -1,0 +1,188 @@
+import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectSecure } from 'node:tls';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import type FormData from 'form-data';
+import type { TimeLimit } from '#platform';
+import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
+import { toUpstreamError } from './http-failure.js';
+import { UpstreamReplyTooLargeError, UpstreamRequestTooLateError } from '../upstream-error.js';
+
+/** A POST that must not be repeated. */
+export interface FreshPost {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** A form that contains a stream, or the whole body. */
+  body: FormData | Buffer;
+  /** Length of the body, in bytes. */
+  length: number;
+  /** Time that the connection, the request and the whole reply may take together, in milliseconds. */
+  timeoutMs: number;
+  /** Time limit after which nothing is written. */
+  limit?: TimeLimit | undefined;
+  /** Check that is awaited once the connection is established. If it rejects, nothing is written. */
+  admission?: TokenExpiryCheck | undefined;
+  /** Maximum size of the reply's body, in bytes. */
+  maxBytes: number;
+}
+
+export interface FreshPostReply {
+  status: number;
+  headers: IncomingHttpHeaders;
+  data: string;
+}
+
+const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>> =
+  new Map([
+    ['gzip', promisify(gunzip)],
+    ['x-gzip', promisify(gunzip)],
+    ['deflate', promisify(inflate)],
+    ['br', promisify(brotliDecompress)],
+  ]);
+
+/**
+ * Makes a POST on a connection of its own, without an agent: if the connection was not established, upstream certainly
+ * did not receive the request. On a connection that was used before, this would be uncertain. After the time limit
+ * nothing is written, so a process that was paused until after the limit writes nothing.
+ * @throws {UpstreamError} if no whole reply was received; {@link UpstreamRequestTooLateError} if nothing was written,
+ * because the time limit was over or `admission` rejected
+ */
+export async function postOnFreshConnection(post: FreshPost): Promise<FreshPostReply> {
+  const exchange = new FreshExchange(post);
+  try {
+    return await exchange.run();
+  } catch (error) {
+    throw toUpstreamError(error, {
+      timeoutMs: post.timeoutMs,
+      timedOut: exchange.timedOut,
+      connected: exchange.established,
+      maxBytes: post.maxBytes,
+    });
+  } finally {
+    exchange.close();
+  }
+}
+
+/** A connection, and the one request that it is for. */
+class FreshExchange {
+  /** True if the connection, including a TLS handshake, was established. While this is false, nothing was written. */
+  established = false;
+  timedOut = false;
+  private readonly url: URL;
+  private readonly socket: Socket;
+  private readonly timer: NodeJS.Timeout;
+  private fail!: (error: unknown) => void;
+  private readonly failed: Promise<never>;
+
+  constructor(private readonly post: FreshPost) {
+    this.failed = new Promise((_, reject) => {
+      this.fail = reject;
+    });
+    // Whatever waits for the exchange also waits for this promise.
+    this.failed.catch(() => undefined);
+    this.url = new URL(post.url);
+    this.socket = openConnection(this.url);
+    this.socket.on('error', this.fail);
+    this.timer = setTimeout(() => {
+      this.timedOut = true;
+      this.fail(new Error('timeout'));
+    }, post.timeoutMs);
+  }
+
+  run(): Promise<FreshPostReply> {
+    return Promise.race([this.exchange(), this.failed]);
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+    this.socket.destroy();
+  }
+
+  private async exchange(): Promise<FreshPostReply> {
+    await this.connected();
+    try {
+      await this.post.admission?.();
+    } catch (error) {
+      throw new UpstreamRequestTooLateError({ cause: error });
+    }
+    if (this.post.limit?.isOver() === true) throw new UpstreamRequestTooLateError();
+    if (this.timedOut || this.socket.destroyed) throw new Error('the connection was closed');
+    this.established = true;
+    const reply = await this.reply(this.write());
+    const { statusCode: status = 0, headers } = reply;
+    return { status, headers, data: await this.decoded(headers, await this.bodyOf(reply)) };
+  }
+
+  private connected(): Promise<void> {
+    const event = this.url.protocol === 'https:' ? 'secureConnect' : 'connect';
+    return new Promise((resolve) => this.socket.once(event, resolve));
+  }
+
+  private write(): ClientRequest {
+    const { headers, body, length } = this.post;
+    const { pathname, search, host, username, password } = this.url;
+    const written = request({
+      method: 'POST',
+      path: pathname + search,
+      setHost: false,
+      ...(username === '' ? {} : { auth: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` }),
+      headers: { Host: host, ...headers, 'Content-Length': length },
+      createConnection: () => this.socket,
+    });
+    written.on('error', this.fail);
+    if (Buffer.isBuffer(body)) written.end(body);
+    else {
+      body.on('error', this.fail);
+      body.pipe(written);
+    }
+    return written;
+  }
+
+  private reply(written: ClientRequest): Promise<IncomingMessage> {
+    return new Promise((resolve) => written.once('response', resolve));
+  }
+
+  private bodyOf(reply: IncomingMessage): Promise<Buffer> {
+    const { maxBytes } = this.post;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    return new Promise((resolve) => {
+      reply.on('error', this.fail);
+      reply.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > maxBytes) this.fail(new UpstreamReplyTooLargeError(maxBytes));
+        else chunks.push(chunk);
+      });
+      reply.on('end', () => {
+        resolve(Buffer.concat(chunks));
+      });
+    });
+  }
+
+  private async decoded(headers: IncomingHttpHeaders, body: Buffer): Promise<string> {
+    const { maxBytes } = this.post;
+    const decode = DECODERS.get(headers['content-encoding'] ?? '');
+    if (decode === undefined || body.length === 0) return body.toString();
+    try {
+      return (await decode(body, { maxOutputLength: maxBytes })).toString();
+    } catch (error) {
+      if (error instanceof RangeError)
+        throw new UpstreamReplyTooLargeError(maxBytes, 'bytes', { cause: error });
+      throw error;
+    }
+  }
+}
+
+function openConnection({ protocol, hostname, port }: URL): Socket {
+  // The brackets of an IPv6 address belong to the URL.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (protocol !== 'https:') return connectPlain({ host, port: port === '' ? 80 : Number(port) });
+  return connectSecure({
+    host,
+    port: port === '' ? 443 : Number(port),
+    ALPNProtocols: ['http/1.1'],
+    // A server name must not be an address.
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  });
+}

@@ -1,0 +1,4 @@
+/** Returns a time in milliseconds of a clock that all processes of this machine share. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
