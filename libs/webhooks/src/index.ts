@@ -30,6 +30,7 @@ export type {
   DeliveryQuery,
   DeliveryRetention,
   DeliveryStore,
+  FinishedAttempt,
   Gap,
   ReplayScope,
   RetryResult,

@@ -59,14 +59,37 @@ export type ClaimResult =
 export type Settlement =
   { status: 'succeeded' } | { status: 'pending'; waitMs: number } | { status: 'failed'; reason: string };
 
-/** Result of recording an attempt. */
-export interface SettlementResult {
+/** An attempt that has ended, and what it means for its delivery and its endpoint. */
+export interface FinishedAttempt {
+  delivery: ClaimedDelivery;
+  attempt: Attempt;
+  settlement: Settlement;
+  throttling: Throttling;
+}
+
+/** Max attempts that one call of {@link DeliveryStore.settleAll} records, so that no step blocks Redis for long. */
+export const MAX_ATTEMPTS_PER_SETTLEMENT = 200;
+
+/** Result of recording one of several attempts. */
+export interface RecordedAttempt {
   /** False if nothing was recorded, because the lease had expired or the delivery had ended. */
   isRecorded: boolean;
-  /** True if another delivery of the endpoint is due now. */
-  hasMore: boolean;
   /** Time since the first failed attempt after the endpoint's last success, in milliseconds. 0 after a success. */
   failingMs: number;
+}
+
+/** Result of recording several attempts. */
+export interface SettlementResults {
+  /** One result for each attempt, in the order of the attempts. */
+  results: RecordedAttempt[];
+  /** True if another delivery of the endpoint is due now. */
+  hasMore: boolean;
+}
+
+/** Result of recording an attempt. */
+export interface SettlementResult extends RecordedAttempt {
+  /** True if another delivery of the endpoint is due now. */
+  hasMore: boolean;
 }
 
 /** Limits on the age and number of finished deliveries. Pending deliveries are always kept. */
@@ -204,6 +227,15 @@ export interface DeliveryStore {
     settlement: Settlement,
     throttling?: Throttling,
   ): Promise<SettlementResult>;
+  /**
+   * Records attempts of deliveries to one endpoint in one step, in the given order, as {@link DeliveryStore.settle} does.
+   * @param attempts at most {@link MAX_ATTEMPTS_PER_SETTLEMENT}
+   */
+  settleAll(
+    account: string,
+    endpointId: string,
+    attempts: readonly FinishedAttempt[],
+  ): Promise<SettlementResults>;
   /** Undoes the claim of a delivery without an attempt. The delivery is due again at once. */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;
   /** Ends all pending deliveries of a removed or disabled endpoint. Does nothing for an enabled endpoint. */

@@ -18,10 +18,12 @@ import type {
   DeliveryQuery,
   DeliveryRetention,
   DeliveryStore,
+  FinishedAttempt,
   Gap,
   ReplayScope,
   RetryResult,
   SettlementResult,
+  SettlementResults,
   Settlement,
 } from '../delivery/delivery-store.js';
 import { splitDeliveriesIntoChunks } from '../delivery/delivery-chunks.js';
@@ -40,7 +42,7 @@ import {
   LIST_DELIVERIES,
   LIST_DUE_ENDPOINTS,
   RELEASE_DELIVERY,
-  RECORD_ATTEMPT,
+  RECORD_ATTEMPTS,
   TRIM_FINISHED_DELIVERIES,
 } from './redis-delivery-scripts.js';
 
@@ -202,27 +204,50 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async settle(
     account: string,
-    { id, claimId, endpointId, defaultConcurrency }: ClaimedDelivery,
+    delivery: ClaimedDelivery,
     attempt: Attempt,
     settlement: Settlement,
-    { slowsDown, pauseMs }: Throttling = { slowsDown: false, pauseMs: 0 },
+    throttling: Throttling = { slowsDown: false, pauseMs: 0 },
   ): Promise<SettlementResult> {
-    const reply = await this.run(RECORD_ATTEMPT, account, {
+    const { results, hasMore } = await this.settleAll(account, delivery.endpointId, [
+      { delivery, attempt, settlement, throttling },
+    ]);
+    const [result] = results;
+    if (result === undefined) throw new Error('The script returned no result.');
+    return { ...result, hasMore };
+  }
+
+  async settleAll(
+    account: string,
+    endpointId: string,
+    attempts: readonly FinishedAttempt[],
+  ): Promise<SettlementResults> {
+    const [first] = attempts;
+    if (first === undefined) return { results: [], hasMore: false };
+    const reply = await this.run(RECORD_ATTEMPTS, account, {
       endpoint: endpointId,
-      defaultSlots: defaultConcurrency,
-      id,
-      claim: claimId,
-      attempt: JSON.stringify(attempt),
-      duration: attempt.durationMs,
-      status: settlement.status,
-      waitMs: settlement.status === 'pending' ? settlement.waitMs : 0,
-      reason: settlement.status === 'failed' ? settlement.reason : '',
-      slowsDown: slowsDown ? 1 : 0,
-      holdMs: pauseMs,
+      defaultSlots: first.delivery.defaultConcurrency,
       maxAttempts: MAX_ATTEMPTS,
+      attempts: attempts.flatMap(({ delivery, attempt, settlement, throttling }) => [
+        delivery.id,
+        delivery.claimId,
+        JSON.stringify(attempt),
+        attempt.durationMs,
+        settlement.status,
+        settlement.status === 'pending' ? settlement.waitMs : 0,
+        settlement.status === 'failed' ? settlement.reason : '',
+        throttling.slowsDown ? 1 : 0,
+        throttling.pauseMs,
+      ]),
     });
-    const { recorded, more, failingMs } = reply as { recorded: number; more: number; failingMs: number };
-    return { isRecorded: recorded === 1, hasMore: more === 1, failingMs };
+    const { more, recorded } = reply as { more: number; recorded: number[] };
+    return {
+      results: recorded.map((failingMs) => ({
+        isRecorded: failingMs >= 0,
+        failingMs: Math.max(failingMs, 0),
+      })),
+      hasMore: more === 1,
+    };
   }
 
   async release(
