@@ -2,6 +2,7 @@ import type { LoggedEvent, ReaderLease } from '#events';
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
+import type { RecentEvents } from '../delivery/recent-events.js';
 import { EndpointIndexCache } from '../endpoint/endpoint-index-cache.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 
@@ -14,6 +15,7 @@ export class EventDispatcher {
     private readonly deliveries: Pick<DeliveryStore, 'create'>,
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
+    private readonly recent?: Pick<RecentEvents, 'add'>,
   ) {
     this.indexes = new EndpointIndexCache(endpoints);
   }
@@ -31,6 +33,8 @@ export class EventDispatcher {
       index.matching(event).map((endpointId) => ({ endpointId, event })),
     );
     if (deliveries.length === 0) return;
+    const wanted = new Set(deliveries.map(({ event }) => event));
+    this.recent?.add(account, [...wanted]);
     await this.deliveries.create(account, deliveries, reader);
     try {
       const waiting = new Set(deliveries.map(({ endpointId }) => endpointId));

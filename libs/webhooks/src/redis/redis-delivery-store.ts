@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import {
-  eventToJson,
   parseEventStreamEntry,
   type ReaderLease,
   EventLogReaderLeaseLostError,
@@ -35,6 +34,7 @@ import {
   RETRY_DELIVERY,
 } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
+import { contentOfEvent, type EventContent, RecentEvents } from '../delivery/recent-events.js';
 import { parseDelivery } from './redis-delivery-record.js';
 import {
   CLAIM_DELIVERIES,
@@ -65,6 +65,8 @@ export class RedisDeliveryStore implements DeliveryStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
+    /** The events that this process has read itself. */
+    private readonly recent = new RecentEvents(),
   ) {}
 
   async create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void> {
@@ -176,30 +178,52 @@ export class RedisDeliveryStore implements DeliveryStore {
     { defaultConcurrency, maxDeliveries, leaseMs }: ClaimLimits,
   ): Promise<ClaimResult> {
     const claimId = randomBytes(8).toString('hex');
+    const known = this.recent.stretchOf(account);
     const reply = (await this.run(CLAIM_DELIVERIES, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       maxCount: maxDeliveries,
       leaseMs,
       claim: claimId,
+      knownAfter: known.after,
+      knownUntil: known.until,
     })) as ClaimReply | null;
     if (reply === null) return { kind: 'ended' };
     const { stored, more, waitMs, canRefill, missed, deliveries: fields } = reply;
     const deliveries: ClaimedDelivery[] = [];
+    const withoutEvent: Omit<ClaimedDelivery, 'body'>[] = [];
     for (let i = 0; i < fields.length; i += 5) {
       const [id, eventId, attempts, body, entry] = fields.slice(i, i + 5) as ClaimedFields;
-      deliveries.push({
-        ...{ id, claimId, endpointId, eventId, defaultConcurrency, attempts: Number(attempts) },
-        ...contentOf(account, body, entry),
-      });
+      const claimed = { id, claimId, endpointId, eventId, defaultConcurrency, attempts: Number(attempts) };
+      const content = this.contentOf(account, eventId, body, entry);
+      if (content === undefined) withoutEvent.push(claimed);
+      else deliveries.push({ ...claimed, ...content });
+    }
+    if (withoutEvent.length > 0) {
+      // Another process has read these events. The next claim gets all events from the log.
+      this.recent.forget(account);
+      await Promise.all(withoutEvent.map((claimed) => this.release(account, claimed)));
     }
     return {
       kind: 'claimed',
       ...{ endpoint: stored, deliveries, missed },
-      hasMore: more === 1,
+      hasMore: more === 1 || withoutEvent.length > 0,
       canRefill: canRefill === 1,
       ...(waitMs > 0 ? { waitMs } : {}),
     };
+  }
+
+  private contentOf(
+    account: string,
+    eventId: string,
+    body: string,
+    entry: StreamEntry | '',
+  ): EventContent | undefined {
+    if (body !== '') return { body };
+    if (entry === '') return this.recent.contentOf(account, eventId);
+    const event = parseEventStreamEntry(account, entry);
+    if (event === undefined) throw new Error('The log has an entry without fields.');
+    return contentOfEvent(event);
   }
 
   async settle(
@@ -252,7 +276,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async release(
     account: string,
-    { id, claimId, endpointId, defaultConcurrency }: ClaimedDelivery,
+    { id, claimId, endpointId, defaultConcurrency }: Omit<ClaimedDelivery, 'body'>,
   ): Promise<void> {
     await this.run(RELEASE_DELIVERY, account, {
       endpoint: endpointId,
@@ -308,24 +332,9 @@ interface ClaimReply {
 
 /**
  * Part of the reply of `claim-deliveries.lua` for one delivery. `body`: '' unless an older version of the software
- * stored it. `entry`: the event's entry in the event log.
+ * stored it. `entry`: the event's entry in the event log, or '' if this process has the event.
  */
-type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry];
-
-/**
- * Returns the event as JSON, and its trace. The bytes are the same for every attempt and in every version of the
- * software.
- */
-function contentOf(
-  account: string,
-  body: string,
-  entry: StreamEntry,
-): Pick<ClaimedDelivery, 'body' | 'trace'> {
-  if (body !== '') return { body };
-  const event = parseEventStreamEntry(account, entry);
-  if (event === undefined) throw new Error('The log has an entry without fields.');
-  return { body: eventToJson(event), ...(event.trace === undefined ? {} : { trace: event.trace }) };
-}
+type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry | ''];
 
 /**
  * Returns the arguments of the scripts that create deliveries: first each event once, then the deliveries, which refer

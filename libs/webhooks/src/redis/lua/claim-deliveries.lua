@@ -6,6 +6,8 @@
 -- @arg max_count      Maximum number of deliveries.
 -- @arg lease_ms       Duration of the lease in ms.
 -- @arg claim          Id of the claim.
+-- @arg known_after    The caller has the events whose positions begin with a time in ms after this one ...
+-- @arg known_until    ... and not after this one. The reply leaves out their entries.
 -- @reply              An array, or nil if the endpoint is removed or disabled.
 -- @field stored       The endpoint as it is stored.
 -- @field more         1 if more deliveries could be claimed, else 0.
@@ -18,6 +20,14 @@
 --- @include "@events/lua/includes/logged-event.lua"
 
 local default, room, lease = tonumber(default_slots), tonumber(max_count), tonumber(lease_ms)
+local after, until_ms = tonumber(known_after), tonumber(known_until)
+-- Returns '' in place of the entry of an event that the caller has.
+local function entry_of(event, position)
+  local ms = position and tonumber(string.match(position, '^%d+'))
+  if ms and ms > after and ms <= until_ms then return '' end
+  return logged_event(base .. 'events', position, event)
+end
+
 local stored, record = endpoint_record(endpoint)
 if not record or not record.enabled then return nil end
 keep_older_builds_off(endpoint)
@@ -35,11 +45,10 @@ if count > 0 and open_from(endpoint, record) <= NOW then
     local status, event, attempts, body, earlier, position =
       unpack(redis.call('HMGET', key, 'status', 'event', 'attempts', 'body', 'earlier', 'position'))
     if status == 'pending' then
-      local entry = not body and logged_event(base .. 'events', position, event)
+      local entry = not body and entry_of(event, position)
       if body or entry then
         leases[2 * claimed + 1], leases[2 * claimed + 2] = ends_at, id
         redis.call('HSET', key, 'claim', claim)
-        redis.call('HDEL', key, 'nextAttemptAt')
         local at = #reply
         reply[at + 1], reply[at + 2], reply[at + 3] = id, event, tonumber(attempts) - tonumber(earlier or 0)
         reply[at + 4], reply[at + 5] = body or '', entry or ''
