@@ -1,8 +1,8 @@
 // Deliveries: events in the log → signed, delivered and recorded, at ten endpoints and at one. The limit is a bare loop
 // that signs and posts as many bodies over 100 connections to the same receiver.
-import { type Cost, costOf } from './throughput/cost.js';
-import { EventSource, sampleBody } from './throughput/event-source.js';
-import { Installation, pidOf } from './throughput/installation.js';
+import type { Cost } from './throughput/cost.js';
+import { DeliverRun, rateOf } from './throughput/deliver-run.js';
+import { sampleBody } from './throughput/event-source.js';
 import { Program } from './throughput/program.js';
 import type { BareDeliverRequest } from './throughput/programs/bare-deliver.js';
 import type { Received, ReceiverRequest } from './throughput/programs/receiver.js';
@@ -11,8 +11,6 @@ import { BenchmarkTable } from './throughput/table.js';
 
 const CONNECTIONS = 100;
 const DELIVERIES = 15_000;
-/** Number of events of the first delivery to a new webhook, whose backlog is short until it has answered once. */
-const FIRST_EVENTS = 20;
 
 const table = new BenchmarkTable('deliver');
 await using receiver = Program.start('receiver', {});
@@ -24,18 +22,10 @@ for (const endpoints of [10, 1]) await measure(endpoints);
 table.print();
 
 async function measure(endpoints: number): Promise<void> {
-  await using installation = await Installation.start();
-  const source = new EventSource(installation);
   // Ten webhooks have the default limit of requests in flight. One needs as many as the bare loop.
-  await source.subscribe(endpoints, port, endpoints === 1 ? { maxConcurrency: CONNECTIONS } : {});
-  const first = receiver.ask<Received>({ count: FIRST_EVENTS * endpoints } satisfies ReceiverRequest);
-  await source.append(FIRST_EVENTS);
-  await first;
-  await source.allRecorded();
-  const { limit, product } = await inRounds(
-    () => bareRate(),
-    () => productRate(installation, source, endpoints),
-  );
+  const settings = endpoints === 1 ? { maxConcurrency: CONNECTIONS } : {};
+  await using run = await DeliverRun.start(receiver, { endpoints, settings });
+  const { limit, product } = await inRounds(bareRate, () => run.deliver(DELIVERIES / endpoints));
   const column = (name: keyof Cost): number[] => product.map(({ cost }) => cost[name]);
   const where = endpoints === 1 ? 'one endpoint' : `${endpoints} endpoints`;
   table.compare(`deliveries per second to ${where}`, product.map(rateOf), limit, ['≥', 0.2]);
@@ -50,26 +40,4 @@ async function bareRate(): Promise<number> {
   const received = receiver.ask<Received>({ count: DELIVERIES } satisfies ReceiverRequest);
   await bare.ask({ port, body, count: DELIVERIES, connections: CONNECTIONS } satisfies BareDeliverRequest);
   return DELIVERIES / ((await received).durationMs / 1_000);
-}
-
-async function productRate(
-  installation: Installation,
-  source: EventSource,
-  endpoints: number,
-): Promise<{ rate: number; cost: Cost }> {
-  const received = receiver.ask<Received>({ count: DELIVERIES } satisfies ReceiverRequest);
-  await source.appendThenRelease(DELIVERIES / endpoints);
-  const began = performance.now();
-  let ms = Number.NaN;
-  const cost = await costOf(installation.redis.client, [pidOf(installation.worker)], async () => {
-    const { count } = await received;
-    await source.allRecorded();
-    ms = performance.now() - began;
-    return count;
-  });
-  return { rate: DELIVERIES / (ms / 1_000), cost };
-}
-
-function rateOf({ rate }: { rate: number }): number {
-  return rate;
 }

@@ -47,7 +47,10 @@ export class EventSource {
 
   /** Writes events into the log. */
   async append(count: number): Promise<void> {
-    await this.log.append(ACCOUNT, Array.from({ length: count }, () => this.event()));
+    await this.log.append(
+      ACCOUNT,
+      Array.from({ length: count }, () => this.event()),
+    );
   }
 
   /** Resolves when no delivery of the webhooks is pending, so that all attempts are recorded. */

@@ -44,8 +44,7 @@ serveRequests(async ({ delayMs = 0 }: ReceiverSettings) => {
       count += 1;
       if (count === 1) firstAt = performance.now();
       const sentAt = SENT_AT.exec(body)?.[1];
-      if (sentAt !== undefined)
-        delaysMs.push(performance.timeOrigin + performance.now() - Number(sentAt));
+      if (sentAt !== undefined) delaysMs.push(performance.timeOrigin + performance.now() - Number(sentAt));
       onRequest();
     });
   });
