@@ -73,7 +73,7 @@ export function composeDispatch(
   const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
   const tail = new RedisEventTail(open, prefix, redis);
   const dispatcher = metrics.deliveries.observeDispatcher(
-    new EventDispatcher(endpoints, store, jobs, logger, recent),
+    new EventDispatcher(endpoints, store, jobs, logger, recent, { runner: deliveries, recovery: jobs }),
   );
   const retention = retentionOf(environment);
   const rounds = dispatchRounds({

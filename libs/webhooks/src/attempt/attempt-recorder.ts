@@ -65,11 +65,7 @@ export class AttemptRecorder {
     this.waiting.delete(key);
   }
 
-  private async write(
-    account: string,
-    endpointId: string,
-    batch: readonly WaitingAttempt[],
-  ): Promise<void> {
+  private async write(account: string, endpointId: string, batch: readonly WaitingAttempt[]): Promise<void> {
     const { results, hasMore } = await this.store.settleAll(
       account,
       endpointId,

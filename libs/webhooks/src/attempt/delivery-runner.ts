@@ -105,6 +105,23 @@ export class DeliveryRunner {
   }
 
   /**
+   * Starts {@link DeliveryRunner.work} for endpoints in the background. Returns false and does nothing if this process has
+   * no free slot or shuts down: another process must be woken then.
+   */
+  tryWork(account: string, endpointIds: Iterable<string>): boolean {
+    if (this.draining || this.slots.isFull) return false;
+    for (const endpointId of endpointIds) {
+      this.work(account, endpointId).catch((error: unknown) => {
+        this.logger.warn(
+          { account, endpointId, err: error },
+          'could not claim the due deliveries of a webhook; a periodic task tries again',
+        );
+      });
+    }
+    return true;
+  }
+
+  /**
    * Wakes a worker for every endpoint with due deliveries, in case a wake-up job was lost or a worker died. Call this
    * method every few seconds.
    */
@@ -216,7 +233,9 @@ export class DeliveryRunner {
       } finally {
         this.slots.release(1);
       }
-      if (more) await this.work(account, endpoint.id);
+      // While this process shuts down, the further deliveries are for another one.
+      if (more && this.draining) await this.wake(account, endpoint.id, 0);
+      else if (more) await this.work(account, endpoint.id);
     } catch (error) {
       const { id: deliveryId, endpointId, eventId } = delivery;
       this.logger.error(
