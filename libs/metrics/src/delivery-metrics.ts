@@ -59,19 +59,18 @@ export class DeliveryMetrics {
   /** Wraps the store in an object that counts the delivery attempts that are recorded. */
   observeStore<T extends DeliveryStore>(store: T): T {
     return observeMethodCalls<DeliveryStore>(store, {
-      settleAll: ({ parameters: [, endpointId, attempts], outcome }) => {
+      settleAll: ({ parameters: [, attempts], outcome }) => {
         if (!('result' in outcome)) return;
-        const { results } = outcome.result;
         for (const [n, attempt] of attempts.entries()) {
-          if (results[n]?.isRecorded === true) this.count(endpointId, attempt);
+          if (outcome.result[n]?.isRecorded === true) this.count(attempt);
         }
       },
     }) as T;
   }
 
-  private count(endpointId: string, { delivery, attempt, settlement: { status } }: FinishedAttempt): void {
+  private count({ delivery, attempt, settlement: { status } }: FinishedAttempt): void {
     const result = status === 'pending' ? 'retry' : status;
-    this.attempts.labels(this.webhooks.valueOf(endpointId), result).inc();
+    this.attempts.labels(this.webhooks.valueOf(delivery.endpointId), result).inc();
     this.durations.observe(attempt.durationMs / 1_000);
     const at = status === 'succeeded' ? timeOfEvent(delivery.body) : undefined;
     if (at !== undefined) this.delays.observe(Math.max(this.clock.now() - at, 0) / 1_000);

@@ -19,62 +19,63 @@ interface WaitingAttempt {
 }
 
 /**
- * Records finished attempts in batches, one at a time for each endpoint: all attempts that ended in one turn of the event
- * loop, or while the previous batch was written. A busy endpoint therefore costs Redis few scripts, and an attempt of
- * another endpoint does not wait. The number of waiting attempts is bounded, because each still occupies its slot.
+ * Records finished attempts in batches, one at a time for each account: all attempts that ended in one turn of the event
+ * loop, or while the previous batch was written. Under load, an attempt therefore costs Redis a small part of a script.
+ * The number of waiting attempts is bounded, because each still occupies its slot.
  */
 export class AttemptRecorder {
-  /** The attempts that wait, by account and endpoint. An entry exists while its attempts are being written. */
+  /** The attempts that wait, by account. An entry exists while attempts of the account are being written. */
   private readonly waiting = new Map<string, WaitingAttempt[]>();
 
   constructor(private readonly store: Pick<DeliveryStore, 'settleAll'>) {}
 
   /**
    * Records an attempt. Retries a failed write until the time `until` (by `performance.now()`), because an attempt that is
-   * not recorded is made again. Of the attempts of one batch, only the last one returned has `hasMore` set.
+   * not recorded is made again.
    */
   record(account: string, finished: FinishedAttempt, until: number): Promise<SettlementResult> {
     return new Promise((resolve, reject) => {
-      const { endpointId } = finished.delivery;
-      const key = `${account}\n${endpointId}`;
       const one = { finished, until, resolve, reject };
-      const others = this.waiting.get(key);
+      const others = this.waiting.get(account);
       if (others !== undefined) {
         others.push(one);
         return;
       }
-      this.waiting.set(key, [one]);
-      setImmediate(() => void this.writeAll(key, account, endpointId));
+      this.waiting.set(account, [one]);
+      setImmediate(() => void this.writeAll(account));
     });
   }
 
-  /** Writes the attempts of an endpoint until none waits. Never rejects. */
-  private async writeAll(key: string, account: string, endpointId: string): Promise<void> {
-    for (let all = this.waiting.get(key) ?? []; all.length > 0;) {
-      const batch = all.splice(0, MAX_ATTEMPTS_PER_SETTLEMENT);
+  /**
+   * Writes the attempts of an account until none waits. Never rejects. After a failure the batches are smaller, so that one
+   * attempt that can never be recorded does not prevent the others.
+   */
+  private async writeAll(account: string): Promise<void> {
+    const all = this.waiting.get(account) ?? [];
+    for (let size = MAX_ATTEMPTS_PER_SETTLEMENT; all.length > 0;) {
+      const batch = all.splice(0, size);
       try {
-        await this.write(account, endpointId, batch);
+        await this.write(account, batch);
+        size = Math.min(size * 2, MAX_ATTEMPTS_PER_SETTLEMENT);
       } catch (error) {
-        const isOver = ({ until }: WaitingAttempt): boolean => performance.now() + RETRY_MS > until;
-        for (const { reject } of batch.filter(isOver)) reject(error);
-        all = [...batch.filter((one) => !isOver(one)), ...all];
-        this.waiting.set(key, all);
-        if (all.length > 0) await pause(RETRY_MS);
+        size = Math.max(Math.floor(batch.length / 2), 1);
+        const latest = performance.now() + RETRY_MS;
+        for (const one of batch) {
+          if (latest > one.until) one.reject(error);
+          else all.push(one);
+        }
+        await pause(RETRY_MS);
       }
     }
-    this.waiting.delete(key);
+    this.waiting.delete(account);
   }
 
-  private async write(account: string, endpointId: string, batch: readonly WaitingAttempt[]): Promise<void> {
-    const { results, hasMore } = await this.store.settleAll(
+  private async write(account: string, batch: readonly WaitingAttempt[]): Promise<void> {
+    const results = await this.store.settleAll(
       account,
-      endpointId,
       batch.map(({ finished }) => finished),
     );
     if (results.length !== batch.length) throw new Error('The script returned too few results.');
-    for (const [n, result] of results.entries()) {
-      // One caller claims the further deliveries, after the others have freed their slots.
-      batch[n]?.resolve({ ...result, hasMore: hasMore && n === batch.length - 1 });
-    }
+    for (const [n, result] of results.entries()) batch[n]?.resolve(result);
   }
 }

@@ -70,26 +70,17 @@ export interface FinishedAttempt {
 /** Max attempts that one call of {@link DeliveryStore.settleAll} records, so that no step blocks Redis for long. */
 export const MAX_ATTEMPTS_PER_SETTLEMENT = 200;
 
-/** Result of recording one of several attempts. */
-export interface RecordedAttempt {
+/** Result of recording an attempt. */
+export interface SettlementResult {
   /** False if nothing was recorded, because the lease had expired or the delivery had ended. */
   isRecorded: boolean;
+  /**
+   * True if another delivery of the endpoint is due now. Of several attempts of an endpoint that are recorded together,
+   * only the last one says so.
+   */
+  hasMore: boolean;
   /** Time since the first failed attempt after the endpoint's last success, in milliseconds. 0 after a success. */
   failingMs: number;
-}
-
-/** Result of recording several attempts. */
-export interface SettlementResults {
-  /** One result for each attempt, in the order of the attempts. */
-  results: RecordedAttempt[];
-  /** True if another delivery of the endpoint is due now. */
-  hasMore: boolean;
-}
-
-/** Result of recording an attempt. */
-export interface SettlementResult extends RecordedAttempt {
-  /** True if another delivery of the endpoint is due now. */
-  hasMore: boolean;
 }
 
 /** Limits on the age and number of finished deliveries. Pending deliveries are always kept. */
@@ -228,14 +219,11 @@ export interface DeliveryStore {
     throttling?: Throttling,
   ): Promise<SettlementResult>;
   /**
-   * Records attempts of deliveries to one endpoint in one step, in the given order, as {@link DeliveryStore.settle} does.
+   * Records several attempts in one step, as {@link DeliveryStore.settle} does, those of each endpoint in the given order.
+   * Returns a result for each attempt, in the same order.
    * @param attempts at most {@link MAX_ATTEMPTS_PER_SETTLEMENT}
    */
-  settleAll(
-    account: string,
-    endpointId: string,
-    attempts: readonly FinishedAttempt[],
-  ): Promise<SettlementResults>;
+  settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]>;
   /** Undoes the claim of a delivery without an attempt. The delivery is due again at once. */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;
   /** Ends all pending deliveries of a removed or disabled endpoint. Does nothing for an enabled endpoint. */

@@ -22,7 +22,6 @@ import type {
   ReplayScope,
   RetryResult,
   SettlementResult,
-  SettlementResults,
   Settlement,
 } from '../delivery/delivery-store.js';
 import { splitDeliveriesIntoChunks } from '../delivery/delivery-chunks.js';
@@ -233,26 +232,20 @@ export class RedisDeliveryStore implements DeliveryStore {
     settlement: Settlement,
     throttling: Throttling = { slowsDown: false, pauseMs: 0 },
   ): Promise<SettlementResult> {
-    const { results, hasMore } = await this.settleAll(account, delivery.endpointId, [
-      { delivery, attempt, settlement, throttling },
-    ]);
-    const [result] = results;
+    const [result] = await this.settleAll(account, [{ delivery, attempt, settlement, throttling }]);
     if (result === undefined) throw new Error('The script returned no result.');
-    return { ...result, hasMore };
+    return result;
   }
 
-  async settleAll(
-    account: string,
-    endpointId: string,
-    attempts: readonly FinishedAttempt[],
-  ): Promise<SettlementResults> {
+  async settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]> {
     const [first] = attempts;
-    if (first === undefined) return { results: [], hasMore: false };
-    const reply = await this.run(RECORD_ATTEMPTS, account, {
-      endpoint: endpointId,
+    if (first === undefined) return [];
+    const inOrder = groupedByEndpoint(attempts);
+    const reply = (await this.run(RECORD_ATTEMPTS, account, {
       defaultSlots: first.delivery.defaultConcurrency,
       maxAttempts: MAX_ATTEMPTS,
-      attempts: attempts.flatMap(({ delivery, attempt, settlement, throttling }) => [
+      attempts: inOrder.flatMap(({ one: { delivery, attempt, settlement, throttling } }) => [
+        delivery.endpointId,
         delivery.id,
         delivery.claimId,
         JSON.stringify(attempt),
@@ -263,15 +256,13 @@ export class RedisDeliveryStore implements DeliveryStore {
         throttling.slowsDown ? 1 : 0,
         throttling.pauseMs,
       ]),
-    });
-    const { more, recorded } = reply as { more: number; recorded: number[] };
-    return {
-      results: recorded.map((failingMs) => ({
-        isRecorded: failingMs >= 0,
-        failingMs: Math.max(failingMs, 0),
-      })),
-      hasMore: more === 1,
-    };
+    })) as number[];
+    const results: SettlementResult[] = [];
+    for (const [n, { index }] of inOrder.entries()) {
+      const [failingMs = -1, more = 0] = reply.slice(2 * n, 2 * n + 2);
+      results[index] = { isRecorded: failingMs >= 0, failingMs: Math.max(failingMs, 0), hasMore: more === 1 };
+    }
+    return results;
   }
 
   async release(
@@ -335,6 +326,20 @@ interface ClaimReply {
  * stored it. `entry`: the event's entry in the event log, or '' if this process has the event.
  */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry | ''];
+
+/** Returns the attempts with their indexes, those of each endpoint together and in their order. */
+function groupedByEndpoint(
+  attempts: readonly FinishedAttempt[],
+): readonly { one: FinishedAttempt; index: number }[] {
+  const groups = new Map<string, { one: FinishedAttempt; index: number }[]>();
+  for (const [index, one] of attempts.entries()) {
+    const { endpointId } = one.delivery;
+    const group = groups.get(endpointId);
+    if (group === undefined) groups.set(endpointId, [{ one, index }]);
+    else group.push({ one, index });
+  }
+  return [...groups.values()].flat();
+}
 
 /**
  * Returns the arguments of the scripts that create deliveries: first each event once, then the deliveries, which refer

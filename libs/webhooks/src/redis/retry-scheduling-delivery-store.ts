@@ -1,6 +1,6 @@
 import type { BackgroundTaskScheduler, RedisClient } from '#platform';
 import { DELIVERY_TASK_NAMES } from '../delivery/delivery-hints.js';
-import type { FinishedAttempt, SettlementResults } from '../delivery/delivery-store.js';
+import type { FinishedAttempt, SettlementResult } from '../delivery/delivery-store.js';
 import type { RecentEvents } from '../delivery/recent-events.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
 
@@ -17,10 +17,9 @@ export class RetrySchedulingDeliveryStore extends RedisDeliveryStore {
 
   override async settleAll(
     account: string,
-    endpointId: string,
     attempts: readonly FinishedAttempt[],
-  ): Promise<SettlementResults> {
-    const settled = await super.settleAll(account, endpointId, attempts);
+  ): Promise<SettlementResult[]> {
+    const settled = await super.settleAll(account, attempts);
     for (const { settlement } of attempts) {
       if (settlement.status === 'pending') {
         this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, settlement.waitMs);
