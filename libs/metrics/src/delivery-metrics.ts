@@ -1,5 +1,5 @@
 import { type Clock, observeMethodCalls } from '#platform';
-import type { DeliveryStore, EventDispatcher } from '#webhooks';
+import type { DeliveryStore, EventDispatcher, FinishedAttempt } from '#webhooks';
 import { BoundedMetricLabel } from './bounded-metric-label.js';
 import {
   type Counter,
@@ -59,15 +59,21 @@ export class DeliveryMetrics {
   /** Wraps the store in an object that counts the delivery attempts that are recorded. */
   observeStore<T extends DeliveryStore>(store: T): T {
     return observeMethodCalls<DeliveryStore>(store, {
-      settle: ({ parameters: [, { endpointId, body }, { durationMs }, { status }], outcome }) => {
-        if (!('result' in outcome) || !outcome.result.isRecorded) return;
-        const result = status === 'pending' ? 'retry' : status;
-        this.attempts.labels(this.webhooks.valueOf(endpointId), result).inc();
-        this.durations.observe(durationMs / 1_000);
-        const at = status === 'succeeded' ? timeOfEvent(body) : undefined;
-        if (at !== undefined) this.delays.observe(Math.max(this.clock.now() - at, 0) / 1_000);
+      settleAll: ({ parameters: [, attempts], outcome }) => {
+        if (!('result' in outcome)) return;
+        for (const [n, attempt] of attempts.entries()) {
+          if (outcome.result[n]?.isRecorded === true) this.count(attempt);
+        }
       },
     }) as T;
+  }
+
+  private count({ delivery, attempt, settlement: { status } }: FinishedAttempt): void {
+    const result = status === 'pending' ? 'retry' : status;
+    this.attempts.labels(this.webhooks.valueOf(delivery.endpointId), result).inc();
+    this.durations.observe(attempt.durationMs / 1_000);
+    const at = status === 'succeeded' ? timeOfEvent(delivery.body) : undefined;
+    if (at !== undefined) this.delays.observe(Math.max(this.clock.now() - at, 0) / 1_000);
   }
 }
 

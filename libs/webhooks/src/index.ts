@@ -30,11 +30,13 @@ export type {
   DeliveryQuery,
   DeliveryRetention,
   DeliveryStore,
+  FinishedAttempt,
   Gap,
   ReplayScope,
   RetryResult,
 } from './delivery/delivery-store.js';
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
+export { RecentEvents } from './delivery/recent-events.js';
 export { DestinationCheck } from './destination/destination-check.js';
 export { DestinationGuard } from './destination/destination-guard.js';
 export { EventDispatcher } from './dispatch/event-dispatcher.js';

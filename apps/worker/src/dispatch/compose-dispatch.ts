@@ -24,6 +24,7 @@ import {
   HttpDeliveryClient,
   DeliveryJobsWithLossRecovery,
   RedisDeliveryDueTimes,
+  RecentEvents,
   RedisEndpointStore,
   systemResolver,
 } from '#webhooks';
@@ -49,7 +50,8 @@ export function composeDispatch(
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.dispatch;
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
-  const store = new RetrySchedulingDeliveryStore(redis, prefix, hints);
+  const recent = new RecentEvents();
+  const store = new RetrySchedulingDeliveryStore(redis, prefix, hints, recent);
   const jobs = new DeliveryJobsWithLossRecovery(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
@@ -71,7 +73,7 @@ export function composeDispatch(
   const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
   const tail = new RedisEventTail(open, prefix, redis);
   const dispatcher = metrics.deliveries.observeDispatcher(
-    new EventDispatcher(endpoints, store, jobs, logger),
+    new EventDispatcher(endpoints, store, jobs, logger, recent, { runner: deliveries, recovery: jobs }),
   );
   const retention = retentionOf(environment);
   const rounds = dispatchRounds({

@@ -24,6 +24,11 @@ export class AttemptSlots {
     return taken;
   }
 
+  /** True if no slot is free. */
+  get isFull(): boolean {
+    return this.free === 0;
+  }
+
   /** Frees `count` taken slots and wakes the waiting callers. */
   release(count: number): void {
     if (count === 0) return;

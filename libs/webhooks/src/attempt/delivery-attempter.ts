@@ -11,7 +11,8 @@ import {
   throttlingAfterAttempt,
 } from '../delivery/retry-policy.js';
 import { signDelivery } from '../endpoint/signature.js';
-import { decryptHeaders, signingSecretsValidAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
+import { OpenedSecrets } from '../endpoint/opened-secrets.js';
+import type { DeliveryTarget } from '../endpoint/stored-endpoint.js';
 
 /** A finished delivery attempt and its consequences. */
 export interface AttemptResult {
@@ -25,16 +26,18 @@ export interface AttemptResult {
 /** Makes one attempt of a delivery: signs the event, posts it, and decides what happens next. */
 export class DeliveryAttempter {
   private readonly userAgent: string;
+  private readonly secrets: OpenedSecrets;
 
   constructor(
     private readonly client: DeliveryClient,
-    private readonly cipher: SecretCipher,
+    cipher: SecretCipher,
     private readonly policy: RetryPolicy,
     private readonly clock: Clock,
     /** Version of the product, sent in the `user-agent` header. */
     version: string,
   ) {
     this.userAgent = `Tidings/${version}`;
+    this.secrets = new OpenedSecrets(cipher);
   }
 
   /** Makes one attempt. Rejects only if the signal aborts the attempt. An aborted attempt does not count. */
@@ -69,21 +72,18 @@ export class DeliveryAttempter {
   ): Promise<DeliveryReply> {
     const timestamp = Math.floor(at / 1000);
     let signature: string;
-    let own: Record<string, string>;
+    let own: Readonly<Record<string, string>>;
     try {
-      const secrets = signingSecretsValidAt(endpoint, at).map((sealed) =>
-        this.cipher.decrypt(sealed, endpoint.id),
-      );
-      if (secrets.length === 0) throw new Error('the endpoint has no valid secret');
-      signature = signDelivery(secrets, delivery.eventId, timestamp, delivery.body);
-      own = decryptHeaders(endpoint, this.cipher);
+      const keys = this.secrets.signingKeysAt(endpoint, at);
+      signature = signDelivery(keys, delivery.eventId, timestamp, delivery.body);
+      own = this.secrets.headersOf(endpoint);
     } catch (error) {
       // The secrets or headers could not be decrypted. Nothing is sent without them. A retry can succeed once the
       // encryption key is restored.
       return { statusCode: null, retryAfter: null, error: String(error), excerpt: '' };
     }
     const headers = {
-      ...withoutReserved(own),
+      ...own,
       'content-type': 'application/json',
       'user-agent': this.userAgent,
       'webhook-id': delivery.eventId,
@@ -93,11 +93,4 @@ export class DeliveryAttempter {
     };
     return await this.client.post({ url: endpoint.url, headers, body: delivery.body }, signal);
   }
-}
-
-/** Headers that every attempt sets. The headers configured for a webhook cannot override them. */
-const RESERVED_HEADERS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
-
-function withoutReserved(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !RESERVED_HEADERS.test(name)));
 }

@@ -1,4 +1,6 @@
+import { setMaxListeners } from 'node:events';
 import { DeadlineError, type Logger, pause, traceIdLogField, withDeadline } from '#platform';
+import { AttemptRecorder } from './attempt-recorder.js';
 import { AttemptSlots } from './attempt-slots.js';
 import type { BacklogRefill } from '../dispatch/backlog-refill.js';
 import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
@@ -32,7 +34,7 @@ const MAX_CLAIMED = 50;
  * Max wait for a free attempt slot, in milliseconds. After that, the deliveries wait for the next call of `reconcile`.
  */
 const SLOT_WAIT_MS = 1_000;
-/** Wait before another try to record an attempt in Redis, in milliseconds. */
+/** Wait before another try to disable an endpoint that is gone, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /**
  * Max delay of a wake-up job, in milliseconds. For longer delays, the periodic call of `reconcile` is prompt enough.
@@ -61,9 +63,12 @@ export class DeliveryRunner {
   private readonly recordWithinMs: number;
   /** The claim loops that are running now. The key is the account and the endpoint id. */
   private readonly runs = new Map<string, WorkRun>();
-  /** The delivery attempts that are running now. The key is the controller that can abort the attempt. */
-  private readonly attempts = new Map<AbortController, Promise<void>>();
+  /** The delivery attempts that are running now. */
+  private readonly attempts = new Set<Promise<void>>();
+  private readonly recorder: AttemptRecorder;
   private draining = false;
+  /** Aborts all attempts. They share one signal, because a signal for each costs more than the rest of the bookkeeping. */
+  private readonly aborting = new AbortController();
 
   constructor(
     private readonly store: DeliveryStore,
@@ -78,6 +83,8 @@ export class DeliveryRunner {
     this.slots = new AttemptSlots(settings.attemptSlots ?? DEFAULT_ATTEMPT_SLOTS);
     this.leaseMs = settings.timeoutMs + margin;
     this.recordWithinMs = (margin * 2) / 3;
+    this.recorder = new AttemptRecorder(store);
+    setMaxListeners(0, this.aborting.signal);
   }
 
   /**
@@ -98,6 +105,23 @@ export class DeliveryRunner {
   }
 
   /**
+   * Starts {@link DeliveryRunner.work} for endpoints in the background. Returns false and does nothing if this process has
+   * no free slot or shuts down: another process must be woken then.
+   */
+  tryWork(account: string, endpointIds: Iterable<string>): boolean {
+    if (this.draining || this.slots.isFull) return false;
+    for (const endpointId of endpointIds) {
+      this.work(account, endpointId).catch((error: unknown) => {
+        this.logger.warn(
+          { account, endpointId, err: error },
+          'could not claim the due deliveries of a webhook; a periodic task tries again',
+        );
+      });
+    }
+    return true;
+  }
+
+  /**
    * Wakes a worker for every endpoint with due deliveries, in case a wake-up job was lost or a worker died. Call this
    * method every few seconds.
    */
@@ -113,7 +137,7 @@ export class DeliveryRunner {
   async drain(deadlineMs: number): Promise<void> {
     this.draining = true;
     if (await this.waitUntilIdle(deadlineMs)) return;
-    for (const stop of this.attempts.keys()) stop.abort();
+    this.aborting.abort();
     if (await this.waitUntilIdle(ABORT_GRACE_MS)) return;
     this.logger.warn(
       { attempts: this.attempts.size },
@@ -184,13 +208,12 @@ export class DeliveryRunner {
   }
 
   private start(account: string, endpoint: DeliveryTarget, delivery: ClaimedDelivery): void {
-    const stop = new AbortController();
     // If the process began to shut down during the claim, release the delivery instead of attempting it.
-    if (this.draining) stop.abort();
-    const task = this.attempt(account, endpoint, delivery, stop.signal).finally(() =>
-      this.attempts.delete(stop),
-    );
-    this.attempts.set(stop, task);
+    const signal = this.draining ? AbortSignal.abort() : this.aborting.signal;
+    const task = this.attempt(account, endpoint, delivery, signal).then(() => {
+      this.attempts.delete(task);
+    });
+    this.attempts.add(task);
   }
 
   /**
@@ -210,7 +233,9 @@ export class DeliveryRunner {
       } finally {
         this.slots.release(1);
       }
-      if (more) await this.work(account, endpoint.id);
+      // While this process shuts down, the further deliveries are for another one.
+      if (more && this.draining) await this.wake(account, endpoint.id, 0);
+      else if (more) await this.work(account, endpoint.id);
     } catch (error) {
       const { id: deliveryId, endpointId, eventId } = delivery;
       this.logger.error(
@@ -274,17 +299,28 @@ export class DeliveryRunner {
     delivery: ClaimedDelivery,
     { attempt, decision, throttling }: AttemptResult,
   ): Promise<SettlementResult> {
-    const end = performance.now() + this.recordWithinMs;
+    const until = performance.now() + this.recordWithinMs;
+    if (decision.kind === 'gone') await this.disableGone(account, { id, url }, decision.reason, until);
+    const settlement = deliveryStateAfter(decision);
+    return this.recorder.record(account, { delivery, attempt, settlement, throttling }, until);
+  }
+
+  /**
+   * Disables an endpoint that is gone. This happens before the attempt is recorded. Otherwise a crash between the two
+   * could leave the endpoint enabled after a 410 reply.
+   */
+  private async disableGone(
+    account: string,
+    { id, url }: Pick<DeliveryTarget, 'id' | 'url'>,
+    reason: string,
+    until: number,
+  ): Promise<void> {
     for (;;) {
       try {
-        // Disable the endpoint before recording the attempt. Otherwise a crash between the two could leave the endpoint
-        // enabled after a 410 reply.
-        if (decision.kind === 'gone') {
-          await this.endpoints.disable(account, id, decision.reason, url);
-        }
-        return await this.store.settle(account, delivery, attempt, deliveryStateAfter(decision), throttling);
+        await this.endpoints.disable(account, id, reason, url);
+        return;
       } catch (error) {
-        if (performance.now() + RECORD_RETRY_MS > end) throw error;
+        if (performance.now() + RECORD_RETRY_MS > until) throw error;
         await pause(RECORD_RETRY_MS);
       }
     }
@@ -313,6 +349,7 @@ export class DeliveryRunner {
     { attempt, decision }: AttemptResult,
     { isRecorded }: SettlementResult,
   ): void {
+    if (!this.logger.isLevelEnabled('info')) return;
     this.logger.info(
       {
         account,
@@ -338,7 +375,7 @@ export class DeliveryRunner {
     const end = performance.now() + deadlineMs;
     while (this.runs.size > 0 || this.attempts.size > 0) {
       const runs = [...this.runs.values()].map(({ done }) => done);
-      const all = Promise.allSettled([...runs, ...this.attempts.values()]);
+      const all = Promise.allSettled([...runs, ...this.attempts]);
       try {
         await withDeadline(all, Math.max(end - performance.now(), 0), 'deliveries under way');
       } catch (error) {

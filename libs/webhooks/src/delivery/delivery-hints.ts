@@ -22,10 +22,13 @@ export class DeliveryJobsWithLossRecovery implements DeliveryJobs {
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
   ) {}
 
+  /** Schedules the check alone, for a caller whose own process already works on the endpoints. */
+  checkLater(account: string, delayMs = 0): void {
+    this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, delayMs + LOST_DELIVERY_JOB_CHECK_DELAY_MS);
+  }
+
   async wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {
-    if (endpointIds.length > 0) {
-      this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, delayMs + LOST_DELIVERY_JOB_CHECK_DELAY_MS);
-    }
+    if (endpointIds.length > 0) this.checkLater(account, delayMs);
     await this.jobs.wake(account, endpointIds, delayMs);
   }
 }

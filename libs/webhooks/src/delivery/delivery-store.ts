@@ -59,11 +59,25 @@ export type ClaimResult =
 export type Settlement =
   { status: 'succeeded' } | { status: 'pending'; waitMs: number } | { status: 'failed'; reason: string };
 
+/** An attempt that has ended, and what it means for its delivery and its endpoint. */
+export interface FinishedAttempt {
+  delivery: ClaimedDelivery;
+  attempt: Attempt;
+  settlement: Settlement;
+  throttling: Throttling;
+}
+
+/** Max attempts that one call of {@link DeliveryStore.settleAll} records, so that no step blocks Redis for long. */
+export const MAX_ATTEMPTS_PER_SETTLEMENT = 200;
+
 /** Result of recording an attempt. */
 export interface SettlementResult {
   /** False if nothing was recorded, because the lease had expired or the delivery had ended. */
   isRecorded: boolean;
-  /** True if another delivery of the endpoint is due now. */
+  /**
+   * True if another delivery of the endpoint is due now. Of several attempts of an endpoint that are recorded together,
+   * only the last one says so.
+   */
   hasMore: boolean;
   /** Time since the first failed attempt after the endpoint's last success, in milliseconds. 0 after a success. */
   failingMs: number;
@@ -204,6 +218,12 @@ export interface DeliveryStore {
     settlement: Settlement,
     throttling?: Throttling,
   ): Promise<SettlementResult>;
+  /**
+   * Records several attempts in one step, as {@link DeliveryStore.settle} does, those of each endpoint in the given order.
+   * Returns a result for each attempt, in the same order.
+   * @param attempts at most {@link MAX_ATTEMPTS_PER_SETTLEMENT}
+   */
+  settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]>;
   /** Undoes the claim of a delivery without an attempt. The delivery is due again at once. */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;
   /** Ends all pending deliveries of a removed or disabled endpoint. Does nothing for an enabled endpoint. */

@@ -8,7 +8,7 @@ import {
   createDestinationRefusedError,
 } from './destination-guard.js';
 import { describeRequestFailure } from './http-failure.js';
-import { readBodyExcerpt } from './http-excerpt.js';
+import { HttpExchange } from './http-exchange.js';
 import { ConnectionPoolCache } from './http-connection-pool-cache.js';
 import type { Resolver } from './resolver.js';
 
@@ -28,6 +28,7 @@ const MAX_HEADER_BYTES = 16_384;
  */
 export class HttpDeliveryClient implements DeliveryClient {
   private readonly pools = new ConnectionPoolCache<Pool>(MAX_ORIGINS, (origin) => this.open(origin));
+  private readonly running = new WeakMap<AbortSignal, Set<HttpExchange>>();
 
   constructor(
     private readonly guard: DestinationGuard,
@@ -36,48 +37,48 @@ export class HttpDeliveryClient implements DeliveryClient {
     private readonly timeoutMs: number,
   ) {}
 
-  async post(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryReply> {
-    const exchange = new AbortController();
-    const stop = (): void => {
-      exchange.abort();
-    };
-    const deadline = setTimeout(stop, this.timeoutMs);
-    signal.addEventListener('abort', stop, { once: true });
-    const reply: DeliveryReply = { statusCode: null, retryAfter: null, error: null, excerpt: '' };
-    try {
+  post(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryReply> {
+    return new Promise((resolve, reject) => {
       signal.throwIfAborted();
-      const url = this.guard.parse(request.url);
-      const pool = this.pools.get(url.origin);
-      const response = await pool.request({
-        method: 'POST',
-        path: url.pathname + url.search,
-        headers: request.headers,
-        body: request.body,
-        signal: exchange.signal,
+      const running = this.runningUnder(signal);
+      const exchange = new HttpExchange(this.timeoutMs, (reply) => {
+        running.delete(exchange);
+        if (signal.aborted) reject(abortErrorOf(signal));
+        else resolve(reply);
       });
-      reply.statusCode = response.statusCode;
-      const retryAfter = response.headers['retry-after'];
-      if (typeof retryAfter === 'string') reply.retryAfter = retryAfter;
-      await readBodyExcerpt(response.body, (text) => {
-        reply.excerpt = text;
-      });
-    } catch (error) {
-      if (signal.aborted) throw error;
-      reply.error = exchange.signal.aborted ? this.describeTimeout(reply) : describeRequestFailure(error);
-    } finally {
-      clearTimeout(deadline);
-      signal.removeEventListener('abort', stop);
-    }
-    return reply;
+      running.add(exchange);
+      try {
+        const url = this.guard.parse(request.url);
+        const { headers, body } = request;
+        const path = url.pathname + url.search;
+        this.pools.get(url.origin).dispatch({ method: 'POST', path, headers, body }, exchange);
+      } catch (error) {
+        exchange.fail(describeRequestFailure(error));
+      }
+    });
   }
 
   async close(): Promise<void> {
     await this.pools.close();
   }
 
-  private describeTimeout({ statusCode }: DeliveryReply): string {
-    const missing = statusCode === null ? 'no reply' : `status ${statusCode}, but no complete reply`;
-    return `${missing} within ${this.timeoutMs} ms`;
+  /**
+   * Returns the exchanges that a signal aborts. All of them share one listener: a signal removes a listener in a time that
+   * grows with the number of its listeners.
+   */
+  private runningUnder(signal: AbortSignal): Set<HttpExchange> {
+    const known = this.running.get(signal);
+    if (known !== undefined) return known;
+    const running = new Set<HttpExchange>();
+    this.running.set(signal, running);
+    signal.addEventListener(
+      'abort',
+      () => {
+        for (const exchange of running) exchange.fail('aborted');
+      },
+      { once: true },
+    );
+    return running;
   }
 
   private open(origin: string): Pool {
@@ -145,4 +146,8 @@ export class HttpDeliveryClient implements DeliveryClient {
     this.guard.check({ protocol, hostname }, addresses);
     return addresses.map((address) => ({ address, family: isIP(address) }));
   }
+}
+
+function abortErrorOf({ reason }: AbortSignal): Error {
+  return reason instanceof Error ? reason : new Error('aborted', { cause: reason });
 }

@@ -1,9 +1,25 @@
 import type { LoggedEvent, ReaderLease } from '#events';
 import type { Logger } from '#platform';
+import type { DeliveryRunner } from '../attempt/delivery-runner.js';
+import type { DeliveryJobsWithLossRecovery } from '../delivery/delivery-hints.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
+import type { RecentEvents } from '../delivery/recent-events.js';
 import { EndpointIndexCache } from '../endpoint/endpoint-index-cache.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
+
+/**
+ * Max events of one call whose deliveries this process begins itself. More events are a backlog, which all processes
+ * share: each takes jobs from the queue.
+ */
+const MAX_EVENTS_BEGUN_HERE = 20;
+
+/** The deliveries of this process, which save the delay and the cost of a job for another process. */
+export interface OwnDeliveries {
+  runner: Pick<DeliveryRunner, 'tryWork'>;
+  /** Finds the deliveries if this process ends before it has made them. */
+  recovery: Pick<DeliveryJobsWithLossRecovery, 'checkLater'>;
+}
 
 /** Creates a delivery of each event for each endpoint whose filter matches the event. */
 export class EventDispatcher {
@@ -14,6 +30,8 @@ export class EventDispatcher {
     private readonly deliveries: Pick<DeliveryStore, 'create'>,
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
+    private readonly recent?: Pick<RecentEvents, 'add'>,
+    private readonly own?: OwnDeliveries,
   ) {
     this.indexes = new EndpointIndexCache(endpoints);
   }
@@ -31,13 +49,20 @@ export class EventDispatcher {
       index.matching(event).map((endpointId) => ({ endpointId, event })),
     );
     if (deliveries.length === 0) return;
+    const wanted = new Set(deliveries.map(({ event }) => event));
+    this.recent?.add(account, [...wanted]);
     await this.deliveries.create(account, deliveries, reader);
+    const waiting = new Set(deliveries.map(({ endpointId }) => endpointId).filter((id) => enabled.has(id)));
+    if (events.length <= MAX_EVENTS_BEGUN_HERE && this.own?.runner.tryWork(account, waiting) === true) {
+      this.own.recovery.checkLater(account);
+    } else {
+      await this.wake(account, [...waiting]);
+    }
+  }
+
+  private async wake(account: string, endpointIds: readonly string[]): Promise<void> {
     try {
-      const waiting = new Set(deliveries.map(({ endpointId }) => endpointId));
-      await this.jobs.wake(
-        account,
-        [...waiting].filter((id) => enabled.has(id)),
-      );
+      await this.jobs.wake(account, endpointIds);
     } catch (error) {
       // The deliveries are stored and due. A periodic task wakes workers for them later.
       this.logger.warn(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { newSigningSecret, signDelivery } from './signature.js';
+import { newSigningSecret, signDelivery, signingKeyOf } from './signature.js';
 
 const body = '{"type":"message.received","data":{"text":"Grüße 👋 \\u2028"}}';
 const now = Math.floor(Date.now() / 1000);
@@ -11,7 +11,7 @@ describe('the signature of a delivery', () => {
     const headers = {
       'webhook-id': 'evt_1',
       'webhook-timestamp': String(now),
-      'webhook-signature': signDelivery([secret], 'evt_1', now, body),
+      'webhook-signature': signDelivery([signingKeyOf(secret)], 'evt_1', now, body),
     };
     expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
   });
@@ -21,7 +21,7 @@ describe('the signature of a delivery', () => {
     const headers = {
       'webhook-id': 'evt_1',
       'webhook-timestamp': String(now),
-      'webhook-signature': signDelivery(secrets, 'evt_1', now, body),
+      'webhook-signature': signDelivery(secrets.map(signingKeyOf), 'evt_1', now, body),
     };
     for (const secret of secrets) expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
     expect(() => new Webhook(newSigningSecret()).verify(body, headers)).toThrow();
@@ -29,7 +29,7 @@ describe('the signature of a delivery', () => {
 
   it('is rejected for another body, id or timestamp', () => {
     const secret = newSigningSecret();
-    const signature = signDelivery([secret], 'evt_1', now, body);
+    const signature = signDelivery([signingKeyOf(secret)], 'evt_1', now, body);
     const verify = (id: string, at: number, text: string) => (): unknown =>
       new Webhook(secret).verify(text, {
         'webhook-id': id,

@@ -26,7 +26,8 @@ export function parseDelivery(id: string, stored: Readonly<Record<string, string
     reason: emptyIsNull(stored['reason']),
     attempts,
     createdAt: date('createdAt') ?? '',
-    nextAttemptAt: date('nextAttemptAt'),
+    // While a delivery is claimed, its field may still have the time at which this attempt was due.
+    nextAttemptAt: stored['claim'] === undefined ? date('nextAttemptAt') : null,
     blockedBy: null,
     finishedAt: date('finishedAt'),
   };

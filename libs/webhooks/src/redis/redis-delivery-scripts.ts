@@ -5,8 +5,8 @@ import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 export const CLAIM_DELIVERIES = LuaScript.from(import.meta.url, 'lua/claim-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
-/** Records an attempt, and schedules the delivery's next attempt or finishes the delivery. */
-export const RECORD_ATTEMPT = LuaScript.from(import.meta.url, 'lua/settle-delivery.lua', {
+/** Records attempts of an endpoint, and schedules their deliveries' next attempts or finishes the deliveries. */
+export const RECORD_ATTEMPTS = LuaScript.from(import.meta.url, 'lua/settle-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Undoes the claim of a delivery without an attempt. */

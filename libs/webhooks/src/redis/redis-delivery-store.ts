@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import {
-  eventToJson,
   parseEventStreamEntry,
   type ReaderLease,
   EventLogReaderLeaseLostError,
@@ -18,6 +17,7 @@ import type {
   DeliveryQuery,
   DeliveryRetention,
   DeliveryStore,
+  FinishedAttempt,
   Gap,
   ReplayScope,
   RetryResult,
@@ -33,6 +33,7 @@ import {
   RETRY_DELIVERY,
 } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
+import { contentOfEvent, type EventContent, RecentEvents } from '../delivery/recent-events.js';
 import { parseDelivery } from './redis-delivery-record.js';
 import {
   CLAIM_DELIVERIES,
@@ -40,7 +41,7 @@ import {
   LIST_DELIVERIES,
   LIST_DUE_ENDPOINTS,
   RELEASE_DELIVERY,
-  RECORD_ATTEMPT,
+  RECORD_ATTEMPTS,
   TRIM_FINISHED_DELIVERIES,
 } from './redis-delivery-scripts.js';
 
@@ -63,6 +64,8 @@ export class RedisDeliveryStore implements DeliveryStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
+    /** The events that this process has read itself. */
+    private readonly recent = new RecentEvents(),
   ) {}
 
   async create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void> {
@@ -174,60 +177,97 @@ export class RedisDeliveryStore implements DeliveryStore {
     { defaultConcurrency, maxDeliveries, leaseMs }: ClaimLimits,
   ): Promise<ClaimResult> {
     const claimId = randomBytes(8).toString('hex');
+    const known = this.recent.stretchOf(account);
     const reply = (await this.run(CLAIM_DELIVERIES, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       maxCount: maxDeliveries,
       leaseMs,
       claim: claimId,
+      knownAfter: known.after,
+      knownUntil: known.until,
     })) as ClaimReply | null;
     if (reply === null) return { kind: 'ended' };
     const { stored, more, waitMs, canRefill, missed, deliveries: fields } = reply;
     const deliveries: ClaimedDelivery[] = [];
+    const withoutEvent: Omit<ClaimedDelivery, 'body'>[] = [];
     for (let i = 0; i < fields.length; i += 5) {
       const [id, eventId, attempts, body, entry] = fields.slice(i, i + 5) as ClaimedFields;
-      deliveries.push({
-        ...{ id, claimId, endpointId, eventId, defaultConcurrency, attempts: Number(attempts) },
-        ...contentOf(account, body, entry),
-      });
+      const claimed = { id, claimId, endpointId, eventId, defaultConcurrency, attempts: Number(attempts) };
+      const content = this.contentOf(account, eventId, body, entry);
+      if (content === undefined) withoutEvent.push(claimed);
+      else deliveries.push({ ...claimed, ...content });
+    }
+    if (withoutEvent.length > 0) {
+      // Another process has read these events. The next claim gets all events from the log.
+      this.recent.forget(account);
+      await Promise.all(withoutEvent.map((claimed) => this.release(account, claimed)));
     }
     return {
       kind: 'claimed',
       ...{ endpoint: stored, deliveries, missed },
-      hasMore: more === 1,
+      hasMore: more === 1 || withoutEvent.length > 0,
       canRefill: canRefill === 1,
       ...(waitMs > 0 ? { waitMs } : {}),
     };
   }
 
+  private contentOf(
+    account: string,
+    eventId: string,
+    body: string,
+    entry: StreamEntry | '',
+  ): EventContent | undefined {
+    if (body !== '') return { body };
+    if (entry === '') return this.recent.contentOf(account, eventId);
+    const event = parseEventStreamEntry(account, entry);
+    if (event === undefined) throw new Error('The log has an entry without fields.');
+    return contentOfEvent(event);
+  }
+
   async settle(
     account: string,
-    { id, claimId, endpointId, defaultConcurrency }: ClaimedDelivery,
+    delivery: ClaimedDelivery,
     attempt: Attempt,
     settlement: Settlement,
-    { slowsDown, pauseMs }: Throttling = { slowsDown: false, pauseMs: 0 },
+    throttling: Throttling = { slowsDown: false, pauseMs: 0 },
   ): Promise<SettlementResult> {
-    const reply = await this.run(RECORD_ATTEMPT, account, {
-      endpoint: endpointId,
-      defaultSlots: defaultConcurrency,
-      id,
-      claim: claimId,
-      attempt: JSON.stringify(attempt),
-      duration: attempt.durationMs,
-      status: settlement.status,
-      waitMs: settlement.status === 'pending' ? settlement.waitMs : 0,
-      reason: settlement.status === 'failed' ? settlement.reason : '',
-      slowsDown: slowsDown ? 1 : 0,
-      holdMs: pauseMs,
+    const [result] = await this.settleAll(account, [{ delivery, attempt, settlement, throttling }]);
+    if (result === undefined) throw new Error('The script returned no result.');
+    return result;
+  }
+
+  async settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]> {
+    const [first] = attempts;
+    if (first === undefined) return [];
+    const inOrder = groupedByEndpoint(attempts);
+    const reply = (await this.run(RECORD_ATTEMPTS, account, {
+      defaultSlots: first.delivery.defaultConcurrency,
       maxAttempts: MAX_ATTEMPTS,
-    });
-    const { recorded, more, failingMs } = reply as { recorded: number; more: number; failingMs: number };
-    return { isRecorded: recorded === 1, hasMore: more === 1, failingMs };
+      attempts: inOrder.flatMap(({ one: { delivery, attempt, settlement, throttling } }) => [
+        delivery.endpointId,
+        delivery.id,
+        delivery.claimId,
+        JSON.stringify(attempt),
+        attempt.durationMs,
+        settlement.status,
+        settlement.status === 'pending' ? settlement.waitMs : 0,
+        settlement.status === 'failed' ? settlement.reason : '',
+        throttling.slowsDown ? 1 : 0,
+        throttling.pauseMs,
+      ]),
+    })) as number[];
+    const results: SettlementResult[] = [];
+    for (const [n, { index }] of inOrder.entries()) {
+      const [failingMs = -1, more = 0] = reply.slice(2 * n, 2 * n + 2);
+      results[index] = { isRecorded: failingMs >= 0, failingMs: Math.max(failingMs, 0), hasMore: more === 1 };
+    }
+    return results;
   }
 
   async release(
     account: string,
-    { id, claimId, endpointId, defaultConcurrency }: ClaimedDelivery,
+    { id, claimId, endpointId, defaultConcurrency }: Omit<ClaimedDelivery, 'body'>,
   ): Promise<void> {
     await this.run(RELEASE_DELIVERY, account, {
       endpoint: endpointId,
@@ -283,23 +323,22 @@ interface ClaimReply {
 
 /**
  * Part of the reply of `claim-deliveries.lua` for one delivery. `body`: '' unless an older version of the software
- * stored it. `entry`: the event's entry in the event log.
+ * stored it. `entry`: the event's entry in the event log, or '' if this process has the event.
  */
-type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry];
+type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry | ''];
 
-/**
- * Returns the event as JSON, and its trace. The bytes are the same for every attempt and in every version of the
- * software.
- */
-function contentOf(
-  account: string,
-  body: string,
-  entry: StreamEntry,
-): Pick<ClaimedDelivery, 'body' | 'trace'> {
-  if (body !== '') return { body };
-  const event = parseEventStreamEntry(account, entry);
-  if (event === undefined) throw new Error('The log has an entry without fields.');
-  return { body: eventToJson(event), ...(event.trace === undefined ? {} : { trace: event.trace }) };
+/** Returns the attempts with their indexes, those of each endpoint together and in their order. */
+function groupedByEndpoint(
+  attempts: readonly FinishedAttempt[],
+): readonly { one: FinishedAttempt; index: number }[] {
+  const groups = new Map<string, { one: FinishedAttempt; index: number }[]>();
+  for (const [index, one] of attempts.entries()) {
+    const { endpointId } = one.delivery;
+    const group = groups.get(endpointId);
+    if (group === undefined) groups.set(endpointId, [{ one, index }]);
+    else group.push({ one, index });
+  }
+  return [...groups.values()].flat();
 }
 
 /**

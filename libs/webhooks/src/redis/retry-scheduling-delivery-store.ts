@@ -1,9 +1,8 @@
 import type { BackgroundTaskScheduler, RedisClient } from '#platform';
 import { DELIVERY_TASK_NAMES } from '../delivery/delivery-hints.js';
-import type { ClaimedDelivery, SettlementResult, Settlement } from '../delivery/delivery-store.js';
-import type { Attempt } from '../delivery/delivery.js';
+import type { FinishedAttempt, SettlementResult } from '../delivery/delivery-store.js';
+import type { RecentEvents } from '../delivery/recent-events.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
-import type { Throttling } from '../delivery/retry-policy.js';
 
 /** Store of deliveries that also schedules a check for due deliveries at the time of each retry. */
 export class RetrySchedulingDeliveryStore extends RedisDeliveryStore {
@@ -11,20 +10,20 @@ export class RetrySchedulingDeliveryStore extends RedisDeliveryStore {
     redis: RedisClient,
     prefix: string,
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
+    recent?: RecentEvents,
   ) {
-    super(redis, prefix);
+    super(redis, prefix, recent);
   }
 
-  override async settle(
+  override async settleAll(
     account: string,
-    claimed: ClaimedDelivery,
-    attempt: Attempt,
-    settlement: Settlement,
-    throttling?: Throttling,
-  ): Promise<SettlementResult> {
-    const settled = await super.settle(account, claimed, attempt, settlement, throttling);
-    if (settlement.status === 'pending') {
-      this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, settlement.waitMs);
+    attempts: readonly FinishedAttempt[],
+  ): Promise<SettlementResult[]> {
+    const settled = await super.settleAll(account, attempts);
+    for (const { settlement } of attempts) {
+      if (settlement.status === 'pending') {
+        this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, settlement.waitMs);
+      }
     }
     return settled;
   }

@@ -6,6 +6,8 @@
 -- @arg max_count      Maximum number of deliveries.
 -- @arg lease_ms       Duration of the lease in ms.
 -- @arg claim          Id of the claim.
+-- @arg known_after    The caller has the events whose positions begin with a time in ms after this one ...
+-- @arg known_until    ... and not after this one. The reply leaves out their entries.
 -- @reply              An array, or nil if the endpoint is removed or disabled.
 -- @field stored       The endpoint as it is stored.
 -- @field more         1 if more deliveries could be claimed, else 0.
@@ -18,6 +20,14 @@
 --- @include "@events/lua/includes/logged-event.lua"
 
 local default, room, lease = tonumber(default_slots), tonumber(max_count), tonumber(lease_ms)
+local after, until_ms = tonumber(known_after), tonumber(known_until)
+-- Returns '' in place of the entry of an event that the caller has.
+local function entry_of(event, position)
+  local ms = position and tonumber(string.match(position, '^%d+'))
+  if ms and ms > after and ms <= until_ms then return '' end
+  return logged_event(base .. 'events', position, event)
+end
+
 local stored, record = endpoint_record(endpoint)
 if not record or not record.enabled then return nil end
 keep_older_builds_off(endpoint)
@@ -27,28 +37,35 @@ local free = slots - redis.call('ZCARD', inflight(endpoint))
 local tokens = tokens_of(endpoint, record)
 local count, claimed, reply = math.min(free, room, math.floor(tokens)), 0, {stored, 0, 0, 0, 0}
 if count > 0 and open_from(endpoint, record) <= NOW then
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, whole(count))) do
-    local kept = redis.call('HMGET', delivery(id), 'status', 'event', 'attempts', 'body', 'earlier', 'position')
-    redis.call('ZREM', due(endpoint), id)
-    local entry = kept[1] == 'pending' and not kept[4] and logged_event(base .. 'events', kept[6], kept[2])
-    if kept[1] == 'pending' and not kept[4] and not entry then
-      miss(endpoint, id)
-      reply[5] = reply[5] + 1
-    elseif kept[1] == 'pending' then
-      redis.call('ZADD', inflight(endpoint), whole(NOW + lease), id)
-      redis.call('HSET', delivery(id), 'claim', claim)
-      redis.call('HDEL', delivery(id), 'nextAttemptAt')
-      claimed = claimed + 1
-      local attempts = tonumber(kept[3]) - tonumber(kept[5] or 0)
-      for _, value in ipairs({id, kept[2], attempts, kept[4] or '', entry or ''}) do reply[#reply + 1] = value end
+  local ids = redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, whole(count))
+  zrem(due(endpoint), ids)
+  local ends_at, leases = whole(NOW + lease), {}
+  for _, id in ipairs(ids) do
+    local key = delivery(id)
+    local status, event, attempts, body, earlier, position =
+      unpack(redis.call('HMGET', key, 'status', 'event', 'attempts', 'body', 'earlier', 'position'))
+    if status == 'pending' then
+      local entry = not body and entry_of(event, position)
+      if body or entry then
+        leases[2 * claimed + 1], leases[2 * claimed + 2] = ends_at, id
+        redis.call('HSET', key, 'claim', claim)
+        local at = #reply
+        reply[at + 1], reply[at + 2], reply[at + 3] = id, event, tonumber(attempts) - tonumber(earlier or 0)
+        reply[at + 4], reply[at + 5] = body or '', entry or ''
+        claimed = claimed + 1
+      else
+        miss(endpoint, id)
+        reply[5] = reply[5] + 1
+      end
     end
   end
+  zadd(inflight(endpoint), leases)
   spend(endpoint, tokens, claimed)
 end
 if claimed < free and redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 then
   local wait = open_from(endpoint, record) - NOW
   if wait > 0 then reply[3] = wait else reply[2] = 1 end
 end
-note(endpoint, default)
+note(endpoint, default, record)
 if can_refill(endpoint) then reply[4] = 1 end
 return reply

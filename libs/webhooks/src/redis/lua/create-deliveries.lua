@@ -13,29 +13,39 @@
 --- @include "includes/creation.lua"
 
 if lease ~= '' and not renew_reader_lease(lease, token, lease_ms) then return 0 end
-local events, left_behind = tonumber(event_count), {}
-local function has_room(endpoint, type)
-  if type == 'webhook.test' and not endpoint_of(endpoint).ordered then return pending_at(endpoint) < MAX_PENDING end
-  return not left_behind[endpoint] and not behind(endpoint) and pending_at(endpoint) < max_pending(endpoint)
+local events = tonumber(event_count)
+
+-- Reads once whether a gap of the endpoint takes its events, and closes a gap that was open while it was disabled.
+local function prepare(endpoint, it)
+  if it.max then return end
+  keep_older_builds_off(endpoint)
+  close_gap(gaps(endpoint))
+  it.is_behind, it.max = behind(endpoint) ~= nil, max_pending(endpoint)
+end
+local function has_room(endpoint, it, type)
+  if type == 'webhook.test' and not it.ordered then return pending_of(endpoint) < MAX_PENDING end
+  return not it.is_behind and pending_of(endpoint) < it.max
 end
 for i = entries_from + events * 4, #ARGV, 3 do
   local id, endpoint, event = ARGV[i], ARGV[i + 1], entries_from + (tonumber(ARGV[i + 2]) * 4)
-  local state = endpoint_of(endpoint).state
-  if state ~= 'removed' and redis.call('EXISTS', delivery(id)) == 0 then
-    if state == 'disabled' then
+  local it = endpoint_of(endpoint)
+  if it.state ~= 'removed' and redis.call('EXISTS', delivery(id)) == 0 then
+    if it.state == 'disabled' then
       widen_gap(gaps(endpoint), ARGV[event + 3])
-    elseif has_room(endpoint, ARGV[event + 1]) then
-      close_gap(gaps(endpoint))
-      create(endpoint, id, event)
     else
-      close_gap(gaps(endpoint))
-      widen_behind(gaps(endpoint), ARGV[event + 3])
-      left_behind[endpoint] = true
+      prepare(endpoint, it)
+      if has_room(endpoint, it, ARGV[event + 1]) then
+        create(endpoint, id, event)
+      else
+        widen_behind(gaps(endpoint), ARGV[event + 3])
+        it.is_behind, it.is_left_behind = true, true
+      end
     end
   end
 end
-for endpoint in pairs(left_behind) do
-  local at = refill_from(endpoint)
+write_pending()
+for endpoint, it in pairs(known) do
+  local at = it.is_left_behind and refill_from(endpoint)
   if at then redis.call('ZADD', AGENDA, 'LT', whole(at), endpoint) end
 end
 return 1

@@ -31,7 +31,7 @@ end
 if record then
   end_all(due(endpoint))
   miss_behind(endpoint)
-  note(endpoint, math.huge)
+  note(endpoint, math.huge, record)
 else
   -- Deliveries under way end first: while one is under way, its lane does not advance.
   end_all(inflight(endpoint))

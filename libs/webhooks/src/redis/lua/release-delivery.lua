@@ -10,5 +10,6 @@
 
 if redis.call('HGET', delivery(id), 'claim') == claim then
   take_back(endpoint, id, NOW)
-  note(endpoint, tonumber(default_slots))
+  local _, record = endpoint_record(endpoint)
+  note(endpoint, tonumber(default_slots), record)
 end

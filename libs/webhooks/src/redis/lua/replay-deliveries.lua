@@ -13,7 +13,7 @@ for i = entries_from + events * 4, #ARGV, 3 do
   local id, endpoint, event = ARGV[i], ARGV[i + 1], entries_from + (tonumber(ARGV[i + 2]) * 4)
   if endpoint_of(endpoint).state == 'enabled' then
     local status, missed = unpack(redis.call('HMGET', delivery(id), 'status', 'missed'))
-    local has_room = status ~= 'pending' and pending_at(endpoint) < MAX_PENDING
+    local has_room = status ~= 'pending' and pending_of(endpoint) < MAX_PENDING
     if not status then
       if has_room and (scope == 'all' or (scope == 'missed' and is_in_gap(gaps(endpoint), ARGV[event + 3]))) then
         create(endpoint, id, event)
@@ -30,4 +30,5 @@ for i = entries_from + events * 4, #ARGV, 3 do
     end
   end
 end
+write_pending()
 return made

@@ -16,4 +16,5 @@ if status == 'pending' then
 end
 if not logged_event(base .. 'events', position, event) then return 'lost' end
 restart(endpoint, id, status)
+write_pending()
 return 'retried'

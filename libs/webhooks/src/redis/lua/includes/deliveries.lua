@@ -9,8 +9,7 @@
 -- Writes to the agenda when the endpoint needs attention again, even if the processes that work on it end: when the
 -- first lease ends; if a slot is free, when the first delivery is due and the endpoint's pace allows it; or when the
 -- backlog can be refilled. A removed endpoint stays on the agenda until all its data is removed.
-local function note(endpoint, default)
-  local _, record = endpoint_record(endpoint)
+local function note(endpoint, default, record)
   if not record then return end
   local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
   local at = tonumber(redis.call('ZRANGE', inflight(endpoint), 0, 0, 'WITHSCORES')[2])
@@ -56,6 +55,21 @@ local function finish(endpoint, id, status, reason)
   if status ~= 'failed' then return end
   local _, record = endpoint_record(endpoint)
   if record and not record.enabled then redis.call('HSET', delivery(id), 'missed', 1) end
+end
+
+-- Does what `finish` does for many deliveries that succeeded. The caller has stored their fields.
+local function finish_succeeded(endpoint, ids)
+  if #ids == 0 then return end
+  local at, ended, moved = whole(NOW), {}, {}
+  local numbers = redis.call('ZMSCORE', listed(endpoint), unpack(ids))
+  for i, id in ipairs(ids) do
+    ended[2 * i - 1], ended[2 * i] = at, id
+    if numbers[i] then moved[#moved + 1], moved[#moved + 2] = numbers[i], id end
+  end
+  zadd(FINISHED, ended)
+  if #moved == 0 then return end
+  zrem(listed(endpoint, 'pending'), ids)
+  zadd(listed(endpoint, 'succeeded'), moved)
 end
 
 -- Ends a delivery as missed, because the log no longer contains its event.

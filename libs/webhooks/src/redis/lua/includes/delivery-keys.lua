@@ -17,6 +17,15 @@ local function listed(endpoint, status)
 end
 local AGENDA, FINISHED = base .. 'webhooks:agenda', base .. 'deliveries:finished'
 
+-- Adds to a sorted set, or removes from it, if the list of arguments is not empty. A list must be short enough for
+-- `unpack`: some thousand arguments.
+local function zadd(set, scores_and_members)
+  if #scores_and_members > 0 then redis.call('ZADD', set, unpack(scores_and_members)) end
+end
+local function zrem(set, members)
+  if #members > 0 then redis.call('ZREM', set, unpack(members)) end
+end
+
 -- Returns a stored endpoint as text and decoded, or nil. Leaves out the contact ids of its filter: there may be many,
 -- and deliveries do not need them. The two texts around the ids occur nowhere else in the record.
 local function endpoint_record(endpoint)

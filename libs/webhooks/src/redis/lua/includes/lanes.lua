@@ -45,9 +45,11 @@ local function queue(endpoint, id, at)
 end
 
 -- Removes a finished delivery from its lane. The delivery is no longer due or under way.
-local function leave_lane(endpoint, id)
-  local lane, position = unpack(redis.call('HMGET', delivery(id), 'lane', 'position'))
-  if not lane then return end
+local function leave_this_lane(endpoint, id, lane, position)
   redis.call('ZREM', lanes(endpoint), member_of(lane, id, position))
   advance(endpoint, lane)
+end
+local function leave_lane(endpoint, id)
+  local lane, position = unpack(redis.call('HMGET', delivery(id), 'lane', 'position'))
+  if lane then leave_this_lane(endpoint, id, lane, position) end
 end

@@ -1,0 +1,81 @@
+import { pause } from '#platform';
+import {
+  type DeliveryStore,
+  type FinishedAttempt,
+  MAX_ATTEMPTS_PER_SETTLEMENT,
+  type SettlementResult,
+} from '../delivery/delivery-store.js';
+
+/** Wait before another try to record attempts in Redis, in milliseconds. */
+const RETRY_MS = 250;
+
+/** A finished attempt that is not recorded yet, and its caller. */
+interface WaitingAttempt {
+  finished: FinishedAttempt;
+  /** Time by `performance.now()` after which a failed write is not retried. */
+  until: number;
+  resolve: (result: SettlementResult) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Records finished attempts in batches, one at a time for each account: all attempts that ended in one turn of the event
+ * loop, or while the previous batch was written. Under load, an attempt therefore costs Redis a small part of a script.
+ * The number of waiting attempts is bounded, because each still occupies its slot.
+ */
+export class AttemptRecorder {
+  /** The attempts that wait, by account. An entry exists while attempts of the account are being written. */
+  private readonly waiting = new Map<string, WaitingAttempt[]>();
+
+  constructor(private readonly store: Pick<DeliveryStore, 'settleAll'>) {}
+
+  /**
+   * Records an attempt. Retries a failed write until the time `until` (by `performance.now()`), because an attempt that is
+   * not recorded is made again.
+   */
+  record(account: string, finished: FinishedAttempt, until: number): Promise<SettlementResult> {
+    return new Promise((resolve, reject) => {
+      const one = { finished, until, resolve, reject };
+      const others = this.waiting.get(account);
+      if (others !== undefined) {
+        others.push(one);
+        return;
+      }
+      this.waiting.set(account, [one]);
+      setImmediate(() => void this.writeAll(account));
+    });
+  }
+
+  /**
+   * Writes the attempts of an account until none waits. Never rejects. After a failure the batches are smaller, so that one
+   * attempt that can never be recorded does not prevent the others.
+   */
+  private async writeAll(account: string): Promise<void> {
+    const all = this.waiting.get(account) ?? [];
+    for (let size = MAX_ATTEMPTS_PER_SETTLEMENT; all.length > 0;) {
+      const batch = all.splice(0, size);
+      try {
+        await this.write(account, batch);
+        size = Math.min(size * 2, MAX_ATTEMPTS_PER_SETTLEMENT);
+      } catch (error) {
+        size = Math.max(Math.floor(batch.length / 2), 1);
+        const latest = performance.now() + RETRY_MS;
+        for (const one of batch) {
+          if (latest > one.until) one.reject(error);
+          else all.push(one);
+        }
+        await pause(RETRY_MS);
+      }
+    }
+    this.waiting.delete(account);
+  }
+
+  private async write(account: string, batch: readonly WaitingAttempt[]): Promise<void> {
+    const results = await this.store.settleAll(
+      account,
+      batch.map(({ finished }) => finished),
+    );
+    if (results.length !== batch.length) throw new Error('The script returned too few results.');
+    for (const [n, result] of results.entries()) batch[n]?.resolve(result);
+  }
+}

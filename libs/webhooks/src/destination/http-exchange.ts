@@ -1,0 +1,93 @@
+import { TextDecoder } from 'node:util';
+import type { Dispatcher } from 'undici';
+import type { DeliveryReply } from '../attempt/delivery-client.js';
+import { describeRequestFailure } from './http-failure.js';
+
+/** Max number of bytes of a reply's body that are read. */
+const MAX_EXCERPT_BYTES = 1_024;
+
+/** Called once when an exchange has ended. */
+export type ExchangeEnd = (reply: DeliveryReply) => void;
+
+/**
+ * One request and its reply, as undici reports them. A stream for the reply and a signal for each request would cost
+ * several times the processor time.
+ */
+export class HttpExchange implements Dispatcher.DispatchHandler {
+  private readonly reply: DeliveryReply = { statusCode: null, retryAfter: null, error: null, excerpt: '' };
+  private readonly deadline: NodeJS.Timeout;
+  private controller: Dispatcher.DispatchController | undefined;
+  private decoder: TextDecoder | undefined;
+  private bytesLeft = MAX_EXCERPT_BYTES;
+  private hasEnded = false;
+
+  /** @param timeoutMs time for the whole exchange, in milliseconds */
+  constructor(
+    private readonly timeoutMs: number,
+    private readonly onEnd: ExchangeEnd,
+  ) {
+    this.deadline = setTimeout(() => {
+      this.fail(this.describeTimeout());
+    }, timeoutMs);
+  }
+
+  /** Ends the exchange with an error, and closes its connection. */
+  fail(error: string): void {
+    if (this.hasEnded) return;
+    this.reply.error = error;
+    this.end();
+    this.controller?.abort(new Error(error));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    // The exchange may have ended while the connection was being opened.
+    if (this.hasEnded) controller.abort(new Error('the request was aborted'));
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // The final status follows an informational one.
+    if (statusCode < 200 || this.hasEnded) return;
+    this.reply.statusCode = statusCode;
+    const retryAfter = headers['retry-after'];
+    if (typeof retryAfter === 'string') this.reply.retryAfter = retryAfter;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.hasEnded) return;
+    this.decoder ??= new TextDecoder();
+    this.reply.excerpt += this.decoder.decode(chunk.subarray(0, this.bytesLeft), { stream: true });
+    this.bytesLeft -= chunk.length;
+    if (this.bytesLeft > 0) return;
+    // The rest of the body is not needed, and may be endless.
+    this.end();
+    controller.abort(new Error('the excerpt is complete'));
+  }
+
+  onResponseEnd(): void {
+    this.end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.hasEnded) return;
+    this.reply.error = describeRequestFailure(error);
+    this.end();
+  }
+
+  private end(): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    clearTimeout(this.deadline);
+    this.onEnd(this.reply);
+  }
+
+  private describeTimeout(): string {
+    const { statusCode } = this.reply;
+    const missing = statusCode === null ? 'no reply' : `status ${statusCode}, but no complete reply`;
+    return `${missing} within ${this.timeoutMs} ms`;
+  }
+}

@@ -1,0 +1,57 @@
+import type { KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { SecretCipher } from '#accounts';
+import { signingKeyOf } from './signature.js';
+import { decryptHeaders, type DeliveryTarget, signingSecretsValidAt } from './stored-endpoint.js';
+
+/** Max number of decrypted secrets, and of decrypted headers, that are cached. */
+const MAX_CACHED = 2_000;
+
+/** Headers that every attempt sets. The headers configured for a webhook cannot override them. */
+const RESERVED_HEADERS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
+
+/**
+ * Decrypts the secrets and headers of endpoints, and caches the results, because a decryption for each attempt costs more
+ * than its signature. Whether a secret is still valid is decided by the endpoint as it is stored at the time of the claim;
+ * a cached result is found only by the encrypted text in it.
+ */
+export class OpenedSecrets {
+  private readonly keys = new LRUCache<string, KeyObject>({ max: MAX_CACHED });
+  private readonly headers = new LRUCache<string, Readonly<Record<string, string>>>({ max: MAX_CACHED });
+
+  constructor(private readonly cipher: SecretCipher) {}
+
+  /**
+   * Returns the keys that sign at a time (milliseconds since 1970), at least one.
+   * @throws {SecretDecryptionError} if no known encryption key decrypts a secret
+   */
+  signingKeysAt(endpoint: DeliveryTarget, at: number): KeyObject[] {
+    const keys = signingSecretsValidAt(endpoint, at).map((sealed) => this.keyOf(endpoint.id, sealed));
+    if (keys.length === 0) throw new Error('the endpoint has no valid secret');
+    return keys;
+  }
+
+  /**
+   * Returns the headers that are configured for the endpoint, without those that every attempt sets itself.
+   * @throws {SecretDecryptionError} if no known encryption key decrypts the headers
+   */
+  headersOf(endpoint: DeliveryTarget): Readonly<Record<string, string>> {
+    if (endpoint.sealedHeaders === null) return {};
+    const name = `${endpoint.id} ${endpoint.sealedHeaders}`;
+    const known = this.headers.get(name);
+    if (known !== undefined) return known;
+    const all = Object.entries(decryptHeaders(endpoint, this.cipher));
+    const own = Object.fromEntries(all.filter(([header]) => !RESERVED_HEADERS.test(header)));
+    this.headers.set(name, own);
+    return own;
+  }
+
+  private keyOf(endpointId: string, sealed: string): KeyObject {
+    const name = `${endpointId} ${sealed}`;
+    const known = this.keys.get(name);
+    if (known !== undefined) return known;
+    const key = signingKeyOf(this.cipher.decrypt(sealed, endpointId));
+    this.keys.set(name, key);
+    return key;
+  }
+}
