@@ -1,6 +1,6 @@
 import { eraseConversationRows } from '#conversations';
 import type { Queue } from 'bullmq';
-import { BackgroundPollAgenda, RedisPollDueTimes, RedisPollQueue } from '#feed';
+import { BackgroundPollAgenda, POLL_LEASE_MS, RedisPollDueTimes, RedisPollQueue } from '#feed';
 import { BullmqHintQueue, type QueuePayloads, clockOfThisMachine } from '#platform';
 import { UpstreamProbe } from '#relay';
 import type { BudgetedUpstream } from '#upstream';
@@ -25,7 +25,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.poll;
   const poller = new Poller({
-    queue: metrics.feed.observeQueue(new RedisPollQueue(redis, prefix)),
+    queue: metrics.feed.observeQueue(new RedisPollQueue(redis, prefix, POLL_LEASE_MS, environment.CONVERSATIONS)),
     agenda: new BackgroundPollAgenda(hints),
     ...{ contacts, accounts, upstream, budget, logger },
   });

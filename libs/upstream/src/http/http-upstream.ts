@@ -21,8 +21,8 @@ import {
 } from './http-failure.js';
 import { FreshConnectionAgent } from './http-fresh-connection-agent.js';
 import { HttpReplyReader } from './http-reply-reader.js';
-import { isRecord, parseMessage } from '../reply/message.js';
-import { ReplyListReader } from '../reply/reply-list.js';
+import { isRecord } from '../reply/message.js';
+import { MessagePageReader } from '../reply/message-page.js';
 import { UpstreamReplyError, UpstreamRequestTooLateError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 import { hashOfUpstreamAddress } from '../upstream-stamp.js';
@@ -117,12 +117,13 @@ export class HttpUpstream implements Upstream {
     contactId: string,
     page: number,
     limit: number,
+    knownDigest?: string,
   ): Promise<MessagePage> {
     const query = [
       ['page', String(page)],
       ['limit', String(limit)],
     ] as const;
-    const reader = new ReplyListReader('messages', parseMessage, MAX_PAGE_ELEMENTS);
+    const reader = new MessagePageReader(MAX_PAGE_ELEMENTS, knownDigest);
     const request = getRequest(address, messagesPath(contactId), query);
     const limits = { maxBytes: MAX_REPLY_BYTES, isBuffered: true };
     const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
