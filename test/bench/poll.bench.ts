@@ -99,6 +99,6 @@ async function untilAllAreRead(): Promise<void> {
 /** Makes all contacts due now. */
 async function makeAllDue(): Promise<void> {
   const { client } = installation.redis;
-  const contacts = await client.zrange(DUE_KEY, 0, -1);
+  const contacts = await client.zrange(DUE_KEY, '0', '-1');
   await client.zadd(DUE_KEY, 'XX', ...contacts.flatMap((id) => [String(Date.now()), id]));
 }

@@ -1,4 +1,4 @@
-import { type AxiosResponse, isAxiosError } from 'axios';
+import { isAxiosError } from 'axios';
 import { parseRetryAfter, clockOfThisMachine } from '#platform';
 import { GATEWAY_HEADER } from './gateway-mark.js';
 import { isRecord } from '../reply/message.js';
@@ -18,7 +18,13 @@ const MAX_ERROR_MESSAGE_LENGTH = 500;
  * Codes of network errors that usually mean that no connection was established. Some of these errors can also
  * end an established connection.
  */
-const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+
+/** Status and headers of a reply, whichever client received it. */
+export interface ReplyHead {
+  status: number;
+  headers: Readonly<Record<string, unknown>>;
+}
 
 /** What is known of an exchange (a request and its reply) that failed. */
 export interface FailedExchange {
@@ -55,7 +61,7 @@ export function toUpstreamError(error: unknown, exchange: FailedExchange): Upstr
  * @param body text of the reply's body, or the beginning of that text
  */
 export function createUpstreamStatusError(
-  { status, headers }: AxiosResponse,
+  { status, headers }: ReplyHead,
   body: unknown,
 ): UpstreamStatusError {
   const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), clockOfThisMachine.now());
@@ -69,16 +75,16 @@ const LOOP_DETECTED = 508;
  * Checks that a reply does not come from a Tidings gateway.
  * @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway
  */
-export function assertReplyIsNotFromGateway({ status, headers }: AxiosResponse): void {
+export function assertReplyIsNotFromGateway({ status, headers }: ReplyHead): void {
   if (headerOf(headers, GATEWAY_HEADER.name) === undefined) return;
   throw new UpstreamIsGatewayError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
 }
 
-export function isSuccessfulReply({ status }: AxiosResponse): boolean {
+export function isSuccessfulReply({ status }: ReplyHead): boolean {
   return status >= 200 && status < 300;
 }
 
-export function parseReplyDate(headers: AxiosResponse['headers']): { date?: number } {
+export function parseReplyDate(headers: ReplyHead['headers']): { date?: number } {
   const date = Date.parse(headerOf(headers, 'date') ?? '');
   return Number.isNaN(date) ? {} : { date };
 }
@@ -114,7 +120,7 @@ function messageOf(text: unknown): string {
   return words.replace(/\s+/g, ' ').trim().slice(0, MAX_ERROR_MESSAGE_LENGTH);
 }
 
-function headerOf(headers: AxiosResponse['headers'], name: string): string | undefined {
+function headerOf(headers: ReplyHead['headers'], name: string): string | undefined {
   const value: unknown = headers[name];
   return typeof value === 'string' ? value : undefined;
 }

@@ -20,6 +20,7 @@ import {
   createUpstreamStatusError,
 } from './http-failure.js';
 import { FreshConnectionAgent } from './http-fresh-connection-agent.js';
+import { type HttpRead, HttpReads } from './http-reads.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord } from '../reply/message.js';
 import { MessagePageReader } from '../reply/message-page.js';
@@ -41,6 +42,7 @@ const MAX_PAGE_ELEMENTS = 10_000;
 /** Implements {@link Upstream} over HTTP. Only this class knows the HTTP API of the messaging service. */
 export class HttpUpstream implements Upstream {
   private readonly http: AxiosInstance;
+  private readonly reads: HttpReads;
   private readonly replies: HttpReplyReader;
   private readonly agents = {
     httpAgent: agentWithTokenExpiryCheck(new HttpAgent({ keepAlive: true })),
@@ -60,7 +62,8 @@ export class HttpUpstream implements Upstream {
       transformResponse: (body: unknown) => body,
       validateStatus: () => true,
     });
-    this.replies = new HttpReplyReader(this.http, timeoutMs);
+    this.reads = new HttpReads(timeoutMs);
+    this.replies = new HttpReplyReader(this.reads, timeoutMs);
   }
 
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
@@ -98,9 +101,9 @@ export class HttpUpstream implements Upstream {
   ): Promise<ContactList<R>> {
     const reader = new ContactListReader(newReader);
     try {
-      const request = getRequest(address, '/contacts');
+      const request = readOf(address, '/contacts');
       const limits = { maxBytes: MAX_LIST_BYTES, isBuffered: false };
-      const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
+      const headers = await this.replies.read(address, request, reader, limits);
       return {
         ...reader.end(),
         ...parseReplyDate(headers),
@@ -119,14 +122,11 @@ export class HttpUpstream implements Upstream {
     limit: number,
     knownDigest?: string,
   ): Promise<MessagePage> {
-    const query = [
-      ['page', String(page)],
-      ['limit', String(limit)],
-    ] as const;
+    const query = `?page=${page}&limit=${limit}`;
     const reader = new MessagePageReader(MAX_PAGE_ELEMENTS, knownDigest);
-    const request = getRequest(address, messagesPath(contactId), query);
+    const request = readOf(address, messagesPath(contactId), query);
     const limits = { maxBytes: MAX_REPLY_BYTES, isBuffered: true };
-    const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
+    const headers = await this.replies.read(address, request, reader, limits);
     return { ...reader.end(), ...parseReplyDate(headers) };
   }
 
@@ -140,6 +140,7 @@ export class HttpUpstream implements Upstream {
 
   /** Closes the connections that are kept open for reads. */
   close(): void {
+    this.reads.close();
     this.agents.httpAgent.destroy();
     this.agents.httpsAgent.destroy();
   }
@@ -186,6 +187,14 @@ function getRequest(address: UpstreamAddress, path: string, query: UpstreamQuery
   const params = new URLSearchParams();
   for (const [name, value] of query) params.append(name, value);
   return { method: 'GET', url: address.baseUrl + path, params, headers: headersOf(address) };
+}
+
+/** A read whose reply may be compressed. */
+function readOf(address: UpstreamAddress, path: string, query = ''): Pick<HttpRead, 'url' | 'headers'> {
+  return {
+    url: new URL(address.baseUrl + path + query),
+    headers: { ...headersOf(address), 'Accept-Encoding': 'gzip, deflate, br' },
+  };
 }
 
 function messagesPath(contactId: string): string {
