@@ -17,8 +17,8 @@ export interface PollRole {
   upstream: BudgetedUpstream;
 }
 
-/** Builds the objects of the role `poll` on its two queues. */
-export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']>, ticks: Queue): PollRole {
+/** Builds the objects of the role `poll` on its queue. */
+export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']>): PollRole {
   const { environment, logger, redis, accounts, upstream, health, budget, feed, contactList, contacts } =
     core;
   const { metrics } = core;
@@ -43,5 +43,5 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
       ? {}
       : { eraseRows: (account: string) => eraseConversationRows(redis, prefix, account) }),
   });
-  return { poller, rounds: new RoundSchedule(ticks, agenda, rounds, logger), upstream };
+  return { poller, rounds: new RoundSchedule(agenda, rounds, logger), upstream };
 }

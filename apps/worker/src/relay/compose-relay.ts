@@ -35,11 +35,10 @@ export interface RelayRole {
   logger: Logger;
 }
 
-/** Builds the objects of the role `relay` on its two queues. */
+/** Builds the objects of the role `relay` on its queue. */
 export function composeRelay(
   core: WorkerCore,
   relayQueue: Queue<QueuePayloads['relay']>,
-  ticks: Queue,
 ): RelayRole {
   const { environment, logger, upstream, lookup, sends, blobs, agendas } = core;
   const settings = relaySettingsFrom(environment);
@@ -53,7 +52,7 @@ export function composeRelay(
     lanes,
     jobs,
     sendSchedule: new SendSchedule(rounds, agendas.schedule.agenda, logger),
-    rounds: new RoundSchedule(ticks, agendas.relay.agenda, roundsOf(core, rounds, jobs), logger),
+    rounds: new RoundSchedule(agendas.relay.agenda, roundsOf(core, rounds, jobs), logger),
     logger,
   };
 }
