@@ -174,9 +174,14 @@ export class RoundSchedule implements AccountFollower {
       // A task that ends during the read may be due again earlier than the read finds.
       this.sleep = new AbortController();
       const nextInMs = await this.beginOrLog();
-      await pause(MIN_SLEEP_MS);
-      await pause(Math.min(nextInMs, this.role.tickMs) - MIN_SLEEP_MS, this.sleep.signal);
+      const sleepMs = Math.max(Math.min(nextInMs, this.role.tickMs), MIN_SLEEP_MS);
+      if (!this.isStopping()) await pause(sleepMs, this.sleep.signal);
     }
+  }
+
+  /** Reads the flag through a method: the compiler does not expect the flag to change during an await. */
+  private isStopping(): boolean {
+    return this.stopping;
   }
 
   private async beginOrLog(): Promise<number> {
