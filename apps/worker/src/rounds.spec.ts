@@ -18,11 +18,7 @@ function scheduleOf({ run, survey = () => Promise.resolve({}), logLines = [] }: 
 } {
   const agenda = new MemoryAgenda();
   const logger = createLogger('test', 'trace', { write: (line) => logLines.push(line) });
-  const schedule = new RoundSchedule(
-    agenda,
-    { tickMs: 250, rounds: { look: { run } }, survey },
-    logger,
-  );
+  const schedule = new RoundSchedule(agenda, { tickMs: 250, rounds: { look: { run } }, survey }, logger);
   const due = (...accounts: string[]): Promise<void> =>
     agenda.schedule(accounts.map((account) => ({ account, round: 'look', time: 0 })));
   return { schedule, agenda, due };

@@ -165,7 +165,9 @@ export class RoundSchedule implements AccountFollower {
 
   /** Runs the due tasks. An error affects only its own account. Slow tasks continue in the background. */
   async run(): Promise<void> {
-    await (await this.begin()).ended;
+    await (
+      await this.begin()
+    ).ended;
   }
 
   /** Reads the agenda until the process stops. */

@@ -383,7 +383,11 @@ export interface FeedStore {
    * @returns undefined, and nothing is stored, if another poll of the contact was committed, or Redis restarted
    * or failed over, since the poll started; otherwise when the account's next contact is due
    */
-  commitUnchangedPoll(account: string, contactId: string, commit: UnchangedPoll): Promise<NextDue | undefined>;
+  commitUnchangedPoll(
+    account: string,
+    contactId: string,
+    commit: UnchangedPoll,
+  ): Promise<NextDue | undefined>;
 
   /**
    * Requests that a contact is polled within `ms` milliseconds. If the contact is due earlier, its due time

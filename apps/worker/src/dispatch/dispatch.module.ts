@@ -1,5 +1,11 @@
 import { getQueueToken } from '@nestjs/bullmq';
-import { type BeforeApplicationShutdown, Inject, Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Module,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import type { WorkerCore } from '../compose.js';
 import { registerQueue } from '../queue.js';
 import { RoundsLifecycle } from '../rounds-lifecycle.js';

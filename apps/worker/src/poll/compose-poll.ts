@@ -25,7 +25,9 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.poll;
   const poller = new Poller({
-    queue: metrics.feed.observeQueue(new RedisPollQueue(redis, prefix, POLL_LEASE_MS, environment.CONVERSATIONS)),
+    queue: metrics.feed.observeQueue(
+      new RedisPollQueue(redis, prefix, POLL_LEASE_MS, environment.CONVERSATIONS),
+    ),
     agenda: new BackgroundPollAgenda(hints),
     ...{ contacts, accounts, upstream, budget, logger },
   });

@@ -36,10 +36,7 @@ export interface RelayRole {
 }
 
 /** Builds the objects of the role `relay` on its queue. */
-export function composeRelay(
-  core: WorkerCore,
-  relayQueue: Queue<QueuePayloads['relay']>,
-): RelayRole {
+export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['relay']>): RelayRole {
   const { environment, logger, upstream, lookup, sends, blobs, agendas } = core;
   const settings = relaySettingsFrom(environment);
   const jobs = new RelayJobsWithLossRecovery(

@@ -1,11 +1,5 @@
 import { type BackgroundTaskScheduler, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
-import type {
-  CommittedPoll,
-  ContactUpdate,
-  ListCommit,
-  PollCommit,
-  UnchangedPoll,
-} from '../feed-store.js';
+import type { CommittedPoll, ContactUpdate, ListCommit, PollCommit, UnchangedPoll } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';

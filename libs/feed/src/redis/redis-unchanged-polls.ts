@@ -23,10 +23,7 @@ export class UnchangedPolls {
     private readonly redis: RedisClient,
     private readonly prefix: string,
   ) {
-    this.batches = new BatchedCalls(
-      (account, polls) => this.commitAll(account, polls),
-      MAX_POLLS_A_COMMIT,
-    );
+    this.batches = new BatchedCalls((account, polls) => this.commitAll(account, polls), MAX_POLLS_A_COMMIT);
   }
 
   commit(account: string, contactId: string, poll: UnchangedPoll): Promise<NextDue | undefined> {

@@ -18,7 +18,14 @@ const MAX_ERROR_MESSAGE_LENGTH = 500;
  * Codes of network errors that usually mean that no connection was established. Some of these errors can also
  * end an established connection.
  */
-const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+const NEVER_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
 
 /** Status and headers of a reply, whichever client received it. */
 export interface ReplyHead {

@@ -27,10 +27,10 @@ const MAX_COLLECTED_BYTES = 64 * 1024;
 const MAX_LATE_STARTS = 10;
 
 const DECOMPRESSORS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
-  'gzip': createGunzip,
+  gzip: createGunzip,
   'x-gzip': createGunzip,
-  'deflate': createInflate,
-  'br': createBrotliDecompress,
+  deflate: createInflate,
+  br: createBrotliDecompress,
 };
 
 /** The token of a read expired before the read could be written. */
