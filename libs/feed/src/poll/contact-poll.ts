@@ -298,8 +298,10 @@ interface FirstPage {
   outcome: { page: MessagePage } | { error: unknown };
 }
 
-function pageOf({ outcome }: FirstPage): Promise<MessagePage> {
-  return 'page' in outcome ? Promise.resolve(outcome.page) : Promise.reject(outcome.error as Error);
+/** Returns the page, or throws the error that its read ended with. */
+async function pageOf({ outcome }: FirstPage): Promise<MessagePage> {
+  if ('page' in outcome) return Promise.resolve(outcome.page);
+  throw outcome.error;
 }
 
 /** Returns the state that the claim of the contact read, for the first read that asks for it. */

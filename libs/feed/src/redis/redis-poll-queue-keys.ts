@@ -12,7 +12,7 @@ export function pollQueueKeys(keys: AccountKeys): Record<'due' | 'deep' | 'lease
 }
 
 /** Reads what `with_next_due` of `poll-leases.lua` returns. */
-export function nextDueOf([at, inMs]: readonly unknown[]): NextDue {
+export function nextDueOf([at, inMs]: readonly (string | Buffer)[]): NextDue {
   return at === undefined || inMs === undefined
     ? {}
     : { nextDueAt: Number(String(at)), nextDueInMs: Number(String(inMs)) };

@@ -23,7 +23,7 @@ const endClaim = LuaScript.from(import.meta.url, 'lua/end-poll.lua');
 /** Reply of `claim-polls.lua`, with texts as Buffers. */
 interface ClaimsReply {
   waitMs: number;
-  nextDue: unknown[];
+  nextDue: Buffer[];
   available: Buffer;
   isAvailable: number;
   claims: ClaimedReply[];
