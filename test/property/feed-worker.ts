@@ -225,11 +225,11 @@ export class FeedWorker {
             this.listing = { ...this.listing, date: this.context.now(), contacts };
           return list;
         }),
-      listMessages: (_, contactId, page, limit) =>
+      listMessages: (_, contactId, page, limit, __, knownDigest) =>
         this.gate(async () => {
           const fault = this.applyFault();
           const asked = this.context.oracle.commitsOf(contactId);
-          const read = await upstream.listMessages(address, contactId, page, limit);
+          const read = await upstream.listMessages(address, contactId, page, limit, knownDigest);
           assertList(fault);
           if (this.attempt?.now !== this.context.now()) this.isClockSteady = false;
           const seen = witness.page(contactId, page, limit, fault);

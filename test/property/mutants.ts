@@ -249,18 +249,23 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     'if (before.deleted) updates.deleted = { from: true, to: false };',
     '',
   ),
+  patched(
+    'an unchanged page is not compared although the state of the contact changed',
+    'poll/contact-poll.ts',
+    'extension.unchangedPage?.version === version &&',
+    'extension.unchangedPage !== undefined && version > 0 &&',
+  ),
   {
     name: 'a failed page counts as an empty page',
     patches: [
       {
         file: `${FEED}poll/contact-poll.ts`,
-        from: 'read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),',
-        to: `read: (page, limit) =>
-          this.source
+        from: 'return this.source.listMessages(account, contactId, page, limit, purpose);',
+        to: `return this.source
             .listMessages(account, contactId, page, limit, purpose)
             .catch((error: unknown) =>
               Promise.resolve(error instanceof Error && error.name.startsWith('Upstream') ? { items: [], skipped: 0 } : Promise.reject(error)),
-            ),`,
+            );`,
       },
       {
         file: `${FEED}poll/committing-page-reader.ts`,

@@ -31,6 +31,8 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
     commitContacts: (account, commit) => watch.committing(() => store.commitContacts(account, commit)),
     commitPoll: (account, contactId, commit) =>
       watch.committing(() => store.commitPoll(account, contactId, commit), contactId),
+    commitUnchangedPoll: (account, contactId, commit) =>
+      watch.committing(() => store.commitUnchangedPoll(account, contactId, commit), contactId),
     recordContactListFailure: (account, reason) => store.recordContactListFailure(account, reason),
     contactRecord: (account, contactId) => store.contactRecord(account, contactId),
     contactTexts: (account, ids) => store.contactTexts(account, ids),

@@ -8,12 +8,6 @@ import { CORE } from './tokens.js';
 export const STALLED_INTERVAL_MS = 10_000;
 
 /**
- * BullMQ options of the round queues. Several rounds run at once, so that a round that waits for upstream
- * does not block the others.
- */
-export const ROUNDS_OPTIONS = { concurrency: 4, stalledInterval: STALLED_INTERVAL_MS };
-
-/**
  * Registers a queue on the worker's Redis connection. A processor's blocking reads use a connection of their
  * own.
  */

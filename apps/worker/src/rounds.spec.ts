@@ -5,8 +5,6 @@ import { eventually } from '../../../test/support/eventually.js';
 import { MemoryAgenda } from '../../../test/support/memory-agenda.js';
 import { type Round, RoundSchedule } from './rounds.js';
 
-const QUEUE = { on: () => undefined } as unknown as ConstructorParameters<typeof RoundSchedule>[0];
-
 interface ScheduleOptions {
   run: Round['run'];
   survey?: (account: string) => Promise<Record<string, AgendaTime | undefined>>;
@@ -20,12 +18,7 @@ function scheduleOf({ run, survey = () => Promise.resolve({}), logLines = [] }: 
 } {
   const agenda = new MemoryAgenda();
   const logger = createLogger('test', 'trace', { write: (line) => logLines.push(line) });
-  const schedule = new RoundSchedule(
-    QUEUE,
-    agenda,
-    { tickMs: 250, rounds: { look: { run } }, survey },
-    logger,
-  );
+  const schedule = new RoundSchedule(agenda, { tickMs: 250, rounds: { look: { run } }, survey }, logger);
   const due = (...accounts: string[]): Promise<void> =>
     agenda.schedule(accounts.map((account) => ({ account, round: 'look', time: 0 })));
   return { schedule, agenda, due };
@@ -169,10 +162,10 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('the scheduler of periodic work frees Redis memory on a timer of the process while Redis is full, because no queued job runs then', async () => {
+it('the scheduler of periodic work frees Redis memory on a timer of the process while Redis is full, because the agenda cannot be read then', async () => {
   jest.useFakeTimers();
-  const queue = { ...QUEUE, getJobScheduler: () => Promise.reject(new Error('OOM')) };
   const agenda = new MemoryAgenda();
+  agenda.claimDue = () => Promise.reject(new Error('OOM'));
   let isFull = false;
   const relieved: string[] = [];
   const relief = {
@@ -181,7 +174,7 @@ it('the scheduler of periodic work frees Redis memory on a timer of the process 
   };
   const role = { tickMs: 250, rounds: {}, survey: () => Promise.resolve({}), relief };
   const logger = createLogger('test', 'silent');
-  const schedule = new RoundSchedule(queue as typeof QUEUE, agenda, role, logger);
+  const schedule = new RoundSchedule(agenda, role, logger);
   schedule.added('a', true);
   schedule.added('b', true);
   schedule.start();
@@ -193,4 +186,31 @@ it('the scheduler of periodic work frees Redis memory on a timer of the process 
   await schedule.stop();
   await jest.advanceTimersByTimeAsync(20_000);
   expect(relieved).toEqual(['a', 'b']);
+});
+
+it('the scheduler of periodic work, once started, sleeps until the next task is due, and reads the agenda at least once per tick', async () => {
+  jest.useFakeTimers();
+  const ran: string[] = [];
+  const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(void ran.push(id)) });
+  let reads = 0;
+  const claimDue = agenda.claimDue.bind(agenda);
+  agenda.claimDue = (count) => {
+    reads += 1;
+    return claimDue(count);
+  };
+  schedule.start();
+  await jest.advanceTimersByTimeAsync(1_000);
+  // One read per tick of 250 ms, and the first at once.
+  expect(reads).toBeLessThanOrEqual(5);
+  // Another process makes this task due.
+  await due('a');
+  await jest.advanceTimersByTimeAsync(250);
+  expect(ran).toEqual(['a']);
+  await agenda.schedule([{ account: 'b', round: 'look', time: 100 }]);
+  await jest.advanceTimersByTimeAsync(250);
+  reads = 0;
+  // In this agenda, the task stays due in 100 ms.
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(reads).toBeGreaterThanOrEqual(9);
+  await schedule.stop();
 });

@@ -1,4 +1,3 @@
-import type { Queue } from 'bullmq';
 import { AccountNotFoundError } from '#accounts';
 import {
   type Agenda,
@@ -7,6 +6,7 @@ import {
   type Logger,
   DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
+  pause,
 } from '#platform';
 import type { AccountFollower } from './account-watch.js';
 import { SideBySide } from './side-by-side.js';
@@ -25,7 +25,7 @@ export interface Round {
 
 /** The rounds of one role. */
 export interface RoleRounds {
-  /** Time between two reads of the agenda, in milliseconds. */
+  /** Maximum time between two reads of the agenda, in milliseconds. Another process may have made a task due. */
   tickMs: number;
   /** The rounds by name. */
   rounds: Readonly<Record<string, Round>>;
@@ -35,7 +35,7 @@ export interface RoleRounds {
    * lost its last writes.
    */
   survey(account: string): Promise<Readonly<Record<string, AgendaTime | undefined>>>;
-  /** Frees memory in a full Redis, where neither the agenda nor the ticks work. */
+  /** Frees memory in a full Redis, where the agenda does not work. */
   relief?: Relief;
 }
 
@@ -72,23 +72,26 @@ const RENEW_INTERVAL_MS = 800;
 /** Delay until a failed round runs again, in milliseconds. */
 const RETRY_DELAY_MS = 1_000;
 
-/**
- * Time between two checks that the ticks and the surveys exist, in milliseconds. A flushed Redis loses both.
- */
+/** Time between two checks that the surveys exist, in milliseconds. A flushed Redis loses them. */
 const ENSURE_INTERVAL_MS = 10_000;
-/** Time by which a tick is overdue before the tick schedule is created again, in milliseconds. */
-const STUCK_AFTER_MS = 2_000;
 /** Time between two checks for a full Redis, in milliseconds. */
 const RELIEF_INTERVAL_MS = 5_000;
-const TICK = 'tick';
+/**
+ * Minimum sleep between two reads of the agenda, in milliseconds. A task that is still due may belong to another
+ * worker, so that an immediate read would find nothing.
+ */
+const MIN_SLEEP_MS = 10;
 
 /**
- * Runs the due rounds of one role. The ticks are a BullMQ job scheduler in Redis, shared by all workers of
- * the role. Each tick reads the agenda and runs the due rounds.
+ * Runs the due rounds of one role. Each worker reads the agenda when the next task is due, and at least once per
+ * `tickMs`. A job queue would cost several scripts for each such read.
  */
 export class RoundSchedule implements AccountFollower {
   private timers: NodeJS.Timeout[] = [];
   private stopping = false;
+  private sleep = new AbortController();
+  private loop: Promise<void> = Promise.resolve();
+  private hasFailed = false;
   private relieving = false;
   private readonly runner = new SideBySide();
   private readonly running = new Set<ClaimedTask>();
@@ -97,13 +100,10 @@ export class RoundSchedule implements AccountFollower {
   private readonly unsurveyed = new Map<string, boolean>();
 
   constructor(
-    private readonly queue: Pick<Queue, 'on' | 'getJobScheduler' | 'upsertJobScheduler'>,
     private readonly agenda: Agenda,
     private readonly role: RoleRounds,
     private readonly logger: Logger,
-  ) {
-    queue.on('error', () => undefined);
-  }
+  ) {}
 
   start(): void {
     const ensure = (): void => {
@@ -126,6 +126,7 @@ export class RoundSchedule implements AccountFollower {
         );
       });
     };
+    this.loop = this.readAgenda();
     this.timers = [
       setInterval(ensure, ENSURE_INTERVAL_MS),
       setInterval(renew, RENEW_INTERVAL_MS),
@@ -136,6 +137,8 @@ export class RoundSchedule implements AccountFollower {
   /** Stops starting rounds. Resolves when all running rounds have ended. */
   async stop(): Promise<void> {
     this.stopping = true;
+    this.sleep.abort();
+    await this.loop;
     await this.runner.ended();
     for (const timer of this.timers) clearInterval(timer);
   }
@@ -162,18 +165,64 @@ export class RoundSchedule implements AccountFollower {
 
   /** Runs the due tasks. An error affects only its own account. Slow tasks continue in the background. */
   async run(): Promise<void> {
+    await (
+      await this.begin()
+    ).ended;
+  }
+
+  /** Reads the agenda until the process stops. */
+  private async readAgenda(): Promise<void> {
+    while (!this.stopping) {
+      // A task that ends during the read may be due again earlier than the read finds.
+      this.sleep = new AbortController();
+      const nextInMs = await this.beginOrLog();
+      const sleepMs = Math.max(Math.min(nextInMs, this.role.tickMs), MIN_SLEEP_MS);
+      if (!this.isStopping()) await pause(sleepMs, this.sleep.signal);
+    }
+  }
+
+  /** Reads the flag through a method: the compiler does not expect the flag to change during an await. */
+  private isStopping(): boolean {
+    return this.stopping;
+  }
+
+  private async beginOrLog(): Promise<number> {
+    try {
+      const { nextInMs } = await this.begin();
+      this.hasFailed = false;
+      return nextInMs;
+    } catch (error) {
+      // An outage of Redis is logged once.
+      if (!this.hasFailed)
+        this.logger.warn({ err: error }, 'could not read from Redis which periodic tasks are due; retrying');
+      this.hasFailed = true;
+      return this.role.tickMs;
+    }
+  }
+
+  /**
+   * Begins the due tasks. Returns the time until the next task is due, in milliseconds, and when the tasks have
+   * ended or continue in the background.
+   */
+  private async begin(): Promise<{ nextInMs: number; ended: Promise<void> }> {
+    const begun: Promise<unknown>[] = [];
+    let next = Infinity;
     for (let mayBeMore = true; mayBeMore && !this.stopping;) {
       const maxTasks = Math.min(MAX_TAKEN, MAX_RUNNING - this.running.size);
-      if (maxTasks <= 0) return;
-      const { tasks } = await this.agenda.claimDue(maxTasks, LEASE_MS);
+      if (maxTasks <= 0) break;
+      const { tasks, nextInMs = Infinity } = await this.agenda.claimDue(maxTasks, LEASE_MS);
+      next = nextInMs;
       const byKey = new Map(tasks.map((task) => [`${task.round} ${task.account} ${task.claim}`, task]));
       for (const task of tasks) this.running.add(task);
-      await this.runner.run([...byKey.keys()], async (key) => {
-        const task = byKey.get(key);
-        if (task !== undefined) await this.runTask(task);
-      });
+      begun.push(
+        this.runner.run([...byKey.keys()], async (key) => {
+          const task = byKey.get(key);
+          if (task !== undefined) await this.runTask(task);
+        }),
+      );
       mayBeMore = tasks.length === maxTasks;
     }
+    return { nextInMs: next, ended: Promise.all(begun).then(() => undefined) };
   }
 
   private async runTask(task: ClaimedTask): Promise<void> {
@@ -182,6 +231,7 @@ export class RoundSchedule implements AccountFollower {
       // task at once.
       const { next, others } = this.stopping ? { next: 0 } : await this.runRound(task);
       await this.agenda.complete(task, next, others);
+      if (mayBeSoonerThan(this.role.tickMs, next, others)) this.sleep.abort();
     } catch (error) {
       this.logger.warn(
         { ...task, err: error },
@@ -250,18 +300,17 @@ export class RoundSchedule implements AccountFollower {
   }
 
   private async ensure(): Promise<void> {
-    const { tickMs } = this.role;
-    const scheduled = await this.queue.getJobScheduler(TICK);
-    if (scheduled?.every !== tickMs || isStuck(scheduled.next, tickMs)) {
-      const opts = { removeOnComplete: true, removeOnFail: true };
-      await this.queue.upsertJobScheduler(TICK, { every: tickMs }, { name: TICK, data: {}, opts });
-    }
     await this.agenda.addMissing(
       [...this.accounts].map((account, n) => ({ account, round: SURVEY, time: n * SURVEY_SPACING_MS })),
     );
   }
 }
 
-function isStuck(next: number | undefined, everyMs: number): boolean {
-  return (next ?? 0) < Date.now() - Math.max(2 * everyMs, STUCK_AFTER_MS);
+/** Returns true if one of these times may be earlier than the next read of the agenda. */
+function mayBeSoonerThan(
+  tickMs: number,
+  next: AgendaTime | undefined,
+  others: readonly ScheduledTask[] = [],
+): boolean {
+  return [next, ...others.map(({ time }) => time)].some((time) => typeof time === 'number' && time < tickMs);
 }

@@ -6,6 +6,7 @@ import type { FeedOverview } from './schedule/feed-overview.js';
 import type { KnownMessage } from './snapshot/known-message.js';
 import type { ListedContacts } from './snapshot/listed-contacts.js';
 import type { PollState } from './snapshot/poll-state.js';
+import type { NextDue } from './poll/poll-queue.js';
 import type { ContactRates } from './schedule/poll-plans.js';
 import type { UnreadableElementHistory } from './snapshot/unreadable-elements.js';
 
@@ -229,6 +230,23 @@ export interface ContactState {
   redisRun: string;
 }
 
+/** A poll of a contact's newest messages without any change, as it is passed to {@link FeedStore.commitUnchangedPoll}. */
+export interface UnchangedPoll {
+  /** Values of {@link ContactState.version} and {@link ContactState.redisRun} when the poll started. */
+  version: number;
+  redisRun: string;
+  /** Id of the lease that ends with the commit. Absent if the contact was not claimed. */
+  lease?: string;
+  extension: LearnedContactState;
+  /** Bucket of the contact's rate of change; see `RateHistogram`. */
+  bucket: number;
+  /** Time until the next poll of the contact, in milliseconds. */
+  dueInMs: number;
+  /** True if the page has messages. */
+  showsMessages: boolean;
+  report: PollReport;
+}
+
 /** The result of one poll of a contact, as it is passed to {@link FeedStore.commitPoll}. */
 export interface PollCommit {
   /** Values of {@link ContactState.version} and {@link ContactState.redisRun} when the poll started. */
@@ -366,6 +384,18 @@ export interface FeedStore {
    * or failed over, since the poll started
    */
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<CommittedPoll | undefined>;
+
+  /**
+   * Stores that a poll of a contact found the page of an earlier poll again, and ends its claim. Calls in the same
+   * turn of the event loop are made together.
+   * @returns undefined, and nothing is stored, if another poll of the contact was committed, or Redis restarted
+   * or failed over, since the poll started; otherwise when the account's next contact is due
+   */
+  commitUnchangedPoll(
+    account: string,
+    contactId: string,
+    commit: UnchangedPoll,
+  ): Promise<NextDue | undefined>;
 
   /**
    * Requests that a contact is polled within `ms` milliseconds. If the contact is due earlier, its due time

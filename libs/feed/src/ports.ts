@@ -1,6 +1,7 @@
 import type { TraceContext } from '#platform';
 import type { ContactList, ContactReader, MessagePage, UpstreamMessage } from '#upstream';
-import type { PollKind } from './poll/poll-queue.js';
+import type { ContactState } from './feed-store.js';
+import type { NextDue, PollKind } from './poll/poll-queue.js';
 
 /**
  * A claimed poll, as it is passed to each of its upstream requests. The first request uses the budget token
@@ -21,6 +22,14 @@ export interface ClaimedRead {
   tokenRequestedAt?: number;
   /** Aborted when the read must end. The read then waits for no further request. */
   readonly signal: AbortSignal;
+  /** Id of the claim's lease. A commit of a read without changes ends the claim together with the lease. */
+  readonly lease: string;
+  /** True if the claim found that upstream has no outage. Counts only for the request with the claim's token. */
+  readonly isUpstreamAvailable: boolean;
+  /** State of the contact when it was claimed. Absent for a read of older messages, and once a read has used it. */
+  state?: ContactState;
+  /** Set by the commit that ended the claim: when the account's next contact is due. */
+  ended?: NextDue;
 }
 
 /**
@@ -42,12 +51,17 @@ export interface FeedSource {
     purpose: ReadPurpose,
     newReader: () => R,
   ): Promise<ContactList<R>>;
+  /**
+   * Reads one page of a contact's messages.
+   * @param knownDigest if the reply's body has this digest, the result has `isUnchanged` and no messages
+   */
   listMessages(
     account: string,
     contactId: string,
     page: number,
     limit: number,
     purpose: ReadPurpose,
+    knownDigest?: string,
   ): Promise<MessagePage>;
 }
 

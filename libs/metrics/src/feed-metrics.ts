@@ -55,13 +55,18 @@ export class FeedMetrics {
     );
   }
 
-  /** Wraps the store in an object that counts the changes that polls commit. */
+  /** Wraps the store in an object that counts the changes that polls commit, and the polls that found none. */
   observeStore<T extends FeedStore>(store: T): T {
     return observeMethodCalls<FeedStore>(store, {
       commitPoll: ({ parameters: [, , { events }], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
         for (const { type } of events) this.changes.labels(type).inc();
         for (const delayMs of outcome.result.delaysMs) this.delays.observe(delayMs / 1_000);
+      },
+      // This commit also ends the claim of the poll.
+      commitUnchangedPoll: ({ parameters: [, , { lease }], outcome }) => {
+        if (lease !== undefined && 'result' in outcome && outcome.result !== undefined)
+          this.polls.labels('head', 'done').inc();
       },
     }) as T;
   }

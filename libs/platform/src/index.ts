@@ -3,7 +3,7 @@
  *
  * | | |
  * |---|---|
- * | `calls/`       | interceptors and observers of the calls of an object |
+ * | `calls/`       | interceptors and observers of the calls of an object; calls that are joined into batches |
  * | `environment/` | environment variables, read and checked once |
  * | `log/`         | the logger, and the parts of an error that may be logged |
  * | `process/`     | start and stop of a process, its readiness, version and instance |
@@ -22,6 +22,7 @@ export {
 } from './queue/agenda.js';
 export { BackgroundTaskScheduler } from './queue/background-task-scheduler.js';
 export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
+export { BatchedCalls } from './calls/batched-calls.js';
 export { type CallInterceptors, interceptMethodCalls } from './calls/intercept-method-calls.js';
 export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observe-method-calls.js';
 export { type Clock, clockOfThisMachine } from './time/clock.js';

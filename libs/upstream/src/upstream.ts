@@ -39,6 +39,10 @@ export interface UpstreamSend {
 export interface MessagePage extends ParsedList<UpstreamMessage> {
   /** When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date. */
   date?: number;
+  /** Hash of the body of the reply. Absent if the page was not read in one reply. */
+  digest?: string;
+  /** True if the page has the digest that the caller knows. The messages are then not parsed. */
+  isUnchanged?: true;
 }
 
 /** Query parameters of a request, in the order in which they are sent. A name may occur more than once. */
@@ -69,12 +73,14 @@ export interface Upstream {
    * Reads one page of a contact's messages.
    * @param page number of the page, from 1
    * @param limit maximum number of messages in the page
+   * @param knownDigest {@link MessagePage.digest} of a page that the caller has already read
    */
   listMessages(
     address: UpstreamAddress,
     contactId: string,
     page: number,
     limit: number,
+    knownDigest?: string,
   ): Promise<MessagePage>;
 
   /** Reads the contact list. Resolves to upstream's JSON text, unchanged. */

@@ -51,8 +51,9 @@ export class Installation implements AsyncDisposable {
     this.gateway = await startProcess('gateway', { ...this.environment, PORT: '0' });
   }
 
-  async startWorker(): Promise<void> {
-    this.worker = await startProcess('worker', { ...this.environment, WORKER_PORT: '0' });
+  /** @param settings environment variables of this worker only */
+  async startWorker(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.worker = await startProcess('worker', { ...this.environment, WORKER_PORT: '0', ...settings });
   }
 
   get pids(): number[] {

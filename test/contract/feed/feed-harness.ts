@@ -77,8 +77,8 @@ export class FeedHarness {
     this.idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
     this.source = {
       listContacts: (_, __, newReader) => this.upstream.listContacts(address, newReader),
-      listMessages: (_, contactId, page, limit) =>
-        this.upstream.listMessages(address, contactId, page, limit),
+      listMessages: (_, contactId, page, limit, __, knownDigest) =>
+        this.upstream.listMessages(address, contactId, page, limit, knownDigest),
     };
     this.volatile = new RedisVolatileFields(redis, prefix);
     this.list = new ContactListPoll(this.store, this.source, MIN_ABSENCE_UNTIL_DELETED_MS, undefined, {

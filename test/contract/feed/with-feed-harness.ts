@@ -71,8 +71,8 @@ export class WithFeedHarness {
     const { source } = this.harness;
     return {
       ...source,
-      listMessages: async (account, contactId, page, limit, purpose) => {
-        const read = await source.listMessages(account, contactId, page, limit, purpose);
+      listMessages: async (account, contactId, page, limit, ...rest) => {
+        const read = await source.listMessages(account, contactId, page, limit, ...rest);
         if (page === wanted && !done) {
           done = true;
           await act();

@@ -44,7 +44,6 @@ export interface DispatchRole {
 export function composeDispatch(
   core: WorkerCore,
   deliveryQueue: Queue<QueuePayloads['deliveries']>,
-  ticks: Queue,
 ): DispatchRole {
   const { environment, logger, redis, clock, events, metrics, traces } = core;
   const prefix = environment.REDIS_KEY_PREFIX;
@@ -86,7 +85,7 @@ export function composeDispatch(
   return {
     deliveries,
     dispatch: new EventDispatch(dispatcher, redis, tail, prefix, logger),
-    rounds: new RoundSchedule(ticks, agenda, rounds, logger),
+    rounds: new RoundSchedule(agenda, rounds, logger),
   };
 }
 

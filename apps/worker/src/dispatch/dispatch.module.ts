@@ -1,8 +1,14 @@
-import { getQueueToken, Processor } from '@nestjs/bullmq';
-import { type BeforeApplicationShutdown, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
+import { getQueueToken } from '@nestjs/bullmq';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Module,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import type { WorkerCore } from '../compose.js';
-import { registerQueue, ROUNDS_OPTIONS } from '../queue.js';
-import { RoundsProcessor } from '../rounds.processor.js';
+import { registerQueue } from '../queue.js';
+import { RoundsLifecycle } from '../rounds-lifecycle.js';
 import { CORE, DISPATCH } from '../tokens.js';
 import { composeDispatch, type DispatchRole } from './compose-dispatch.js';
 import { DeliveriesProcessor } from './deliveries.processor.js';
@@ -10,8 +16,8 @@ import { DeliveriesProcessor } from './deliveries.processor.js';
 /** Time that running delivery attempts get to finish when the worker stops, in milliseconds. */
 const DRAIN_MS = 12_000;
 
-@Processor('dispatch-ticks', ROUNDS_OPTIONS)
-class DispatchRoundsProcessor extends RoundsProcessor {
+@Injectable()
+class DispatchRounds extends RoundsLifecycle {
   constructor(@Inject(DISPATCH) { rounds }: DispatchRole) {
     super(rounds);
   }
@@ -21,13 +27,13 @@ class DispatchRoundsProcessor extends RoundsProcessor {
  * The role `dispatch`: creates a delivery per event and endpoint, and sends the deliveries to the endpoints.
  */
 @Module({
-  imports: [registerQueue('deliveries'), registerQueue('dispatch-ticks')],
+  imports: [registerQueue('deliveries')],
   providers: [
     DeliveriesProcessor,
-    DispatchRoundsProcessor,
+    DispatchRounds,
     {
       provide: DISPATCH,
-      inject: [CORE, getQueueToken('deliveries'), getQueueToken('dispatch-ticks')],
+      inject: [CORE, getQueueToken('deliveries')],
       useFactory: composeDispatch,
     },
   ],

@@ -26,8 +26,10 @@ export class AccountFeedSource implements FeedSource {
     page: number,
     limit: number,
     purpose: ReadPurpose,
+    knownDigest?: string,
   ): Promise<MessagePage> {
-    return this.upstream.listMessages(account, contactId, page, limit, budgetClassOf(purpose));
+    const kind = budgetClassOf(purpose);
+    return this.upstream.listMessages(account, contactId, page, limit, kind, knownDigest);
   }
 }
 
@@ -47,6 +49,8 @@ function claimedTurn(read: ClaimedRead): PollTokenSource {
   return {
     kind: read.kind === 'deep' ? 'deep' : 'more',
     signal: read.signal,
-    ...(tokenRequestedAt === undefined ? {} : { tokenRequestedAt }),
+    ...(tokenRequestedAt === undefined
+      ? {}
+      : { tokenRequestedAt, isUpstreamAvailable: read.isUpstreamAvailable }),
   };
 }

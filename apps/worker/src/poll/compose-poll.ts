@@ -1,6 +1,6 @@
 import { eraseConversationRows } from '#conversations';
 import type { Queue } from 'bullmq';
-import { BackgroundPollAgenda, RedisPollDueTimes, RedisPollQueue } from '#feed';
+import { BackgroundPollAgenda, POLL_LEASE_MS, RedisPollDueTimes, RedisPollQueue } from '#feed';
 import { BullmqHintQueue, type QueuePayloads, clockOfThisMachine } from '#platform';
 import { UpstreamProbe } from '#relay';
 import type { BudgetedUpstream } from '#upstream';
@@ -17,15 +17,17 @@ export interface PollRole {
   upstream: BudgetedUpstream;
 }
 
-/** Builds the objects of the role `poll` on its two queues. */
-export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']>, ticks: Queue): PollRole {
+/** Builds the objects of the role `poll` on its queue. */
+export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']>): PollRole {
   const { environment, logger, redis, accounts, upstream, health, budget, feed, contactList, contacts } =
     core;
   const { metrics } = core;
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.poll;
   const poller = new Poller({
-    queue: metrics.feed.observeQueue(new RedisPollQueue(redis, prefix)),
+    queue: metrics.feed.observeQueue(
+      new RedisPollQueue(redis, prefix, POLL_LEASE_MS, environment.CONVERSATIONS),
+    ),
     agenda: new BackgroundPollAgenda(hints),
     ...{ contacts, accounts, upstream, budget, logger },
   });
@@ -43,5 +45,5 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
       ? {}
       : { eraseRows: (account: string) => eraseConversationRows(redis, prefix, account) }),
   });
-  return { poller, rounds: new RoundSchedule(ticks, agenda, rounds, logger), upstream };
+  return { poller, rounds: new RoundSchedule(agenda, rounds, logger), upstream };
 }

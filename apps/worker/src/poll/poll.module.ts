@@ -1,14 +1,14 @@
-import { getQueueToken, Processor } from '@nestjs/bullmq';
-import { Inject, Module } from '@nestjs/common';
+import { getQueueToken } from '@nestjs/bullmq';
+import { Inject, Injectable, Module } from '@nestjs/common';
 import type { WorkerCore } from '../compose.js';
-import { registerQueue, ROUNDS_OPTIONS } from '../queue.js';
-import { RoundsProcessor } from '../rounds.processor.js';
+import { registerQueue } from '../queue.js';
+import { RoundsLifecycle } from '../rounds-lifecycle.js';
 import { CORE, POLL } from '../tokens.js';
 import { composePoll, type PollRole } from './compose-poll.js';
 import { PollProcessor } from './poll.processor.js';
 
-@Processor('poll-ticks', ROUNDS_OPTIONS)
-class PollRoundsProcessor extends RoundsProcessor {
+@Injectable()
+class PollRounds extends RoundsLifecycle {
   constructor(@Inject(POLL) { rounds }: PollRole) {
     super(rounds);
   }
@@ -16,13 +16,13 @@ class PollRoundsProcessor extends RoundsProcessor {
 
 /** The role `poll`: reads the contact lists and the due contacts. */
 @Module({
-  imports: [registerQueue('poll'), registerQueue('poll-ticks')],
+  imports: [registerQueue('poll')],
   providers: [
     PollProcessor,
-    PollRoundsProcessor,
+    PollRounds,
     {
       provide: POLL,
-      inject: [CORE, getQueueToken('poll'), getQueueToken('poll-ticks')],
+      inject: [CORE, getQueueToken('poll')],
       useFactory: composePoll,
     },
   ],

@@ -47,7 +47,14 @@ class FakeQueue implements PollQueue {
     this.tokens -= 1;
     this.due.shift();
     const [contactId, kind] = next;
-    const claimed: ClaimedPoll = { kind, contactId, overdueMs: 3, consecutiveFailures: 2, lease: contactId };
+    const claimed: ClaimedPoll = {
+      kind,
+      contactId,
+      overdueMs: 3,
+      consecutiveFailures: 2,
+      lease: contactId,
+      isUpstreamAvailable: true,
+    };
     const nextDue = this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : this.emptyReply;
     return Promise.resolve({ claimed, tokenRequestedAt: 7, availableForPolls: 60, ...nextDue });
   }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AccountNotFoundError, type AccountDirectory } from '#accounts';
 import type { ClaimedRead, ClaimReply, NextDue, PollAgenda, PollQueue, PollOutcome } from '#feed';
 import { type Logger, logMessageOf, pause } from '#platform';
@@ -24,6 +25,8 @@ const MAX_READS = 256;
  * slower.
  */
 const MAX_WAIT_MS = 1_000;
+/** Maximum number of contacts that a loop claims in one step. */
+const MAX_CLAIMS = 64;
 /** Lifetime of the cached account settings and outage state, in milliseconds. */
 const ACCOUNT_CACHE_MS = 250;
 
@@ -138,12 +141,14 @@ export class Poller {
   /** Claims contacts until none is due. Returns the time until the next contact is due, in milliseconds. */
   private async claimUntilIdle(account: string, loop: ClaimLoop): Promise<number | undefined> {
     const { hints } = loop;
-    let [rate, knownAt] = [0, -Infinity];
+    let [rate, knownAt, claims] = [0, -Infinity, 1];
     while (!this.isStopping()) {
-      if (!this.reads.hasFreeSlot(account)) {
+      if (this.reads.freeSlots(account) < 1) {
         // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.
         hints.clear();
         await hints.pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
+        // Other reads that end in the same turn of the event loop free their slots too.
+        await nextTurn();
         continue;
       }
       if (performance.now() - knownAt > ACCOUNT_CACHE_MS) {
@@ -154,16 +159,35 @@ export class Poller {
       }
       if (this.isStopping()) return undefined;
       hints.clear();
-      const { nextDue: nextDue } = loop;
+      const { nextDue } = loop;
       delete loop.nextDue;
       const isIdle = nextDue?.nextDueInMs !== undefined && nextDue.nextDueInMs > 0;
-      const reply = isIdle ? nextDue : await this.parts.queue.claim(account, rate);
-      if ('claimed' in reply) this.begin(account, rate, reply);
+      const { reply, count } = isIdle
+        ? { reply: nextDue, count: 0 }
+        : await this.claimAndBegin(account, rate, Math.min(claims, this.reads.freeSlots(account)));
+      // As long as every claim finds a contact, the next claims are twice as many.
+      claims = count === claims ? Math.min(2 * claims, MAX_CLAIMS) : 1;
       if ('waitMs' in reply)
         await pause(Math.min(reply.waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), this.stopping.signal);
       else if (!(await this.waitForDue(account, loop, reply))) return reply.nextDueInMs;
     }
     return undefined;
+  }
+
+  /**
+   * Claims up to `count` contacts in one step, and begins their reads. Returns the number of contacts that were
+   * claimed, and the reply that says how to go on.
+   */
+  private async claimAndBegin(
+    account: string,
+    rate: number,
+    count: number,
+  ): Promise<{ reply: ClaimReply; count: number }> {
+    const calls = Array.from({ length: count }, () => this.parts.queue.claim(account, rate));
+    const replies = await Promise.all(calls);
+    const claimed = replies.filter((reply): reply is Claimed => 'claimed' in reply);
+    for (const claim of claimed) this.begin(account, rate, claim);
+    return { reply: replies.at(-1) ?? {}, count: claimed.length };
   }
 
   /**
@@ -198,18 +222,19 @@ export class Poller {
     { claimed, tokenRequestedAt, availableForPolls }: Claimed,
   ): void {
     const ended = this.reads.start(account, claimed, async (signal): Promise<NextDue> => {
-      const { kind, consecutiveFailures, overdueMs } = claimed;
+      const { kind, consecutiveFailures, overdueMs, lease, isUpstreamAvailable, state } = claimed;
       const read: ClaimedRead = {
         kind,
         consecutiveFailures,
         overdueMs,
         availableForPolls,
-        tokenRequestedAt: tokenRequestedAt,
-        signal,
+        ...{ tokenRequestedAt, signal, lease, isUpstreamAvailable },
+        ...(state === undefined ? {} : { state }),
       };
       try {
         const how = await this.read(account, claimed.contactId, read);
         if (read.tokenRequestedAt !== undefined) await this.parts.budget.returnToken(account, rate);
+        if (read.ended !== undefined) return read.ended;
         if (how !== undefined) return await this.parts.queue.end(account, claimed, how);
       } catch (error) {
         // The lease of the claim will expire.

@@ -29,9 +29,11 @@ export class RunningReads {
     private readonly renewalMs = POLL_LEASE_RENEWAL_MS,
   ) {}
 
-  /** Returns true if the account may start another read. */
-  hasFreeSlot(account: string): boolean {
-    return (this.accounts.get(account)?.size ?? 0) < this.slots - this.tasks.size;
+  /** Returns how many more reads the account may start now. */
+  freeSlots(account: string): number {
+    const ofAccount = this.accounts.get(account)?.size ?? 0;
+    // Each further read takes a slot, and may not leave fewer free slots than the account then uses.
+    return Math.ceil((this.slots - this.tasks.size - ofAccount) / 2);
   }
 
   /** Returns true if the account has a running read. */

@@ -35,12 +35,8 @@ export interface RelayRole {
   logger: Logger;
 }
 
-/** Builds the objects of the role `relay` on its two queues. */
-export function composeRelay(
-  core: WorkerCore,
-  relayQueue: Queue<QueuePayloads['relay']>,
-  ticks: Queue,
-): RelayRole {
+/** Builds the objects of the role `relay` on its queue. */
+export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['relay']>): RelayRole {
   const { environment, logger, upstream, lookup, sends, blobs, agendas, metrics } = core;
   const settings = relaySettingsFrom(environment);
   const jobs = new RelayJobsWithLossRecovery(
@@ -56,7 +52,7 @@ export function composeRelay(
     lanes,
     jobs,
     sendSchedule: new SendSchedule(rounds, agendas.schedule.agenda, logger),
-    rounds: new RoundSchedule(ticks, agendas.relay.agenda, roundsOf(core, rounds, jobs), logger),
+    rounds: new RoundSchedule(agendas.relay.agenda, roundsOf(core, rounds, jobs), logger),
     logger,
   };
 }

@@ -1,15 +1,15 @@
-import { getQueueToken, Processor } from '@nestjs/bullmq';
-import { Inject, Module } from '@nestjs/common';
+import { getQueueToken } from '@nestjs/bullmq';
+import { Inject, Injectable, Module } from '@nestjs/common';
 import type { WorkerCore } from '../compose.js';
-import { registerQueue, ROUNDS_OPTIONS } from '../queue.js';
-import { RoundsProcessor } from '../rounds.processor.js';
+import { registerQueue } from '../queue.js';
+import { RoundsLifecycle } from '../rounds-lifecycle.js';
 import { CORE, RELAY } from '../tokens.js';
 import { composeRelay, type RelayRole } from './compose-relay.js';
 import { RelayProcessor } from './relay.processor.js';
 import { SendSchedule } from './send-schedule.js';
 
-@Processor('relay-ticks', ROUNDS_OPTIONS)
-class RelayRoundsProcessor extends RoundsProcessor {
+@Injectable()
+class RelayRounds extends RoundsLifecycle {
   constructor(@Inject(RELAY) { rounds }: RelayRole) {
     super(rounds);
   }
@@ -17,13 +17,13 @@ class RelayRoundsProcessor extends RoundsProcessor {
 
 /** The role `relay`: sends the queued messages to upstream and tracks each send to its final state. */
 @Module({
-  imports: [registerQueue('relay'), registerQueue('relay-ticks')],
+  imports: [registerQueue('relay')],
   providers: [
     RelayProcessor,
-    RelayRoundsProcessor,
+    RelayRounds,
     {
       provide: RELAY,
-      inject: [CORE, getQueueToken('relay'), getQueueToken('relay-ticks')],
+      inject: [CORE, getQueueToken('relay')],
       useFactory: composeRelay,
     },
     // A provider of its own, because Nest starts and stops it.

@@ -1,4 +1,5 @@
 import type { Logger } from '#platform';
+import type { MessagePage } from '#upstream';
 import { areTooManyMissingForDeletions } from '../diff/absence.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
@@ -85,16 +86,45 @@ export class ContactPoll {
   ): Promise<'enough' | 'in part' | undefined> {
     let isEnough = true;
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
-      const state = await this.store.contactState(account, contactId);
+      const state = claimedState(purpose) ?? (await this.store.contactState(account, contactId));
       if (state === undefined) return undefined;
       const start = { account, contactId, state, ...budgetOf(purpose) };
-      const { isCommitted, reading } = await this.readOrResync(start, purpose);
+      const look = await this.readUnchanged(start, purpose);
+      if (look === 'committed') return 'enough';
+      if (look === 'refused') continue;
+      const { isCommitted, reading } = await this.readOrResync(start, purpose, look);
       isEnough =
         doesFirstPageShowAllNewMessages(reading.order) ||
         (!reading.needsFullRead && state.emitAfter === undefined);
       if (isCommitted) break;
     }
     return isEnough ? 'enough' : 'in part';
+  }
+
+  /**
+   * Reads the first page, if it is likely to be the same as at the last read. If so, commits that nothing has
+   * changed, without comparing any message. Returns whether that commit was accepted, or the page if it differs.
+   */
+  private async readUnchanged(
+    start: PollStart,
+    purpose: ReadPurpose,
+  ): Promise<'committed' | 'refused' | FirstPage | undefined> {
+    const { account, contactId, state } = start;
+    const expected = state.extension.unchangedPage;
+    if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
+    const { limit, digest } = expected;
+    let page: MessagePage;
+    try {
+      page = await this.source.listMessages(account, contactId, 1, limit, purpose, digest);
+    } catch (error) {
+      return { limit, outcome: { error } };
+    }
+    if (page.isUnchanged !== true) return { limit, outcome: { page } };
+    const read = typeof purpose === 'object' ? purpose : undefined;
+    const nextDue = await this.committer.commitUnchanged(start, page.date, read?.lease);
+    if (nextDue === undefined) return 'refused';
+    if (read !== undefined) read.ended = nextDue;
+    return 'committed';
   }
 
   /**
@@ -149,21 +179,39 @@ export class ContactPoll {
    * Reads and commits the newest messages. If the snapshot is lost or damaged, starts a new baseline, because
    * otherwise every later poll would fail too.
    */
-  private async readOrResync(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
+  private async readOrResync(
+    start: PollStart,
+    purpose: ReadPurpose,
+    firstPage: FirstPage | undefined,
+  ): Promise<HeadCommit> {
     const resync = lossReasonOf(start.state);
     try {
-      return await this.readAndCommit({ ...start, ...(resync === undefined ? {} : { resync }) }, purpose);
+      return await this.readAndCommit(
+        { ...start, ...(resync === undefined ? {} : { resync }) },
+        purpose,
+        firstPage,
+      );
     } catch (error) {
       if (!(error instanceof DamagedSnapshotError)) throw error;
       return this.readAndCommit({ ...start, resync: DAMAGED_REASON }, purpose);
     }
   }
 
-  private async readAndCommit(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
+  private async readAndCommit(
+    start: PollStart,
+    purpose: ReadPurpose,
+    firstPage?: FirstPage,
+  ): Promise<HeadCommit> {
+    let alreadyRead = firstPage;
     const { account, contactId, state, resync } = start;
     const head = await readNewestMessages(
       {
-        read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),
+        read: (page, limit) => {
+          const given = alreadyRead;
+          alreadyRead = undefined;
+          if (given !== undefined && page === 1 && limit === given.limit) return pageOf(given);
+          return this.source.listMessages(account, contactId, page, limit, purpose);
+        },
         known: async (ids) =>
           resync === undefined
             ? new Set((await this.store.knownMessages(account, contactId, ids)).keys())
@@ -244,6 +292,54 @@ function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
   return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
 }
 
+/** A first page that was already read, or the error that the read ended with. */
+interface FirstPage {
+  limit: number;
+  outcome: { page: MessagePage } | { error: unknown };
+}
+
+/** Returns the page, or throws the error that its read ended with. */
+async function pageOf({ outcome }: FirstPage): Promise<MessagePage> {
+  if ('page' in outcome) return Promise.resolve(outcome.page);
+  throw outcome.error;
+}
+
+/** Returns the state that the claim of the contact read, for the first read that asks for it. */
+function claimedState(purpose: ReadPurpose): ContactState | undefined {
+  if (typeof purpose !== 'object') return undefined;
+  const { state } = purpose;
+  delete purpose.state;
+  return state;
+}
+
+/**
+ * Returns true if a read of the newest messages changes nothing but its own time and the next due time, provided
+ * that it gets the page of the last read again. That read changed nothing, so this holds as long as the contact's
+ * state is the same and nothing else has become due.
+ */
+function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
+  const { version, now, pollState, extension, expediteRequests, emitAfter, hasRow } = state;
+  const { completeAt, completeDueAt, lookUpDueAt, suspectSince, order } = pollState;
+  return (
+    extension.unchangedPage?.version === version &&
+    lossReasonOf(state) === undefined &&
+    emitAfter === undefined &&
+    expediteRequests === 0 &&
+    hasRow &&
+    suspectSince === undefined &&
+    // The newest messages of such a list are not on the first page.
+    order !== 'oldestFirst' &&
+    // These are counted or tried again at each read.
+    extension.volatile === undefined &&
+    extension.headLimit === undefined &&
+    extension.resyncing !== true &&
+    completeAt !== undefined &&
+    completeAt + sweepMs > now &&
+    (completeDueAt === undefined || completeDueAt > now) &&
+    (lookUpDueAt === undefined || lookUpDueAt > now)
+  );
+}
+
 interface HeadSnapshots {
   /** Snapshots of the messages that were read, by message id. */
   served: ReadonlyMap<string, KnownMessage>;
@@ -278,6 +374,7 @@ function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): Pa
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined ? {} : { headLimit }),
     ...(date === undefined ? {} : { date }),
+    ...(head.onlyPage === undefined ? {} : { onlyPage: head.onlyPage }),
     ...{ detectsVolatility: true, unsettledLookedUp: false },
     needsFullRead: disturbed || (!head.coversAllNew && state.emitAfter === undefined),
   };

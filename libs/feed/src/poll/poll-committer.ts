@@ -25,6 +25,7 @@ import { PollIntervalPlans } from '../schedule/poll-plans.js';
 import { msUntilNextFlagCheck, pollStateAfterRead } from './poll-state-after-read.js';
 import { type RowUpdateInput, rowUpdateOf, upstreamAheadMs } from './row-update.js';
 import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
+import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
 import { rateBucketIndexOf } from '../schedule/rate-histogram.js';
@@ -141,8 +142,8 @@ export class PollCommitter {
     });
     const { readAt } = state.extension;
     const arrivals = arrivalsOfEmittedMessages({ contactId, startedAt: state.now, readAt, observed, events });
-    const schedule = kind === 'head' ? await this.schedule(start, reading, pollState, arrivals) : undefined;
-    const extension = this.extensionAfter(start, reading, kind, changes.volatile);
+    const schedule =
+      kind === 'head' ? await this.schedule(start, reading.date, pollState, arrivals) : undefined;
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
@@ -152,6 +153,7 @@ export class PollCommitter {
       next.size === 0 &&
       events.length === 0 &&
       isSamePollState(pollState, state.pollState);
+    const extension = this.extensionAfter(start, reading, kind, changes.volatile, isQuiet);
     const row = await this.rowUpdate(start, {
       hasRow: state.hasRow,
       isResync: resync !== undefined,
@@ -196,6 +198,37 @@ export class PollCommitter {
     if (committed === undefined) return false;
     if (reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
     return true;
+  }
+
+  /**
+   * Commits a read of the newest messages that got the same page as an earlier read without changes; see
+   * `isUnchangedIfPageIs`. Ends the claim of the contact.
+   * @param date time of upstream's reply, in milliseconds since 1970 by upstream's clock
+   * @param lease id of the claim's lease; absent if the contact was not claimed
+   * @returns when the account's next contact is due; undefined if another read of the contact was committed
+   * meanwhile
+   */
+  async commitUnchanged(
+    start: PollStart,
+    date: number | undefined,
+    lease: string | undefined,
+  ): Promise<NextDue | undefined> {
+    const { account, contactId, state } = start;
+    const { extension, bucket, dueInMs } = await this.schedule(start, date, state.pollState, []);
+    return this.store.commitUnchangedPoll(account, contactId, {
+      version: state.version,
+      redisRun: state.redisRun,
+      ...(lease === undefined ? {} : { lease }),
+      extension: { ...state.extension, ...extension, readAt: state.now },
+      ...{ bucket, dueInMs },
+      showsMessages: state.pollState.head !== '',
+      report: {
+        startedAt: state.now,
+        ...(date === undefined ? {} : { upstreamDate: date }),
+        arrivals: [],
+        interval: this.settings.interval,
+      },
+    });
   }
 
   /** Returns the changes of the contact's row. A new row also gets what the contact's own fields show. */
@@ -257,7 +290,7 @@ export class PollCommitter {
    */
   private async schedule(
     { account, state, requestsPerSecond }: PollStart,
-    { date }: PagesRead,
+    date: number | undefined,
     pollState: PollState,
     arrivals: readonly Arrival[],
   ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
@@ -317,11 +350,13 @@ export class PollCommitter {
 
   private extensionAfter(
     { state, resync }: PollStart,
-    { headLimit, detectsVolatility, fullRead }: PagesRead,
+    reading: PagesRead,
     kind: CommitKind,
     { volatility }: VolatileFieldsUpdate,
+    isQuiet: boolean,
   ): LearnedContactState | undefined {
     const before = state.extension;
+    const { headLimit, detectsVolatility, fullRead } = reading;
     // A read of older messages does not change what is stored about the head. Reads of the newest messages
     // run at the same time and have newer values.
     // Only a stable read of all pages shows which messages are left.
@@ -336,6 +371,9 @@ export class PollCommitter {
     }
     if (kind !== 'head') return after;
     after.readAt = state.now;
+    delete after.unchangedPage;
+    if (isQuiet && reading.onlyPage !== undefined)
+      after.unchangedPage = { version: state.version, ...reading.onlyPage };
     delete after.headLimit;
     delete after.headLimitUntil;
     if (headLimit !== undefined) {

@@ -1,3 +1,5 @@
+import type { ContactState } from '../feed-store.js';
+
 /** `head`: read of the pages with the newest messages. `deep`: read of older pages, page by page. */
 export type PollKind = 'head' | 'deep';
 
@@ -13,6 +15,10 @@ export interface ClaimedPoll {
   consecutiveFailures: number;
   /** Unique id that distinguishes the claim from all others. */
   lease: string;
+  /** True if upstream had no outage at the time of the claim. */
+  isUpstreamAvailable: boolean;
+  /** State of the contact at the time of the claim. Absent for a read of older messages. */
+  state?: ContactState;
 }
 
 /**
@@ -74,7 +80,8 @@ export interface EndedClaim extends NextDue {
  */
 export interface PollQueue {
   /**
-   * Claims the most urgent due contact if the budget has a token.
+   * Claims the most urgent due contact if the budget has a token. Calls in the same turn of the event loop are
+   * made together.
    *
    * Reads of the newest messages go first. Reads of older messages get a guaranteed share of the requests:
    * one hundredth of what reads of the newest messages get, rising to one fifth when the most urgent read of

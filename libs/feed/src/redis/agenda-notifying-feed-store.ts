@@ -5,7 +5,9 @@ import type {
   ExpeditedRecipients,
   ListCommit,
   PollCommit,
+  UnchangedPoll,
 } from '../feed-store.js';
+import type { NextDue } from '../poll/poll-queue.js';
 import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
@@ -47,6 +49,18 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     if (dueInMs !== undefined) this.announceDue(account, dueInMs);
     if (typeof deep === 'object') this.announceDue(account, deep.inMs);
     return committed;
+  }
+
+  override async commitUnchangedPoll(
+    account: string,
+    contactId: string,
+    commit: UnchangedPoll,
+  ): Promise<NextDue | undefined> {
+    const nextDue = await super.commitUnchangedPoll(account, contactId, commit);
+    // The worker that claimed the contact goes on to claim contacts until none is due, and then announces the next.
+    // If the worker dies before that, the round of the account finds them: it runs until no contact has a lease.
+    if (nextDue !== undefined && commit.lease === undefined) this.announceDue(account, commit.dueInMs);
+    return nextDue;
   }
 
   override async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {

@@ -17,6 +17,11 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 export const readContactListState = LuaScript.from(import.meta.url, 'lua/read-list.lua');
 export const readContactPollState = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
 export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', POLL_REPORT_LUA_CONSTANTS);
+export const commitUnchangedPolls = LuaScript.from(
+  import.meta.url,
+  'lua/commit-unchanged-polls.lua',
+  POLL_REPORT_LUA_CONSTANTS,
+);
 export const commitContacts = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
 export const recordContactListFailure = LuaScript.from(
   import.meta.url,

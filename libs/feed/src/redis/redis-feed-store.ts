@@ -1,7 +1,7 @@
 import { rowArguments, rowRedisKeys } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
-import { packLearnedContactState, unpackLearnedContactState } from '../snapshot/learned-contact-state.js';
+import { packLearnedContactState } from '../snapshot/learned-contact-state.js';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import { packContactJson, unpackContactJson } from '../snapshot/contact-json-codec.js';
 import type {
@@ -14,16 +14,18 @@ import type {
   ListCommit,
   PollCommit,
   Recipient,
+  UnchangedPoll,
 } from '../feed-store.js';
+import type { NextDue } from '../poll/poll-queue.js';
+import { type ContactReply, contactStateOf } from './contact-state-reply.js';
+import { UnchangedPolls } from './redis-unchanged-polls.js';
 import type { FeedOverview } from '../schedule/feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { packListedContact, unpackListedContact } from '../snapshot/listed-contact-codec.js';
 import { ListedContacts } from '../snapshot/listed-contacts.js';
 import { packId, unpackId } from '../snapshot/id-codec.js';
-import { DamagedSnapshotError } from '../packed-bytes.js';
-import { packPollState, unpackPollState } from '../snapshot/poll-state-codec.js';
-import { EMPTY_POLL_STATE, type PollState } from '../snapshot/poll-state.js';
+import { packPollState } from '../snapshot/poll-state-codec.js';
 import type { ContactRates } from '../schedule/poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { phoneNumberOwnerKeys, readOwnersOfPhoneNumber } from './redis-recipients.js';
@@ -77,40 +79,18 @@ interface ListReply {
   services: unknown[];
 }
 
-/**
- * Reply of `read-contact.lua`: the stored polling state of a contact. If the contact is unknown, the reply
- * has no fields.
- */
-interface ContactReply {
-  now: Buffer;
-  version: Buffer;
-  pollState: Buffer | undefined;
-  emitAfter: Buffer;
-  expediteRequests: Buffer;
-  deletionsConfirmedAt: Buffer;
-  storedMessages: number;
-  epoch: Buffer;
-  lost: Buffer;
-  listSuspectSince: Buffer;
-  suspectAt: Buffer;
-  messagesShownAt: Buffer;
-  contacts: number;
-  revisionFloor: Buffer;
-  run: Buffer;
-  failures: Buffer;
-  longestPage: Buffer;
-  extension: Buffer;
-  hasRow: number;
-}
-
 /** Implements {@link FeedStore} with Redis. */
 export class RedisFeedStore implements FeedStore {
+  private readonly unchangedPolls: UnchangedPolls;
+
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
     /** Whether conversation rows are kept. */
     private readonly rowsKept: 'on' | 'off' = 'on',
-  ) {}
+  ) {
+    this.unchangedPolls = new UnchangedPolls(redis, prefix);
+  }
 
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
@@ -278,45 +258,7 @@ export class RedisFeedStore implements FeedStore {
       },
       { contactId },
     )) as ContactReply;
-    const { pollState: packed, extension, storedMessages, contacts } = reply;
-    if (!(packed instanceof Uint8Array)) return undefined;
-    const pollState = pollStateOf(packed);
-    const [now, version, emitAfter, expediteRequests, deletionsConfirmedAt, epoch, lost] = [
-      ...[
-        reply.now,
-        reply.version,
-        reply.emitAfter,
-        reply.expediteRequests,
-        reply.deletionsConfirmedAt,
-        reply.epoch,
-        reply.lost,
-      ],
-    ].map(String);
-    const [listSuspectSince, suspectAt, messagesShownAt, revisionFloor, run, failures, longestPage] = [
-      ...[reply.listSuspectSince, reply.suspectAt, reply.messagesShownAt, reply.revisionFloor, reply.run],
-      ...[reply.failures, reply.longestPage],
-    ].map(String);
-    return {
-      version: Number(version),
-      now: Number(now),
-      pollState: pollState ?? EMPTY_POLL_STATE,
-      extension: extension instanceof Uint8Array ? unpackLearnedContactState(Buffer.from(extension)) : {},
-      failures: Number(failures),
-      longestPage: Number(longestPage),
-      ...(emitAfter === '' ? {} : { emitAfter: Number(emitAfter) }),
-      expediteRequests: Number(expediteRequests),
-      storedMessages,
-      hasRow: this.rowsKept === 'off' || reply.hasRow === 1,
-      ...(epoch === '' ? {} : { epoch: String(epoch) }),
-      ...(deletionsConfirmedAt === '' ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),
-      ...(listSuspectSince === '' ? {} : { listSuspectSince: Number(listSuspectSince) }),
-      ...(suspectAt === '' ? {} : { suspectAt: Number(suspectAt) }),
-      ...(messagesShownAt === '' ? {} : { messagesShownAt: Number(messagesShownAt) }),
-      contacts,
-      lost: lost === '1' || pollState === undefined,
-      revisionFloor: Number(revisionFloor),
-      redisRun: String(run),
-    };
+    return contactStateOf(reply, this.rowsKept === 'on');
   }
 
   async knownMessages(
@@ -423,6 +365,14 @@ export class RedisFeedStore implements FeedStore {
       },
     );
     return Array.isArray(reply) ? { delaysMs: reply.map(Number) } : undefined;
+  }
+
+  async commitUnchangedPoll(
+    account: string,
+    contactId: string,
+    commit: UnchangedPoll,
+  ): Promise<NextDue | undefined> {
+    return this.unchangedPolls.commit(account, contactId, commit);
   }
 
   async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {
@@ -534,15 +484,4 @@ function contactArguments({
 
 function lengthAndItems(items: readonly string[]): (string | number)[] {
   return [items.length, ...items];
-}
-
-/** Unpacks the {@link PollState} of a contact. Returns undefined if the bytes are damaged. */
-function pollStateOf(packed: Buffer): PollState | undefined {
-  if (packed.length === 0) return EMPTY_POLL_STATE;
-  try {
-    return unpackPollState(packed);
-  } catch (error) {
-    if (error instanceof DamagedSnapshotError) return undefined;
-    throw error;
-  }
 }

@@ -1,4 +1,6 @@
-import { accountKeys, type AccountKeys, LuaScript, newId, type RedisClient } from '#platform';
+import { eventLogRedisKeys } from '#events';
+import { rowRedisKeys } from '#conversations';
+import { accountKeys, type AccountKeys, BatchedCalls, LuaScript, newId, type RedisClient } from '#platform';
 import {
   type ClaimedPoll,
   type ClaimReply,
@@ -6,59 +8,109 @@ import {
   POSTPONED_READ_DELAY_MS,
   POLL_LEASE_MS,
   type EndedClaim,
-  type NextDue,
   type PollQueue,
   type PollOutcome,
 } from '../poll/poll-queue.js';
+import { contactReplyOf, contactStateOf } from './contact-state-reply.js';
+import { nextDueOf, pollQueueKeys } from './redis-poll-queue-keys.js';
 
-const claim = LuaScript.from(import.meta.url, 'lua/claim-poll.lua');
+const claim = LuaScript.from(import.meta.url, 'lua/claim-polls.lua');
 
 const renew = LuaScript.from(import.meta.url, 'lua/renew-polls.lua');
 
 const endClaim = LuaScript.from(import.meta.url, 'lua/end-poll.lua');
+
+/** Reply of `claim-polls.lua`, with texts as Buffers. */
+interface ClaimsReply {
+  waitMs: number;
+  nextDue: Buffer[];
+  available: Buffer;
+  isAvailable: number;
+  claims: ClaimedReply[];
+}
+
+type ClaimedReply = [kind: Buffer, contactId: Buffer, overdueMs: Buffer, failures: Buffer, state: unknown[]];
+
+/** Maximum number of contacts that one script run claims. A running script blocks all other clients of Redis. */
+const MAX_CLAIMS_A_RUN = 64;
 
 /** Implements {@link PollQueue} with Redis. */
 export class RedisPollQueue implements PollQueue {
   /** Unique id of this object. Together with the number of claims it forms the unique id of a lease. */
   private readonly holder = newId('req');
   private claims = 0;
+  /** Claims of the same turn of the event loop; the items are the configured budgets of the account. */
+  private readonly batches: BatchedCalls<number, ClaimReply>;
 
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
     private readonly leaseMs = POLL_LEASE_MS,
-  ) {}
+    /** Whether conversation rows are kept. */
+    private readonly rowsKept: 'on' | 'off' = 'on',
+  ) {
+    this.batches = new BatchedCalls((account, rates) => this.claimAll(account, rates), MAX_CLAIMS_A_RUN);
+  }
 
-  async claim(account: string, rate: number): Promise<ClaimReply> {
+  claim(account: string, rate: number): Promise<ClaimReply> {
+    return this.batches.call(account, rate);
+  }
+
+  private async claimAll(account: string, rates: readonly number[]): Promise<ClaimReply[]> {
     const keys = this.keys(account);
-    this.claims += 1;
-    const lease = `${this.holder}.${this.claims}`;
+    const leasesOf = rates.map((_, place) => `${this.holder}.${this.claims + place + 1}`);
+    this.claims += rates.length;
     const tokenRequestedAt = performance.now();
-    const [outcome, ...rest] = (await claim.run(
+    const reply = (await claim.runForBuffers(
       this.redis,
-      { budget: keys('budget'), ...this.queueKeys(account) },
-      { rate, leaseMs: this.leaseMs, lease, contactPrefix: keys('c', '') },
-    )) as string[];
-    if (outcome === 'wait') return { waitMs: Number(rest[0]) };
-    if (outcome === 'idle') return nextDueOf(rest);
-    const [kind, contactId = '', overdueMs, consecutiveFailures, available, ...nextDue] = rest;
-    return {
-      ...nextDueOf(nextDue),
-      claimed: {
-        kind: kind === 'deep' ? 'deep' : 'head',
-        contactId,
-        overdueMs: Number(overdueMs),
-        consecutiveFailures: Number(consecutiveFailures),
-        lease,
+      {
+        budget: keys('budget'),
+        list: keys('contact-list'),
+        contacts: keys('contacts'),
+        log: eventLogRedisKeys(keys).log,
+        logCounters: eventLogRedisKeys(keys).logCounters,
+        rows: rowRedisKeys(keys).rows,
+        upstream: keys('upstream'),
+        ...pollQueueKeys(keys),
       },
-      tokenRequestedAt,
-      availableForPolls: Number(available),
+      {
+        rate: Math.min(...rates),
+        leaseMs: this.leaseMs,
+        contactPrefix: keys('c', ''),
+        messagesPrefix: keys('m', ''),
+        leasesOf,
+      },
+    )) as ClaimsReply;
+    const nextDue = nextDueOf(reply.nextDue);
+    const shared = { ...nextDue, tokenRequestedAt, availableForPolls: Number(String(reply.available)) };
+    return leasesOf.map((lease, place): ClaimReply => {
+      const claimed = reply.claims[place];
+      if (claimed !== undefined)
+        return { ...shared, claimed: this.claimedPoll(claimed, lease, reply.isAvailable === 1) };
+      return reply.waitMs > 0 ? { waitMs: reply.waitMs } : nextDue;
+    });
+  }
+
+  private claimedPoll(
+    [kind, contactId, overdueMs, failures, values]: ClaimedReply,
+    lease: string,
+    isUpstreamAvailable: boolean,
+  ): ClaimedPoll {
+    const state = contactStateOf(contactReplyOf(values), this.rowsKept === 'on');
+    return {
+      kind: String(kind) === 'deep' ? 'deep' : 'head',
+      contactId: String(contactId),
+      overdueMs: Number(String(overdueMs)),
+      consecutiveFailures: Number(String(failures)),
+      lease,
+      isUpstreamAvailable,
+      ...(state === undefined ? {} : { state }),
     };
   }
 
   async renew(account: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]> {
     if (claims.length === 0) return [];
-    const lost = (await renew.run(this.redis, this.queueKeys(account), {
+    const lost = (await renew.run(this.redis, pollQueueKeys(this.keys(account)), {
       leaseMs: this.leaseMs,
       claims: claims.flatMap(({ kind, contactId, lease }) => [kind, contactId, lease]),
     })) as number[];
@@ -73,7 +125,7 @@ export class RedisPollQueue implements PollQueue {
     const keys = this.keys(account);
     const { dueIn, nextDue } = (await endClaim.run(
       this.redis,
-      { contact: keys('c', contactId), ...this.queueKeys(account) },
+      { contact: keys('c', contactId), ...pollQueueKeys(this.keys(account)) },
       {
         kind,
         id: contactId,
@@ -87,21 +139,7 @@ export class RedisPollQueue implements PollQueue {
     return { ...nextDueOf(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };
   }
 
-  private queueKeys(account: string): { due: string; deep: string; leases: string; leased: string } {
-    const keys = this.keys(account);
-    return {
-      due: keys('polls', 'due'),
-      deep: keys('polls', 'deep'),
-      leases: keys('polls', 'leases'),
-      leased: keys('polls', 'leased'),
-    };
-  }
-
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
-}
-
-function nextDueOf([at, inMs]: readonly string[]): NextDue {
-  return at === undefined || inMs === undefined ? {} : { nextDueAt: Number(at), nextDueInMs: Number(inMs) };
 }

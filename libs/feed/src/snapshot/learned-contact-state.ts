@@ -21,6 +21,21 @@ export interface LearnedContactState {
    * messages without a timestamp are not emitted.
    */
   resyncing?: boolean;
+  /** The page of the last read that changed nothing. Older builds remove it with each of their commits. */
+  unchangedPage?: UnchangedPage;
+}
+
+/**
+ * The first page of a contact, as the last read of its newest messages got it. That read changed nothing. So if
+ * upstream answers the same bytes again, and the contact's state is still the same, there is nothing to compare.
+ */
+export interface UnchangedPage {
+  /** Value of `ContactState.version` with which the page was compared. */
+  version: number;
+  /** Limit with which the page was requested. */
+  limit: number;
+  /** Hash of the body of the reply. */
+  digest: string;
 }
 
 export const EMPTY_LEARNED_CONTACT_STATE: LearnedContactState = {};
@@ -34,13 +49,14 @@ const VOLATILE = 2;
 const READ_AT = 3;
 const HEAD_LIMIT = 4;
 const RESYNCING = 5;
+const UNCHANGED_PAGE = 6;
 
 /**
  * Packs the state: a format version (1 byte), then a tag, a length and the content of each section. The
  * result for an empty state has no bytes.
  */
 export function packLearnedContactState(extension: LearnedContactState): Buffer {
-  const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing } = extension;
+  const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage } = extension;
   const packed = new PackedBytesWriter().byte(FORMAT);
   if (rate !== undefined) packed.byte(RATE).block(rate);
   if (volatile !== undefined) packed.byte(VOLATILE).block(volatile);
@@ -51,6 +67,11 @@ export function packLearnedContactState(extension: LearnedContactState): Buffer 
     packed.byte(HEAD_LIMIT).block(new PackedBytesWriter().number(headLimit).number(until).done());
   }
   if (resyncing === true) packed.byte(RESYNCING).block(Buffer.alloc(0));
+  if (unchangedPage !== undefined) {
+    const { version, limit, digest } = unchangedPage;
+    const page = new PackedBytesWriter().number(version).number(limit).block(Buffer.from(digest, 'base64'));
+    packed.byte(UNCHANGED_PAGE).block(page.done());
+  }
   const bytes = packed.done();
   return bytes.length === 1 ? Buffer.alloc(0) : bytes;
 }
@@ -81,6 +102,10 @@ function read(packed: PackedBytesReader, length: number): LearnedContactState {
       extension.headLimit = Math.max(content.number(), 1);
       extension.headLimitUntil = content.number();
     } else if (tag === RESYNCING) extension.resyncing = true;
+    else if (tag === UNCHANGED_PAGE) {
+      const [version, limit] = [content.number(), content.number()];
+      extension.unchangedPage = { version, limit, digest: content.block().toString('base64') };
+    }
   }
   return extension;
 }

@@ -97,6 +97,8 @@ export interface HeadRead {
   metNoKnownMessage: boolean;
   skipped: number;
   unreadable: readonly string[];
+  /** Limit and digest of the page that was read. Present if the first page is the only one, and all of it could be read. */
+  onlyPage?: { limit: number; digest: string };
   /**
    * Time of the first reply by upstream's clock, in milliseconds since 1970. Absent if upstream did not send
    * a `Date` header.
@@ -186,6 +188,7 @@ class HeadWalk {
       ...(limit === undefined ? {} : { limit }),
       ...(headLimit === undefined ? {} : { headLimit }),
       ...(pages.date === undefined ? {} : { date: pages.date }),
+      ...(pages.onlyPage === undefined ? {} : { onlyPage: pages.onlyPage }),
     };
   }
 

@@ -94,6 +94,8 @@ export class PageReader {
   askedForLargePage = false;
   /** Number of requests that this reader has sent to upstream. */
   requests = 0;
+  /** Limit and digest of the first page. Undefined if other pages were read too, or not all of it could be read. */
+  onlyPage: { limit: number; digest: string } | undefined;
   /**
    * True if a message appeared on two pages although no new messages at the beginning of the list explain
    * this. New messages move older ones from the end of one page to the beginning of the next, but no message
@@ -172,7 +174,7 @@ export class PageReader {
   }
 
   async take(page: number, limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE): Promise<PageRead> {
-    return this.record(await this.read(page, limit), limit);
+    return this.record(await this.read(page, limit), page, limit);
   }
 
   /**
@@ -180,7 +182,7 @@ export class PageReader {
    * other error.
    */
   async takeWhole(page: number, limit: number): Promise<PageRead> {
-    return this.record(await this.readPlain(page, limit), limit);
+    return this.record(await this.readPlain(page, limit), page, limit);
   }
 
   /**
@@ -211,8 +213,10 @@ export class PageReader {
     };
   }
 
-  private async record(read: MessagePage, limit: number): Promise<PageRead> {
-    const { items, skipped, unreadable = [], date } = read;
+  private async record(read: MessagePage, page: number, limit: number): Promise<PageRead> {
+    const { items, skipped, unreadable = [], date, digest } = read;
+    const isOnly = this.requests === 1 && page === 1 && skipped === 0 && digest !== undefined;
+    this.onlyPage = isOnly ? { limit, digest } : undefined;
     this.date ??= date;
     this.skipped += skipped;
     this.lastSkipped = skipped;

@@ -35,6 +35,8 @@ export interface PagesRead {
   skipped: number;
   /** For each unreadable element, a text that identifies it. */
   unreadable: readonly string[];
+  /** Limit and digest of the page that was read. Present if the first page is the only one, and all of it could be read. */
+  onlyPage?: { limit: number; digest: string };
   /**
    * Time of the reply by upstream's clock, in milliseconds since 1970. Absent if upstream did not send a
    * `Date` header.

@@ -12,13 +12,6 @@ export interface QueuePayloads {
   poll: { account: string };
   /** Wakes a dispatch worker: this webhook may have a due delivery. */
   deliveries: { account: string; endpointId: string };
-  /**
-   * Each job of these queues makes a worker claim the due tasks of one role's agenda. Earlier builds use
-   * queues with other names for this purpose, so the builds do not take each other's jobs.
-   */
-  'relay-ticks': Record<string, never>;
-  'poll-ticks': Record<string, never>;
-  'dispatch-ticks': Record<string, never>;
 }
 
 export type QueueName = keyof QueuePayloads;

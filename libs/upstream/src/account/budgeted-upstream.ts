@@ -200,6 +200,7 @@ export class BudgetedUpstream {
    * Reads one page of a contact's messages from upstream.
    * @param page number of the page, from 1
    * @param limit maximum number of messages in the page
+   * @param knownDigest digest of a page that the caller has already read
    * @throws {UpstreamError} if the request fails or is not sent
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
@@ -209,12 +210,13 @@ export class BudgetedUpstream {
     page: number,
     limit: number,
     purpose: RequestPurpose,
+    knownDigest?: string,
   ): Promise<MessagePage> {
     const address = await this.admitted(account, purpose);
     return this.watch(
       account,
       address,
-      () => this.upstream.listMessages(address, contactId, page, limit),
+      () => this.upstream.listMessages(address, contactId, page, limit, knownDigest),
       (error) => isDeep(page, limit) && isServerError(error),
     );
   }
@@ -284,7 +286,9 @@ export class BudgetedUpstream {
   /** Takes a token of the budget for one request. Resolves to the address to which the request must go. */
   private async admitted(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
     const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
-    const found = await this.findOpen(account);
+    // The claim has looked for an outage in the step that took the token.
+    const isOpen = hasToken && purpose.isUpstreamAvailable === true;
+    const found = isOpen ? await this.find(account) : await this.findOpen(account);
     const may = await this.admitOpen(account, found, purpose);
     // Reads the account again, because it may have changed during the wait for a token.
     return { ...(hasToken ? found : await this.find(account)), admission: may };

@@ -5,7 +5,11 @@ import { BUDGET_TOKEN_TTL_MS } from './request-budget.js';
  * request's token has expired, the check replaces the token. If the check rejects, the request must not be
  * written.
  */
-export type TokenExpiryCheck = () => Promise<void>;
+export interface TokenExpiryCheck {
+  (): Promise<void>;
+  /** Returns true if the token has expired. Absent if the token never expires. */
+  isExpired?(): boolean;
+}
 
 /**
  * Maximum number of expired tokens that one check replaces. If Redis is so slow that every token expires, the
@@ -21,8 +25,9 @@ const MAX_RENEWALS = 10;
  */
 export function createTokenExpiryCheck(requestedAt: number, renew: () => Promise<number>): TokenExpiryCheck {
   let latest = requestedAt;
-  return async () => {
-    for (let i = 0; i < MAX_RENEWALS && performance.now() - latest > BUDGET_TOKEN_TTL_MS; i += 1)
-      latest = await renew();
+  const isExpired = (): boolean => performance.now() - latest > BUDGET_TOKEN_TTL_MS;
+  const check = async (): Promise<void> => {
+    for (let i = 0; i < MAX_RENEWALS && isExpired(); i += 1) latest = await renew();
   };
+  return Object.assign(check, { isExpired });
 }

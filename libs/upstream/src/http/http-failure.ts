@@ -1,6 +1,5 @@
-import { type AxiosResponse, isAxiosError } from 'axios';
+import { isAxiosError } from 'axios';
 import { parseRetryAfter, clockOfThisMachine } from '#platform';
-import type { FreshPostReply } from './http-fresh-post.js';
 import { GATEWAY_HEADER } from './gateway-mark.js';
 import { isRecord } from '../reply/message.js';
 import {
@@ -19,7 +18,20 @@ const MAX_ERROR_MESSAGE_LENGTH = 500;
  * Codes of network errors that usually mean that no connection was established. Some of these errors can also
  * end an established connection.
  */
-const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+const NEVER_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** Status and headers of a reply, whichever client received it. The names of the headers are in lower case. */
+export interface ReplyHead {
+  status: number;
+  headers: Readonly<Record<string, unknown>>;
+}
 
 /** What is known of an exchange (a request and its reply) that failed. */
 export interface FailedExchange {
@@ -32,10 +44,6 @@ export interface FailedExchange {
   /** Number of bytes of the reply's body that were received. If absent, 0. */
   received?: number;
 }
-
-/** Status and headers of a reply. The names of the headers are in lower case. */
-export type ReplyHead =
-  Pick<AxiosResponse, 'status' | 'headers'> | Pick<FreshPostReply, 'status' | 'headers'>;
 
 /** Returns the error for an exchange with upstream that ended before the whole reply was received. */
 export function toUpstreamError(error: unknown, exchange: FailedExchange): UpstreamError {
@@ -83,7 +91,7 @@ export function isSuccessfulReply({ status }: Pick<ReplyHead, 'status'>): boolea
   return status >= 200 && status < 300;
 }
 
-export function parseReplyDate(headers: AxiosResponse['headers']): { date?: number } {
+export function parseReplyDate(headers: ReplyHead['headers']): { date?: number } {
   const date = Date.parse(headerOf(headers, 'date') ?? '');
   return Number.isNaN(date) ? {} : { date };
 }

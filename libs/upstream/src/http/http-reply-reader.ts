@@ -1,14 +1,14 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios';
 import { ExchangeDeadline } from './exchange-deadline.js';
-import { runWithTokenExpiryCheck } from './http-admitting-agent.js';
 import {
   assertReplyIsNotFromGateway,
   toUpstreamError,
   isSuccessfulReply,
   createUpstreamStatusError,
+  type ReplyHead,
 } from './http-failure.js';
+import type { HttpRead, HttpReads, HttpReply } from './http-reads.js';
 import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
 import type { UpstreamAddress } from '../upstream.js';
@@ -45,7 +45,7 @@ export class HttpReplyReader {
 
   /** @param timeoutMs time that upstream may take for one request and its whole reply, in milliseconds */
   constructor(
-    private readonly http: AxiosInstance,
+    private readonly reads: HttpReads,
     private readonly timeoutMs: number,
   ) {}
 
@@ -58,22 +58,26 @@ export class HttpReplyReader {
    */
   async read(
     { baseUrl, admission }: UpstreamAddress,
-    request: AxiosRequestConfig,
+    request: Pick<HttpRead, 'url' | 'headers'>,
     consumer: BodyConsumer,
     limits: ReplyLimits,
-  ): Promise<AxiosResponse['headers']> {
+  ): Promise<ReplyHead['headers']> {
     await admission?.();
     const exchange = new Exchange(this.timeoutMs);
+    // Bytes before decompression, also of a body that never became complete.
+    let arrived = 0;
     try {
       const { deadline } = exchange;
       const { signal } = deadline;
-      const streamed = { ...request, responseType: 'stream', maxContentLength: -1, signal } as const;
-      const response = await runWithTokenExpiryCheck(admission, () => this.http.request<Readable>(streamed));
+      const onBytes = (count: number): void => {
+        arrived += count;
+      };
+      const response = await this.reads.get({ ...request, signal, admission, onBytes });
       assertIsUpstream(response);
       if (!isSuccessfulReply(response))
-        throw createUpstreamStatusError(response, await beginningOf(response.data));
+        throw createUpstreamStatusError(response, await beginningOf(response.body));
       let turnBegan = performance.now();
-      for await (const chunk of response.data as AsyncIterable<Buffer>) {
+      for await (const chunk of response.body as AsyncIterable<Buffer> | Iterable<Buffer>) {
         exchange.received += chunk.length;
         if (exchange.received > limits.maxBytes) throw new UpstreamReplyTooLargeError(limits.maxBytes);
         // The deadline counts only the time that upstream takes. So it is paused while this process handles
@@ -94,7 +98,7 @@ export class HttpReplyReader {
         timeoutMs: this.timeoutMs,
         timedOut: exchange.deadline.isOver,
         maxBytes: limits.maxBytes,
-        received: exchange.received,
+        received: exchange.received || arrived,
       });
     } finally {
       exchange.end();
@@ -124,19 +128,23 @@ class Exchange {
  * Checks that a reply does not come from a Tidings gateway. If it does, discards the reply's body.
  * @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway
  */
-function assertIsUpstream(response: AxiosResponse<Readable>): void {
+function assertIsUpstream(response: HttpReply): void {
   try {
     assertReplyIsNotFromGateway(response);
   } catch (error) {
-    response.data.destroy();
+    discard(response);
     throw error;
   }
 }
 
-async function beginningOf(body: Readable): Promise<string> {
+function discard({ body }: HttpReply): void {
+  if (body instanceof Readable) body.destroy();
+}
+
+async function beginningOf(body: HttpReply['body']): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of body as AsyncIterable<Buffer> | Iterable<Buffer>) {
     chunks.push(chunk);
     bytes += chunk.length;
     if (bytes > MAX_ERROR_BYTES) break;

@@ -21,9 +21,10 @@ import {
   createUpstreamStatusError,
 } from './http-failure.js';
 import { postOnFreshConnection } from './http-fresh-post.js';
+import { type HttpRead, HttpReads } from './http-reads.js';
 import { HttpReplyReader } from './http-reply-reader.js';
-import { isRecord, parseMessage } from '../reply/message.js';
-import { ReplyListReader } from '../reply/reply-list.js';
+import { isRecord } from '../reply/message.js';
+import { MessagePageReader } from '../reply/message-page.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 import { hashOfUpstreamAddress } from '../upstream-stamp.js';
@@ -42,6 +43,7 @@ const MAX_PAGE_ELEMENTS = 10_000;
 /** Implements {@link Upstream} over HTTP. Only this class knows the HTTP API of the messaging service. */
 export class HttpUpstream implements Upstream {
   private readonly http: AxiosInstance;
+  private readonly reads: HttpReads;
   private readonly replies: HttpReplyReader;
   private readonly agents = {
     httpAgent: agentWithTokenExpiryCheck(new HttpAgent({ keepAlive: true })),
@@ -61,7 +63,8 @@ export class HttpUpstream implements Upstream {
       transformResponse: (body: unknown) => body,
       validateStatus: () => true,
     });
-    this.replies = new HttpReplyReader(this.http, timeoutMs);
+    this.reads = new HttpReads(timeoutMs);
+    this.replies = new HttpReplyReader(this.reads, timeoutMs);
   }
 
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
@@ -93,9 +96,9 @@ export class HttpUpstream implements Upstream {
   ): Promise<ContactList<R>> {
     const reader = new ContactListReader(newReader);
     try {
-      const request = getRequest(address, '/contacts');
+      const request = readOf(address, '/contacts');
       const limits = { maxBytes: MAX_LIST_BYTES, isBuffered: false };
-      const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
+      const headers = await this.replies.read(address, request, reader, limits);
       return {
         ...reader.end(),
         ...parseReplyDate(headers),
@@ -112,15 +115,13 @@ export class HttpUpstream implements Upstream {
     contactId: string,
     page: number,
     limit: number,
+    knownDigest?: string,
   ): Promise<MessagePage> {
-    const query = [
-      ['page', String(page)],
-      ['limit', String(limit)],
-    ] as const;
-    const reader = new ReplyListReader('messages', parseMessage, MAX_PAGE_ELEMENTS);
-    const request = getRequest(address, messagesPath(contactId), query);
+    const query = `?page=${page}&limit=${limit}`;
+    const reader = new MessagePageReader(MAX_PAGE_ELEMENTS, knownDigest);
+    const request = readOf(address, messagesPath(contactId), query);
     const limits = { maxBytes: MAX_REPLY_BYTES, isBuffered: true };
-    const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
+    const headers = await this.replies.read(address, request, reader, limits);
     return { ...reader.end(), ...parseReplyDate(headers) };
   }
 
@@ -134,6 +135,7 @@ export class HttpUpstream implements Upstream {
 
   /** Closes the connections that are kept open for reads. */
   close(): void {
+    this.reads.close();
     this.agents.httpAgent.destroy();
     this.agents.httpsAgent.destroy();
   }
@@ -178,6 +180,14 @@ function getRequest(address: UpstreamAddress, path: string, query: UpstreamQuery
   const params = new URLSearchParams();
   for (const [name, value] of query) params.append(name, value);
   return { method: 'GET', url: address.baseUrl + path, params, headers: headersOf(address) };
+}
+
+/** A read whose reply may be compressed. */
+function readOf(address: UpstreamAddress, path: string, query = ''): Pick<HttpRead, 'url' | 'headers'> {
+  return {
+    url: new URL(address.baseUrl + path + query),
+    headers: { ...headersOf(address), 'Accept-Encoding': 'gzip, deflate, br' },
+  };
 }
 
 function messagesPath(contactId: string): string {

@@ -28,23 +28,6 @@
 -- @field longest_page            Number of elements on the account's longest page.
 -- @field extension               `LearnedContactState`, packed.
 -- @field has_row                 1 if the contact has a row, or 0.
---- @include "includes/due-at.lua"
---- @include "includes/texts.lua"
---- @include "includes/revision-floor.lua"
+--- @include "includes/contact-state.lua"
 
-if redis.call('EXISTS', contact) == 0 and redis.call('HEXISTS', contacts, contact_id) == 1 then
-  -- The version and the revision are higher than all earlier ones.
-  local second = redis.call('TIME')[1]
-  redis.call('HSET', contact, 'v', second, 'lost', 1, 'r0', '{}', 'rev', second)
-end
-local state = redis.call('HMGET', contact, 'v', 'tellAfter', 'hastened', 'lost', 'failed')
-if not state[1] then return {} end
-local listed = redis.call('HMGET', list, 'believedAt', 'suspectSince', 'suspectAt', 'shownAt', 'longestPage')
--- The log was lost if its counters count events but the log does not exist.
-local epoch = redis.call('HGET', log_counters, 'epoch') or ''
-if redis.call('HEXISTS', log_counters, 'last') == 1 and redis.call('EXISTS', log) == 0 then epoch = '' end
-return {due_at(0), state[1], get_text(contact, 'm'), state[2] or '', state[3] or '0',
-  listed[1] or '', redis.call('HLEN', messages), epoch, state[4] or '',
-  listed[2] or '', listed[3] or '', listed[4] or '', redis.call('HLEN', contacts),
-  revision_floor(list), redis_run(), state[5] or '0', listed[5] or '0', get_text(contact, 'x'),
-  redis.call('HEXISTS', rows, contact_id)}
+return read_contact_state(read_account_state(), contact, messages, contact_id)

@@ -22,4 +22,5 @@ for i = claims_from, #ARGV, 3 do
     end
   end
 end
+keep_leases(leases, leased)
 return lost

@@ -13,7 +13,10 @@ local now = now_ms()
 local function put_lease(leases, leased, member, lease, ends, was_due)
   redis.call('HSET', leases, member, lease .. ' ' .. string.format('%d %d', ends, was_due or ends))
   redis.call('ZADD', leased, string.format('%d', ends), member)
-  -- A killed worker may leave leases of removed contacts. These expire with the hash.
+end
+
+-- A killed worker may leave leases of removed contacts. These expire with the hash.
+local function keep_leases(leases, leased)
   redis.call('PEXPIRE', leases, 3600000)
   redis.call('PEXPIRE', leased, 3600000)
 end

@@ -1,7 +1,14 @@
 --- Takes tokens from an account's request budget, in the same atomic step as the change that needs them.
 --
---     take_token(bucket, rate, kind, unused, heads_wait) -> wait in ms (0: taken), shrunk (0 or 1), available
---     note_waiting(bucket, kind) -- records a waiting request, as if it had got no token
+--     take_token(bucket, rate, kind, unused, heads_wait) -> wait in ms (0: taken), shrunk (0 or 1)
+--
+-- A script that takes several tokens reads and writes the bucket once:
+--
+--     local b = token_bucket(bucket, rate)
+--     take_from(b, kind, unused, heads_wait) -> wait in ms (0: taken)
+--     note_waiting(b, kind) -- records a waiting request, as if it had got no token
+--     put_token_bucket(bucket, b)
+--     available_for_polls(b) -> available
 --
 -- `bucket` is the account's key `budget`. `kind` is a class of requests. `unused` is the number of tokens to return
 -- first. `heads_wait` is true if first requests of polls wait although no note records it. `available` is the rate
@@ -46,8 +53,11 @@ local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 5
 local function token_bucket(bucket, rate)
   local time = redis.call('TIME')
   local state = redis.call('HMGET', bucket, 'tokens', 'floor', 'at', 'limit', 'credit', 'all', 'other', 'averagedAt',
-    'deepShare')
+    'deepShare', 'send', 'read', 'poll', 'more', 'deep')
   local b = {now = time[1] * 1000 + time[2] / 1000, shrunk = state[4] and 1 or 0}
+  b.notes = {send = state[10], read = state[11], poll = state[12], more = state[13], deep = state[14]}
+  -- Fields that change besides those that always do.
+  b.changed = {}
   b.rate = math.min(rate, tonumber(state[4] or rate))
   b.gap = 1 / b.rate + math.max(0, TOKEN_JITTER + math.min(1 / b.rate - 1, 0))
   b.capacity, b.floor_capacity = math.max(b.rate * (1 - TOKEN_JITTER), 1), math.max(b.rate / 5, 1)
@@ -76,21 +86,24 @@ end
 
 local function put_token_bucket(bucket, b)
   local function put(number) return string.format('%.6f', number) end
-  redis.call('HSET', bucket, 'tokens', put(b.tokens), 'floor', put(b.floor), 'at', string.format('%.3f', b.now),
-    'credit', put(b.credit), 'all', put(b.all), 'other', put(b.other), 'averagedAt', string.format('%.3f', b.now))
+  local now = string.format('%.3f', b.now)
+  local fields = {'tokens', put(b.tokens), 'floor', put(b.floor), 'at', now, 'credit', put(b.credit), 'all', put(b.all),
+    'other', put(b.other), 'averagedAt', now}
+  for field, value in pairs(b.changed) do fields[#fields + 1], fields[#fields + 2] = field, value end
+  redis.call('HSET', bucket, unpack(fields))
   -- The key expires only after the bucket is full, because a missing bucket counts as full.
   redis.call('PEXPIRE', bucket, math.max(60000, math.ceil(2000 * b.gap)))
 end
 
-local function note_waiting(bucket, kind)
-  local time = redis.call('TIME')
-  redis.call('HSET', bucket, kind, string.format('%.3f', time[1] * 1000 + time[2] / 1000 + TOKEN_NOTE_MS))
+local function write_note(b, kind, until_ms)
+  b.notes[kind] = string.format('%.3f', until_ms)
+  b.changed[kind] = b.notes[kind]
 end
 
-local function take_token(bucket, rate, kind, unused, heads_wait)
-  local b = token_bucket(bucket, rate)
-  local noted = redis.call('HMGET', bucket, 'send', 'read', 'poll', 'more', 'deep')
-  local notes = {send = noted[1], read = noted[2], poll = noted[3], more = noted[4], deep = noted[5]}
+local function note_waiting(b, kind) write_note(b, kind, b.now + TOKEN_NOTE_MS) end
+
+local function take_from(b, kind, unused, heads_wait)
+  local notes = b.notes
   local function waits(class) return tonumber(notes[class] or 0) > b.now end
   local is_poll = kind ~= 'send' and kind ~= 'read'
   return_tokens(b, unused, is_poll)
@@ -118,16 +131,22 @@ local function take_token(bucket, rate, kind, unused, heads_wait)
     if is_poll then
       b.floor = math.max(b.floor - 1, 0)
       -- Other waiting requests of this class soon write the note again.
-      redis.call('HSET', bucket, kind, 0)
+      write_note(b, kind, 0)
     elseif waits(kind) then
-      redis.call('HSET', bucket, kind, string.format('%.3f', math.min(notes[kind], b.now + TOKEN_NOTE_MS)))
+      write_note(b, kind, math.min(notes[kind], b.now + TOKEN_NOTE_MS))
     end
   else
     wait = math.max(1 + reserve - b.tokens, yields_for) * b.gap * 1000
     wait = math.max(math.ceil(wait), 1)
     local note = is_poll and TOKEN_NOTE_MS or math.max(2 * wait, TOKEN_NOTE_MS)
-    redis.call('HSET', bucket, kind, string.format('%.3f', b.now + note))
+    write_note(b, kind, b.now + note)
   end
+  return wait
+end
+
+local function take_token(bucket, rate, kind, unused, heads_wait)
+  local b = token_bucket(bucket, rate)
+  local wait = take_from(b, kind, unused, heads_wait)
   put_token_bucket(bucket, b)
-  return wait, b.shrunk, available_for_polls(b)
+  return wait, b.shrunk
 end

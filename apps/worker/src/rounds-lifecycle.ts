@@ -1,17 +1,13 @@
 import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
-import { QueueProcessor } from './processor.js';
 import type { RoundSchedule } from './rounds.js';
 
-/** Runs the rounds of one role. */
-export abstract class RoundsProcessor
-  extends QueueProcessor
+/** Starts and stops the rounds of one role with the process. */
+export abstract class RoundsLifecycle
   implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
 {
   private stopped: Promise<void> = Promise.resolve();
 
-  protected constructor(private readonly schedule: RoundSchedule) {
-    super();
-  }
+  protected constructor(private readonly schedule: RoundSchedule) {}
 
   onApplicationBootstrap(): void {
     this.schedule.start();
@@ -24,9 +20,5 @@ export abstract class RoundsProcessor
 
   beforeApplicationShutdown(): Promise<void> {
     return this.stopped;
-  }
-
-  override process(): Promise<void> {
-    return this.schedule.run();
   }
 }

@@ -1,0 +1,95 @@
+import type { ContactState } from '../feed-store.js';
+import { DamagedSnapshotError } from '../packed-bytes.js';
+import { unpackLearnedContactState } from '../snapshot/learned-contact-state.js';
+import { EMPTY_POLL_STATE, type PollState } from '../snapshot/poll-state.js';
+import { unpackPollState } from '../snapshot/poll-state-codec.js';
+
+/**
+ * The stored polling state of a contact, as `contact-state.lua` returns it: texts as Buffers. If the contact is
+ * unknown, the reply has no fields.
+ */
+export interface ContactReply {
+  now: Buffer;
+  version: Buffer;
+  pollState: Buffer | undefined;
+  emitAfter: Buffer;
+  expediteRequests: Buffer;
+  deletionsConfirmedAt: Buffer;
+  storedMessages: number;
+  epoch: Buffer;
+  lost: Buffer;
+  listSuspectSince: Buffer;
+  suspectAt: Buffer;
+  messagesShownAt: Buffer;
+  contacts: number;
+  revisionFloor: Buffer;
+  run: Buffer;
+  failures: Buffer;
+  longestPage: Buffer;
+  extension: Buffer;
+  hasRow: number;
+}
+
+/** The fields of a {@link ContactReply} in the order in which `contact-state.lua` returns them. */
+const CONTACT_STATE_FIELDS = [
+  ...(['now', 'version', 'pollState', 'emitAfter', 'expediteRequests', 'deletionsConfirmedAt'] as const),
+  ...(['storedMessages', 'epoch', 'lost', 'listSuspectSince', 'suspectAt', 'messagesShownAt'] as const),
+  ...(['contacts', 'revisionFloor', 'run', 'failures', 'longestPage', 'extension', 'hasRow'] as const),
+];
+
+/** Names the fields of a state that is an array within another reply. */
+export function contactReplyOf(values: readonly unknown[]): ContactReply {
+  const reply: Record<string, unknown> = {};
+  for (const [place, name] of CONTACT_STATE_FIELDS.entries()) reply[name] = values[place];
+  return reply as unknown as ContactReply;
+}
+
+/**
+ * Returns the polling state of a contact, or undefined if the contact is unknown.
+ * @param needsRow true if conversation rows are kept
+ */
+export function contactStateOf(reply: ContactReply, needsRow: boolean): ContactState | undefined {
+  const { pollState: packed, extension, storedMessages, contacts, hasRow } = reply;
+  if (!(packed instanceof Uint8Array)) return undefined;
+  const pollState = pollStateOf(packed);
+  const [emitAfter, epoch] = [String(reply.emitAfter), String(reply.epoch)];
+  const deletionsConfirmedAt = timeOf(reply.deletionsConfirmedAt);
+  const listSuspectSince = timeOf(reply.listSuspectSince);
+  const [suspectAt, messagesShownAt] = [timeOf(reply.suspectAt), timeOf(reply.messagesShownAt)];
+  return {
+    version: Number(reply.version),
+    now: Number(reply.now),
+    pollState: pollState ?? EMPTY_POLL_STATE,
+    extension: extension instanceof Uint8Array ? unpackLearnedContactState(Buffer.from(extension)) : {},
+    failures: Number(reply.failures),
+    longestPage: Number(reply.longestPage),
+    ...(emitAfter === '' ? {} : { emitAfter: Number(emitAfter) }),
+    expediteRequests: Number(reply.expediteRequests),
+    storedMessages,
+    hasRow: !needsRow || hasRow === 1,
+    ...(epoch === '' ? {} : { epoch }),
+    ...(deletionsConfirmedAt === undefined ? {} : { deletionsConfirmedAt }),
+    ...(listSuspectSince === undefined ? {} : { listSuspectSince }),
+    ...(suspectAt === undefined ? {} : { suspectAt }),
+    ...(messagesShownAt === undefined ? {} : { messagesShownAt }),
+    contacts,
+    lost: String(reply.lost) === '1' || pollState === undefined,
+    revisionFloor: Number(reply.revisionFloor),
+    redisRun: String(reply.run),
+  };
+}
+
+function timeOf(text: Buffer): number | undefined {
+  return text.length === 0 ? undefined : Number(text);
+}
+
+/** Unpacks the {@link PollState} of a contact. Returns undefined if the bytes are damaged. */
+function pollStateOf(packed: Buffer): PollState | undefined {
+  if (packed.length === 0) return EMPTY_POLL_STATE;
+  try {
+    return unpackPollState(packed);
+  } catch (error) {
+    if (error instanceof DamagedSnapshotError) return undefined;
+    throw error;
+  }
+}

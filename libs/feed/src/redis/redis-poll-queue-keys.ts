@@ -1,0 +1,19 @@
+import type { AccountKeys } from '#platform';
+import type { NextDue } from '../poll/poll-queue.js';
+
+/** Returns the keys of an account's due contacts and of their leases. */
+export function pollQueueKeys(keys: AccountKeys): Record<'due' | 'deep' | 'leases' | 'leased', string> {
+  return {
+    due: keys('polls', 'due'),
+    deep: keys('polls', 'deep'),
+    leases: keys('polls', 'leases'),
+    leased: keys('polls', 'leased'),
+  };
+}
+
+/** Reads what `with_next_due` of `poll-leases.lua` returns. */
+export function nextDueOf([at, inMs]: readonly (string | Buffer)[]): NextDue {
+  return at === undefined || inMs === undefined
+    ? {}
+    : { nextDueAt: Number(String(at)), nextDueInMs: Number(String(inMs)) };
+}

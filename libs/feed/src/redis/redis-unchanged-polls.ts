@@ -1,0 +1,85 @@
+import { accountKeys, BatchedCalls, type RedisClient } from '#platform';
+import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
+import type { PollReport } from '../delay/poll-report.js';
+import type { UnchangedPoll } from '../feed-store.js';
+import type { NextDue } from '../poll/poll-queue.js';
+import { packLearnedContactState } from '../snapshot/learned-contact-state.js';
+import { commitUnchangedPolls } from './redis-feed-scripts.js';
+import { nextDueOf, pollQueueKeys } from './redis-poll-queue-keys.js';
+
+/** Maximum number of polls that one script run commits. A running script blocks all other clients of Redis. */
+const MAX_POLLS_A_COMMIT = 64;
+
+interface PollOfContact {
+  contactId: string;
+  poll: UnchangedPoll;
+}
+
+/** Commits polls without changes, those of an account together. */
+export class UnchangedPolls {
+  private readonly batches: BatchedCalls<PollOfContact, NextDue | undefined>;
+
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+  ) {
+    this.batches = new BatchedCalls((account, polls) => this.commitAll(account, polls), MAX_POLLS_A_COMMIT);
+  }
+
+  commit(account: string, contactId: string, poll: UnchangedPoll): Promise<NextDue | undefined> {
+    return this.batches.call(account, { contactId, poll });
+  }
+
+  private async commitAll(
+    account: string,
+    polls: readonly PollOfContact[],
+  ): Promise<(NextDue | undefined)[]> {
+    const keys = accountKeys(this.prefix, account);
+    const shownAt = polls.flatMap(({ poll }) => (poll.showsMessages ? [poll.report.startedAt] : []));
+    const { startedAt } = newestReport(polls);
+    const reply = await commitUnchangedPolls.run(
+      this.redis,
+      {
+        list: keys('contact-list'),
+        rates: keys('polls', 'rates'),
+        ...pollQueueKeys(keys),
+        ...pollReportKeys(keys, startedAt),
+      },
+      {
+        contactPrefix: keys('c', ''),
+        messagesShownAt: shownAt.length === 0 ? '' : Math.max(...shownAt),
+        count: polls.length,
+        polls: [
+          ...polls.flatMap(({ contactId, poll }) => [
+            ...[contactId, poll.lease ?? '', poll.version, poll.redisRun],
+            packLearnedContactState(poll.extension),
+            ...[poll.bucket, Math.round(poll.dueInMs)],
+          ]),
+          ...tightestReports(polls).flatMap(pollReportArguments),
+        ],
+      },
+    );
+    const { nextDue, committed } = reply as { nextDue: string[]; committed: number[] };
+    return polls.map((_, place) => (committed[place] === 1 ? nextDueOf(nextDue) : undefined));
+  }
+}
+
+function newestReport(polls: readonly PollOfContact[]): PollReport {
+  return polls.reduce(
+    (newest, { poll: { report } }) => (report.startedAt > newest.startedAt ? report : newest),
+    polls[0]?.poll.report as PollReport,
+  );
+}
+
+/**
+ * Returns the reports that bound the difference of the clocks most closely: the latest date, and the longest time
+ * before a date. The others would add nothing.
+ */
+function tightestReports(polls: readonly PollOfContact[]): Iterable<PollReport> & readonly PollReport[] {
+  const reports = polls.map(({ poll: { report } }) => report);
+  const latest = reports.reduce((a, b) => ((b.upstreamDate ?? 0) > (a.upstreamDate ?? 0) ? b : a));
+  const slackOf = ({ upstreamDate, startedAt }: PollReport): number =>
+    upstreamDate === undefined ? Infinity : upstreamDate - startedAt;
+  const closest = reports.reduce((a, b) => (slackOf(b) < slackOf(a) ? b : a));
+  return [...new Set([latest, closest])];
+}

@@ -1,0 +1,181 @@
+import { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Agent, type Dispatcher } from 'undici';
+import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
+
+/** A reply to a read, with its body as it arrives. */
+export interface HttpReply {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  body: Iterable<Buffer> | Readable;
+}
+
+/** A read of an address. */
+export interface HttpRead {
+  url: URL;
+  headers: Readonly<Record<string, string>>;
+  /** Aborts the read, also while the body arrives. */
+  signal: AbortSignal;
+  admission?: TokenExpiryCheck | undefined;
+  /** Called with the number of bytes of each part of the body, as they arrive. */
+  onBytes(count: number): void;
+}
+
+/** Size up to which a body is collected and passed on as a whole, in bytes. A stream would cost more. */
+const MAX_COLLECTED_BYTES = 64 * 1024;
+/** Maximum number of times that a read gets another token because connecting took too long. */
+const MAX_LATE_STARTS = 10;
+
+const DECOMPRESSORS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/** The token of a read expired before the read could be written. */
+class TokenExpiredError extends Error {}
+
+/**
+ * Makes HTTP reads over connections that are kept open. Follows no redirects, and ignores proxy settings in
+ * environment variables. A read is written only if its token is valid at that moment, since a connection may take
+ * long to open.
+ */
+export class HttpReads {
+  private readonly agent: Agent;
+
+  /** @param timeoutMs time within which a connection must be established, in milliseconds */
+  constructor(timeoutMs: number) {
+    // The other timeouts of the agent are off, because the signal of a read limits its whole time.
+    this.agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: timeoutMs } });
+  }
+
+  /** Resolves to the reply. Rejects if the read fails before the body is passed on. The caller awaits the admission. */
+  async get(read: HttpRead): Promise<HttpReply> {
+    for (let starts = 1; ; starts += 1) {
+      try {
+        return decompressed(await this.start(read, starts < MAX_LATE_STARTS));
+      } catch (error) {
+        if (!(error instanceof TokenExpiredError)) throw error;
+        await read.admission?.();
+      }
+    }
+  }
+
+  close(): void {
+    void this.agent.destroy();
+  }
+
+  private start(read: HttpRead, needsToken: boolean): Promise<HttpReply> {
+    return new Promise((resolve, reject) => {
+      const { url, headers, admission } = read;
+      const mayStart = (): boolean => !needsToken || admission?.isExpired?.() !== true;
+      this.agent.dispatch(
+        { origin: url.origin, path: url.pathname + url.search, method: 'GET', headers },
+        new ReplyHandler(read, mayStart, resolve, reject),
+      );
+    });
+  }
+}
+
+/** Receives one reply. */
+class ReplyHandler implements Dispatcher.DispatchHandler {
+  private controller: Dispatcher.DispatchController | undefined;
+  private chunks: Buffer[] = [];
+  private collectedBytes = 0;
+  private stream: Readable | undefined;
+  private reply: Omit<HttpReply, 'body'> | undefined;
+  private isOver = false;
+  private readonly abort = (): void => {
+    const reason = new Error('aborted');
+    this.fail(reason);
+    this.controller?.abort(reason);
+  };
+
+  constructor(
+    private readonly read: Pick<HttpRead, 'signal' | 'onBytes'>,
+    private readonly mayStart: () => boolean,
+    private readonly resolve: (reply: HttpReply) => void,
+    private readonly reject: (error: Error) => void,
+  ) {
+    read.signal.addEventListener('abort', this.abort, { once: true });
+  }
+
+  /** Called right before the request is written. An error makes the agent skip the request and keep the connection. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.isOver) throw new Error('aborted');
+    if (!this.mayStart()) throw new TokenExpiredError();
+    this.controller = controller;
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status >= 200) this.reply = { status, headers };
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.read.onBytes(chunk.length);
+    if (this.stream !== undefined) {
+      if (!this.stream.push(chunk)) controller.pause();
+      return;
+    }
+    this.chunks.push(chunk);
+    this.collectedBytes += chunk.length;
+    if (this.collectedBytes > MAX_COLLECTED_BYTES) this.passOnAsStream(controller);
+  }
+
+  onResponseEnd(): void {
+    this.end();
+    if (this.stream !== undefined) this.stream.push(null);
+    else if (this.reply !== undefined) this.resolve({ ...this.reply, body: this.chunks });
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.fail(error);
+  }
+
+  private passOnAsStream(controller: Dispatcher.DispatchController): void {
+    const stream = new Readable({
+      read: () => {
+        controller.resume();
+      },
+      destroy: (error, done) => {
+        if (!this.isOver) controller.abort(error ?? new Error('the rest of the reply is not needed'));
+        this.end();
+        done(error);
+      },
+    });
+    this.stream = stream;
+    let isFull = false;
+    for (const chunk of this.chunks) isFull = !stream.push(chunk);
+    this.chunks = [];
+    if (isFull) controller.pause();
+    if (this.reply !== undefined) this.resolve({ ...this.reply, body: stream });
+  }
+
+  private fail(error: Error): void {
+    this.end();
+    if (this.stream !== undefined) this.stream.destroy(error);
+    else this.reject(error);
+  }
+
+  private end(): void {
+    this.isOver = true;
+    this.read.signal.removeEventListener('abort', this.abort);
+  }
+}
+
+/** Returns the reply with a body that is decompressed. */
+function decompressed(reply: HttpReply): HttpReply {
+  const encoding = reply.headers['content-encoding'];
+  const create = typeof encoding === 'string' ? DECOMPRESSORS[encoding.trim().toLowerCase()] : undefined;
+  if (create === undefined) return reply;
+  const source = reply.body instanceof Readable ? reply.body : Readable.from(reply.body);
+  const body = create();
+  source.on('error', (error) => body.destroy(error));
+  body.on('close', () => source.destroy());
+  return { ...reply, body: source.pipe(body) };
+}

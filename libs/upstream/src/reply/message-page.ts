@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import type { MessagePage } from '../upstream.js';
+import { type UpstreamMessage, parseMessage } from './message.js';
+import { ReplyListReader } from './reply-list.js';
+
+/** Maximum number of bytes of a page that are kept until the whole page has arrived. */
+const MAX_KEPT_BYTES = 256 * 1024;
+
+/**
+ * Reads a page of messages from a reply that arrives in chunks. A page whose digest the caller knows is not parsed.
+ */
+export class MessagePageReader {
+  private readonly hash = createHash('sha1');
+  private readonly list: ReplyListReader<UpstreamMessage>;
+  private kept: Buffer[] | undefined;
+  private keptBytes = 0;
+
+  /** @param knownDigest digest of a page that the caller has already read, if any */
+  constructor(
+    maxElements: number,
+    private readonly knownDigest?: string,
+  ) {
+    this.list = new ReplyListReader('messages', parseMessage, maxElements);
+    this.kept = knownDigest === undefined ? undefined : [];
+  }
+
+  /** Reads the next chunk of the reply. @throws {UpstreamReplyError} if the chunk makes the reply invalid */
+  push(chunk: Buffer): void {
+    this.hash.update(chunk);
+    if (this.kept === undefined) {
+      this.list.push(chunk);
+      return;
+    }
+    this.kept.push(chunk);
+    this.keptBytes += chunk.length;
+    if (this.keptBytes > MAX_KEPT_BYTES) this.parseKept();
+  }
+
+  /**
+   * Ends the reading and returns the page.
+   * @throws {UpstreamReplyError} if the reply is not JSON or has no list of messages
+   */
+  end(): MessagePage {
+    // The digest distinguishes states of one page, so a part of the hash is enough.
+    const digest = this.hash.digest().toString('base64', 0, DIGEST_BYTES);
+    if (this.kept !== undefined && digest === this.knownDigest)
+      return { items: [], skipped: 0, digest, isUnchanged: true };
+    this.parseKept();
+    return { ...this.list.end(), digest };
+  }
+
+  private parseKept(): void {
+    const chunks = this.kept ?? [];
+    this.kept = undefined;
+    for (const chunk of chunks) this.list.push(chunk);
+  }
+}
+
+/** Length of a digest, in bytes: a multiple of 3, so that its text needs no padding. */
+const DIGEST_BYTES = 12;

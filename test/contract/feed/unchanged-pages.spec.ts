@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ContactPoll, FeedSource } from '#feed';
+import { accountKeys } from '#platform';
+import { ACCOUNT } from './feed-harness.js';
+import { received, WithFeedHarness } from './with-feed-harness.js';
+
+const here = new WithFeedHarness();
+
+describe('a read of a contact whose page is the same as at the last read', () => {
+  /** Returns a poller that counts the pages that it does not compare. */
+  const counting = (): { polls: ContactPoll; unchanged: () => number } => {
+    let count = 0;
+    const source: FeedSource = {
+      ...here.harness.source,
+      listMessages: async (...parameters) => {
+        const page = await here.harness.source.listMessages(...parameters);
+        if (page.isUnchanged === true) count += 1;
+        return page;
+      },
+    };
+    return { polls: here.harness.poller(source), unchanged: () => count };
+  };
+
+  it('compares no message, and still schedules the next read', async () => {
+    const { contactId } = await here.createKnownContact(5);
+    const { polls, unchanged } = counting();
+    const before = await here.harness.store.contactState(ACCOUNT, contactId);
+    for (let reads = 1; reads <= 3; reads += 1) {
+      expect(await polls.pollHead(ACCOUNT, contactId)).toBe(true);
+      expect(unchanged()).toBe(reads);
+    }
+    const after = await here.harness.store.contactState(ACCOUNT, contactId);
+    expect({ ...after, now: 0, extension: 0 }).toEqual({
+      ...before,
+      now: 0,
+      extension: 0,
+      messagesShownAt: after?.messagesShownAt,
+    });
+    expect(after?.extension.readAt).toBeGreaterThan(before?.extension.readAt ?? Infinity);
+    const due = await here.harness.redis.zscore(
+      accountKeys(here.harness.prefix, ACCOUNT)('polls', 'due'),
+      contactId,
+    );
+    expect(Number(due)).toBeGreaterThan(after?.extension.readAt ?? Infinity);
+  });
+
+  it('compares the messages again after any change of the page or of the contact’s state', async () => {
+    const { contactId, ids } = await here.createKnownContact(5);
+    const { polls, unchanged } = counting();
+    await polls.pollHead(ACCOUNT, contactId);
+    expect(unchanged()).toBe(1);
+    const [id = ''] = here.harness.createMessages(contactId, { count: 1 });
+    await polls.pollHead(ACCOUNT, contactId);
+    // The first read after the change stores it, the second one finds nothing new.
+    await polls.pollHead(ACCOUNT, contactId);
+    expect(unchanged()).toBe(1);
+    await polls.pollHead(ACCOUNT, contactId);
+    expect(unchanged()).toBe(2);
+    expect(await here.messageEvents()).toEqual(received([id]));
+    await here.harness.store.expeditePoll(ACCOUNT, contactId, 0);
+    await polls.pollHead(ACCOUNT, contactId);
+    expect(unchanged()).toBe(2);
+    await here.harness.redis.del(accountKeys(here.harness.prefix, ACCOUNT)('m', contactId));
+    await polls.poll(ACCOUNT, contactId);
+    expect((await here.harness.deliveredEvents()).map(({ type }) => type)).toContain('contact.resynced');
+    expect(ids).toHaveLength(5);
+  });
+
+  it('is not committed if another read of the contact was committed meanwhile', async () => {
+    const { contactId } = await here.createKnownContact(5);
+    const state = await here.harness.store.contactState(ACCOUNT, contactId);
+    const commit = (version: number, redisRun: string): Promise<unknown> =>
+      here.harness.store.commitUnchangedPoll(ACCOUNT, contactId, {
+        ...{ version, redisRun, extension: {}, bucket: 0, dueInMs: 1_000, showsMessages: true },
+        report: { startedAt: state?.now ?? 0, arrivals: [], interval: { min: 50, max: 60_000 } },
+      });
+    const [version, run] = [state?.version ?? 0, state?.redisRun ?? ''];
+    const replies = await Promise.all([
+      commit(version - 1, run),
+      commit(version, 'another run'),
+      commit(version, run),
+    ]);
+    expect(replies).toEqual([
+      undefined,
+      undefined,
+      expect.objectContaining({ nextDueInMs: expect.any(Number) }),
+    ]);
+  });
+});
