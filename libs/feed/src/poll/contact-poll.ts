@@ -112,7 +112,8 @@ export class ContactPoll {
     const { account, contactId, state } = start;
     const expected = state.extension.unchangedPage;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
-    const { limit, digest } = expected;
+    const { digest } = expected;
+    const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
     let page: MessagePage;
     try {
       page = await this.source.listMessages(account, contactId, 1, limit, purpose, digest);

@@ -30,6 +30,7 @@ import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
 import { rateBucketIndexOf } from '../schedule/rate-histogram.js';
 import { expectedMessageRate, rateStateAfterRead } from '../schedule/rate.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 import {
   NO_WITHHELD_OR_MUTED_FIELDS,
@@ -372,8 +373,8 @@ export class PollCommitter {
     if (kind !== 'head') return after;
     after.readAt = state.now;
     delete after.unchangedPage;
-    if (isQuiet && reading.onlyPage !== undefined)
-      after.unchangedPage = { version: state.version, ...reading.onlyPage };
+    if (isQuiet && reading.onlyPage?.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE)
+      after.unchangedPage = { version: state.version, digest: reading.onlyPage.digest };
     delete after.headLimit;
     delete after.headLimitUntil;
     if (headLimit !== undefined) {

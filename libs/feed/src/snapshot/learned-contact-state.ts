@@ -26,14 +26,12 @@ export interface LearnedContactState {
 }
 
 /**
- * The first page of a contact, as the last read of its newest messages got it. That read changed nothing. So if
+ * The first page of a contact, requested with the documented limit, as the last read of its newest messages got it. That read changed nothing. So if
  * upstream answers the same bytes again, and the contact's state is still the same, there is nothing to compare.
  */
 export interface UnchangedPage {
   /** Value of `ContactState.version` with which the page was compared. */
   version: number;
-  /** Limit with which the page was requested. */
-  limit: number;
   /** Hash of the body of the reply. */
   digest: string;
 }
@@ -68,9 +66,9 @@ export function packLearnedContactState(extension: LearnedContactState): Buffer 
   }
   if (resyncing === true) packed.byte(RESYNCING).block(Buffer.alloc(0));
   if (unchangedPage !== undefined) {
-    const { version, limit, digest } = unchangedPage;
-    const page = new PackedBytesWriter().number(version).number(limit).block(Buffer.from(digest, 'base64'));
-    packed.byte(UNCHANGED_PAGE).block(page.done());
+    const { version, digest } = unchangedPage;
+    const ofVersion = new PackedBytesWriter().number(version).done();
+    packed.byte(UNCHANGED_PAGE).block(Buffer.concat([ofVersion, Buffer.from(digest, 'base64')]));
   }
   const bytes = packed.done();
   return bytes.length === 1 ? Buffer.alloc(0) : bytes;
@@ -103,8 +101,9 @@ function read(packed: PackedBytesReader, length: number): LearnedContactState {
       extension.headLimitUntil = content.number();
     } else if (tag === RESYNCING) extension.resyncing = true;
     else if (tag === UNCHANGED_PAGE) {
-      const [version, limit] = [content.number(), content.number()];
-      extension.unchangedPage = { version, limit, digest: content.block().toString('base64') };
+      const version = content.number();
+      const digest = block.subarray(sizeOfNumber(version)).toString('base64');
+      extension.unchangedPage = { version, digest };
     }
   }
   return extension;

@@ -56,5 +56,5 @@ export class MessagePageReader {
   }
 }
 
-/** Length of a digest, in bytes: a multiple of 3, so that its text needs no padding. */
-const DIGEST_BYTES = 12;
+/** Length of a digest, in bytes. It is stored for each contact, so it is short. */
+const DIGEST_BYTES = 8;
