@@ -46,8 +46,12 @@ export async function startTestPair(): Promise<TestPair> {
     const [one, other] = processes as [RedisProcess, RedisProcess];
     let [master, replica] = [one, other];
     const follows = (): Promise<unknown> =>
-      eventually('the replica is in sync', async () =>
-        /master_link_status:up/.test(String(await replica.ask('INFO', 'replication'))),
+      eventually(
+        'the replica is in sync',
+        async () =>
+          /master_link_status:up/.test(String(await replica.ask('INFO', 'replication'))) &&
+          // The master notices it later, and refuses a failover until then.
+          /state=online/.test(String(await master.ask('INFO', 'replication'))),
       );
     await follows();
     const port = await door.open(master.port);
