@@ -17,7 +17,7 @@ import type { TimelineCursor } from './timeline-cursor.js';
 export const MAX_REQUESTS = 5;
 /** How long one call waits for the budget of timelines, in milliseconds. */
 const PATIENCE_MS = 2_000;
-/** Number of calls in which a paging may stand still before its contact counts as one in no order. */
+/** Number of calls without progress after which a paging treats the contact's list as unsorted. */
 const MAX_ATTEMPTS = 8;
 
 /** The messages of one page. */
@@ -132,7 +132,7 @@ export class MessageSource {
       }
       return slice(reading, cursor.position, limit);
     } catch (error) {
-      // The reading stays, so that later calls need no requests to find out the same.
+      // The reading stays in the cache, so that later calls fail without requests.
       if (!(error instanceof ReadingTooLargeError)) throw error;
       return { ...NO_MESSAGES, isUnavailable: true };
     }
@@ -159,7 +159,7 @@ export class MessageSource {
       }
       reading.apply(news.changes);
       reading.cursor = news.next;
-      this.readings.recount(account, contactId, reading);
+      this.readings.updateSize(account, contactId, reading);
       return reading;
     });
   }
