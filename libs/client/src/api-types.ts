@@ -971,7 +971,7 @@ export type WebhookCounts = {
 export type FailingWebhook = {
     webhookId: string;
     /**
-     * When the first attempt failed after the last success.
+     * Time of the first failed attempt since the last success.
      */
     since: string;
 };
@@ -1002,7 +1002,7 @@ export type DeliveriesStatus = {
 export type Status = {
     account: string;
     /**
-     * Time when Tidings was first started with this Redis, that is, when its first event log was created.
+     * Time when Tidings was first started with this Redis, that is, when the first event log was created.
      */
     installedAt: string | null;
     /**
@@ -1857,7 +1857,7 @@ export type WebhookDisabledEvent = {
 };
 
 /**
- * A test event that a caller requested. Only the named webhook gets the test event.
+ * A test event that a caller requested for one webhook. Only this webhook gets the test event.
  */
 export type WebhookTestEvent = {
     /**
@@ -1865,7 +1865,7 @@ export type WebhookTestEvent = {
      */
     id: string;
     /**
-     * A test event that a caller requested. Only the named webhook gets the test event.
+     * A test event that a caller requested for one webhook. Only this webhook gets the test event.
      */
     type: 'webhook.test';
     /**
