@@ -4,7 +4,7 @@ import type { ListShape, MessageChange, TimelineMessage } from './ports.js';
 
 /** How long a full reading is kept, in milliseconds. */
 const MAX_AGE_MS = 600_000;
-/** Estimated memory of one contact's reading and of all readings of a process, in bytes. */
+/** Max estimated memory of one contact's reading, and of all readings of a process, in bytes. */
 const MAX_CONTACT_BYTES = 16 * 1024 * 1024;
 const MAX_BYTES = 128 * 1024 * 1024;
 /** Estimated memory per message besides its text, in bytes. */
@@ -25,7 +25,7 @@ export class ReadingTooLargeError extends Error {
   }
 }
 
-/** All messages of a contact whose list is in no order, read over several calls. */
+/** All messages of a contact whose list is unsorted, read over several calls. */
 export class FullReading {
   readonly messages = new Map<string, TimelineMessage>();
   isComplete = false;

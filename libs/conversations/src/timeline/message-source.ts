@@ -24,7 +24,10 @@ const MAX_ATTEMPTS = 8;
 export interface MessagesFound {
   /** Messages older than the cursor's position, newest first. */
   messages: readonly PlacedMessage[];
-  /** All messages from this position up to the cursor's are complete. Undefined if no older message follows. */
+  /**
+   * All messages from this position up to that of the cursor are in {@link messages}. Undefined if no older
+   * message follows.
+   */
   edge: Position | undefined;
   /** Hints for the cursor of the next page, which begins at the given position. */
   hintsAt: (position: Position | undefined) => Partial<TimelineCursor>;
@@ -32,7 +35,7 @@ export interface MessagesFound {
   isUnavailable: boolean;
 }
 
-/** The position above all entries. */
+/** Position of the beginning of a timeline. All entries are older. */
 export const BEGINNING: Position = { at: Infinity };
 
 /** No messages, and none to follow. */

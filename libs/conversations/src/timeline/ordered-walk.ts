@@ -6,7 +6,7 @@ import { type ListShape, MessagesUnavailableError, type MessagesPage } from './p
 
 /** Limit that upstream documents. */
 export const DOCUMENTED_LIMIT = 20;
-/** Pages of fewer messages cannot overlap enough. */
+/** Min page limit. Smaller pages cannot overlap enough. */
 const MIN_PAGE_LIMIT = 8;
 
 /** Thrown if messages are not in the order that the feed has learned. */
@@ -138,7 +138,10 @@ class OrderedWalk {
     return isConnected && (edge === undefined || messages.length >= Math.ceil(this.wanted / 2));
   }
 
-  /** Number of messages that a page should share with what was read before, although messages were deleted. */
+  /**
+   * Number of messages that a page should share with the pages read before. Some of them may be deleted
+   * between the requests, and the pages must still overlap.
+   */
   private get overlap(): number {
     return Math.min(Math.max(this.maxLimit >> 3, 2), 8);
   }

@@ -17,7 +17,7 @@ export interface TimelineCursor {
   maxLimit?: number;
   /** Sends with this number or a higher one are newer than `position`. */
   sendsBefore?: number;
-  /** True if a page has shown that upstream lists the messages in no order. */
+  /** True if reading the list in order has failed, so that all messages are read and sorted in memory. */
   hasNoOrder?: true;
   /** Number of calls since `position` last moved. */
   attempts?: number;
