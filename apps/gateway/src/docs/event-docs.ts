@@ -95,7 +95,7 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
     'A test event that a caller requested for one webhook. Only this webhook gets the test event.',
 };
 
-/** Fields of a webhook that its events leave out: headers may be secret, and the others change with each delivery. */
+/** Fields of a webhook that `webhook.*` events do not contain: headers may be secret, and the others change often. */
 const NOT_IN_EVENTS = ['headers', 'failingSince', 'lastSuccessAt', 'pending'] as const;
 
 /** Returns the schema name of an event type. */
