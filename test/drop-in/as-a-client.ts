@@ -59,7 +59,7 @@ export async function exerciseClient(
   expect(new Set(all.map(({ to, direction }) => `${direction} to ${to}`))).toEqual(
     new Set([`outbound to ${phoneNumber}`]),
   );
-  // Fields that are missing in the description are still returned.
+  // Fields that are missing from the description are still returned.
   expect(all.every((message) => 'conversationId' in message)).toBe(true);
 
   const pages = await Promise.all([1, 2, 3, 4].map((page) => pageOf(client, { id, page, limit: 2 })));

@@ -173,7 +173,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
-  it('shows a send as pending, sent, delivered and read, once', async () => {
+  it('shows a send in one bubble, as pending, sent, delivered and read, in this order', async () => {
     await makeContact('Grace', '+15552220002');
     await product.simulate('settings', { sendVisibleDelayMs: 500, deliveredDelayMs: 1_500 });
     await withTwoPages(address, async (pages, context) => {

@@ -284,7 +284,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'libs/upstream/src/reply/reply-list.ts',
-        from: 'throw new UpstreamReplyError(`the reply holds no list of ${name}`);',
+        from: 'throw new UpstreamReplyUnreadableError(`the reply holds no list of ${name}`);',
         to: 'return { list: [], beside: {} };',
       },
     ],

@@ -36,16 +36,18 @@ export const EVENT_WAITS = Symbol('WaitSettings');
 export const FEED = Symbol('FeedStore');
 /** The metrics of this process. */
 export const METRICS = Symbol('PromMetrics');
+/** Limits how many requests each API key may make per minute. */
 export const RATE_LIMIT = Symbol('RateLimit');
 export const REPLAYS = Symbol('Replays');
 /** The recent revocations of tokens and API keys. */
 export const REVOCATIONS = Symbol('Revocations');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
-export const SEND_LIST = Symbol('send list');
+export const SEND_LIST = Symbol('SendList');
 export const SEND_INTAKE = Symbol('SendIntake');
 /** AbortSignal that aborts when the gateway begins to shut down. */
 export const SHUTDOWN = Symbol('AbortSignal');
-export const TOKEN_RATE_LIMIT = Symbol('RateLimit of tokens');
+/** Limits how many requests each token may make per minute. */
+export const TOKEN_RATE_LIMIT = Symbol('TokenRateLimit');
 /** Creates, authenticates and revokes tokens of browsers. */
 export const TOKENS = Symbol('Tokens');
 export const TIMELINE = Symbol('Timeline');

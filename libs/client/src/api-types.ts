@@ -170,7 +170,7 @@ export type ConversationList = {
      */
     next: string | null;
     /**
-     * Cursor of the event log from before the page was read. Events after it may be newer than the page.
+     * Cursor of the event log, taken before the page was read. The events after this cursor may be newer than the page.
      */
     after: string;
 };
@@ -191,7 +191,7 @@ export type SendOfMessage = {
 export type MessageEntry = {
     kind: 'message';
     /**
-     * Time of the message. Null if the messaging service gave none; such messages come last. A message that appeared less than a minute ago stands at the acceptance of its send, if it has one.
+     * Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. A message that appeared less than a minute ago has the time of its send, if the message belongs to a send.
      */
     at: string | null;
     message: Message;
@@ -204,7 +204,7 @@ export type MessageEntry = {
 export type SendEntry = {
     kind: 'send';
     /**
-     * When the send was accepted. For a scheduled send, its `sendAt`.
+     * Time at which Tidings accepted the send. For a scheduled send, its `sendAt`.
      */
     at: string;
     send: Send;
@@ -224,11 +224,11 @@ export type Timeline = {
      */
     next: string | null;
     /**
-     * Cursor of the event log from before the page was read. Events after it report every change that the page may lack.
+     * Cursor of the event log, taken before the page was read. The events after this cursor report every change that the page may not include.
      */
     after: string;
     /**
-     * True if the messaging service could not be read now. The page then has only the sends, and the first page a preview of the last message. Request the same page again later.
+     * True if the messages could not be read from the messaging service. The page then has only sends. The first page also has a preview of the last message. Request the same page again later.
      */
     partial: boolean;
 };
@@ -351,7 +351,7 @@ export type CreatedWebhook = {
     createdAt: string;
     updatedAt: string;
     /**
-     * When the first attempt failed after the last success. Null if the last attempt did not fail.
+     * Time of the first failed attempt since the last success. Null if the last attempt did not fail.
      */
     failingSince: string | null;
     /**
@@ -388,7 +388,7 @@ export type Webhook = {
     createdAt: string;
     updatedAt: string;
     /**
-     * When the first attempt failed after the last success. Null if the last attempt did not fail.
+     * Time of the first failed attempt since the last success. Null if the last attempt did not fail.
      */
     failingSince: string | null;
     /**
@@ -726,7 +726,7 @@ export type AccountReason = {
 export type FullReadiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. No text contains the id of an account.
+     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids.
      */
     reasons: Array<string>;
     /**
@@ -734,7 +734,7 @@ export type FullReadiness = {
      */
     details: Array<ReadinessReason>;
     /**
-     * Problems of individual accounts, at most 100. Only admins of the account `default` see other accounts than their own.
+     * Problems of individual accounts, at most 100. Admins of the account `default` see the problems of all accounts. Other callers see only the problems of their own account.
      */
     accounts: Array<AccountReason>;
 };
@@ -826,7 +826,7 @@ export type DetectionDelay = {
      */
     count: number;
     /**
-     * Number of the messages in `count` that have no usable timestamp. The detection delay of such a message is estimated from the time between two reads of its contact.
+     * How many of the messages that `count` includes have no usable timestamp. The detection delay of such a message is estimated from the time between two reads of its contact.
      */
     estimated: number;
     /**
@@ -971,7 +971,7 @@ export type WebhookCounts = {
 export type FailingWebhook = {
     webhookId: string;
     /**
-     * When the first attempt failed after the last success.
+     * Time of the first failed attempt since the last success.
      */
     since: string;
 };
@@ -1002,7 +1002,7 @@ export type DeliveriesStatus = {
 export type Status = {
     account: string;
     /**
-     * Time when Tidings was first started with this Redis, that is, when its first event log was created.
+     * Time when Tidings was first started with this Redis, that is, when the first event log was created.
      */
     installedAt: string | null;
     /**
@@ -1023,7 +1023,7 @@ export type Liveness = {
 export type Readiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. No text contains the id of an account.
+     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids.
      */
     reasons: Array<string>;
     /**
@@ -1857,7 +1857,7 @@ export type WebhookDisabledEvent = {
 };
 
 /**
- * A test event that a caller requested. Only the named webhook gets the test event.
+ * A test event that a caller requested for one webhook. Only this webhook gets the test event.
  */
 export type WebhookTestEvent = {
     /**
@@ -1865,7 +1865,7 @@ export type WebhookTestEvent = {
      */
     id: string;
     /**
-     * A test event that a caller requested. Only the named webhook gets the test event.
+     * A test event that a caller requested for one webhook. Only this webhook gets the test event.
      */
     type: 'webhook.test';
     /**

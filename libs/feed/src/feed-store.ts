@@ -90,11 +90,11 @@ export interface KnownContacts {
   contacts: ListedContacts;
 }
 
-/** A contact whose snapshot must be stored, because it is new, changed or missing in the contact list. */
+/** A contact whose snapshot must be stored, because it is new, changed or missing from the contact list. */
 export interface ContactUpdate {
   id: string;
   listed: ListedContact;
-  /** The contact as upstream sent it, in JSON. Absent if the contact is missing in the list. */
+  /** The contact as upstream sent it, in JSON. Absent if the contact is missing from the list. */
   raw?: string;
   /** Phone numbers in the contact's fields, in E.164 format. */
   numbers: readonly string[];

@@ -3,7 +3,7 @@ import {
   type AdaptiveBudget,
   type Upstream,
   UpstreamConnectionLostError,
-  UpstreamReplyError,
+  UpstreamReplyUnreadableError,
   UpstreamRequestTooLateError,
   UpstreamStatusError,
   UpstreamTimeoutError,
@@ -108,7 +108,7 @@ export class UpstreamMetrics {
     if (error instanceof UpstreamTimeoutError) return 'timeout';
     if (error instanceof UpstreamUnreachableError) return 'unreachable';
     if (error instanceof UpstreamConnectionLostError) return 'connection_lost';
-    if (error instanceof UpstreamReplyError) return 'unreadable_reply';
+    if (error instanceof UpstreamReplyUnreadableError) return 'unreadable_reply';
     if (error instanceof UpstreamRequestTooLateError) return 'not_sent';
     return 'error';
   }

@@ -6,7 +6,10 @@ import type { Tracing } from './tracing.js';
 export class DeliveryTraces {
   constructor(private readonly tracing: Tracing) {}
 
-  /** Returns the attempter. Each attempt becomes a span, which the header `traceparent` of the request names. */
+  /**
+   * Returns an attempter that works like the given one and records each attempt as a span. The request has the
+   * header `traceparent` with the id of this span.
+   */
   interceptAttempter(attempter: DeliveryAttempter): DeliveryAttempter {
     return interceptMethodCalls(attempter, {
       attempt: (proceed, endpoint, delivery, signal) =>

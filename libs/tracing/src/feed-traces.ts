@@ -137,8 +137,9 @@ function attributesOf(account: string, contactId: string | undefined): Attribute
 }
 
 /**
- * Lets the event carry the trace to its deliveries. An event of a poll that is not recorded carries none, because with a
- * low sampling rate that is nearly every event. The trace of a send is carried in any case: its caller may look for it.
+ * Returns the event with the trace context that its deliveries continue. If the span of a poll is not recorded, the
+ * event gets no trace context. With a low sampling rate, this is nearly every event. An event of a send with a trace
+ * always gets a trace context, because the caller may search for the trace of the send.
  */
 function withSpan(event: NewEvent, span: TraceSpan | undefined): NewEvent {
   if (span === undefined || (event.trace === undefined && !isSampled(span.context))) return event;

@@ -26,7 +26,7 @@ import {
 import { samplerNamed } from './otel-samplers.js';
 import { isSampled, type SpanEnd, type SpanStart, type TraceSpan, type Tracing } from './tracing.js';
 
-/** Duration of one export, including its retries, in milliseconds. */
+/** Max duration of one export, including its retries, in milliseconds. */
 const EXPORT_TIMEOUT_MS = 5_000;
 /** Time that a process that stops waits for its last export, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -125,12 +125,12 @@ class RecordedSpan implements TraceSpan {
   }
 }
 
-/** A span that the sampler has not selected. What follows from it continues the trace, and is not recorded either. */
+/** A span that the sampler has not selected. Its child spans continue the trace, and are not recorded either. */
 class UnrecordedSpan implements TraceSpan {
   constructor(readonly context: TraceContext) {}
 
   end(): void {
-    // Nothing is exported.
+    // The sampler did not select the span, so it is not exported.
   }
 }
 
@@ -147,7 +147,7 @@ function parseContext(text: TraceContext): SpanContext {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
 }
 
-/** Returns the exporter, whose failures are logged, but not each of them. */
+/** Returns an exporter that works like the given one and logs failures, at most one per {@link WARN_EVERY_MS}. */
 function loggedExporter(exporter: SpanExporter, logger: Logger): SpanExporter {
   let quietUntil = -Infinity;
   return {

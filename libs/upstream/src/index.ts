@@ -41,9 +41,9 @@ export {
 export {
   UpstreamConnectionLostError,
   UpstreamError,
-  UpstreamIsGatewayError,
-  UpstreamReplyDeferredError,
-  UpstreamReplyError,
+  UpstreamIsTidingsError,
+  NoLargeReplySlotError,
+  UpstreamReplyUnreadableError,
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,

@@ -62,17 +62,17 @@ export class UpstreamStatusError extends UpstreamError {
 }
 
 /**
- * The server that answered is itself a Tidings gateway, this one or another. Requests would be relayed in a
- * circle.
+ * The account's upstream address leads to a Tidings gateway, this one or another, instead of the messaging
+ * service. Requests would be relayed in a circle.
  */
-export class UpstreamIsGatewayError extends UpstreamError {
+export class UpstreamIsTidingsError extends UpstreamError {
   /**
    * @param mayBeProcessed true if the gateway may have processed the request; false if it rejected the
    * request
    */
   constructor(readonly mayBeProcessed: boolean) {
     super(
-      'UpstreamIsGatewayError',
+      'UpstreamIsTidingsError',
       'upstream is a Tidings gateway itself; its address must be that of the messaging service',
     );
   }
@@ -81,14 +81,14 @@ export class UpstreamIsGatewayError extends UpstreamError {
 /**
  * Upstream answered with a 2xx status, but its reply cannot be read. Upstream may have processed the request.
  */
-export class UpstreamReplyError extends UpstreamError {
+export class UpstreamReplyUnreadableError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {
-    super('UpstreamReplyError', `upstream's answer cannot be read: ${reason}`, options);
+    super('UpstreamReplyUnreadableError', `upstream's answer cannot be read: ${reason}`, options);
   }
 }
 
 /** Upstream's reply exceeds the maximum size. A smaller page of the same list may be readable. */
-export class UpstreamReplyTooLargeError extends UpstreamReplyError {
+export class UpstreamReplyTooLargeError extends UpstreamReplyUnreadableError {
   constructor(max: number, unit: 'bytes' | 'elements' = 'bytes', options?: ErrorOptions) {
     super(unit === 'bytes' ? `it is larger than ${max} bytes` : `it has more than ${max} elements`, options);
     this.name = 'UpstreamReplyTooLargeError';
@@ -96,12 +96,12 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyError {
 }
 
 /**
- * Upstream's reply was not read, because this process already reads the maximum number of large replies. A
- * later retry may succeed.
+ * Upstream's reply was too large to be read without a slot, and no slot became free in time: this process was
+ * reading the maximum number of large replies. A retry may succeed.
  */
-export class UpstreamReplyDeferredError extends UpstreamError {
+export class NoLargeReplySlotError extends UpstreamError {
   constructor() {
-    super('UpstreamReplyDeferredError', 'too many large replies of upstream are being read at once');
+    super('NoLargeReplySlotError', 'too many large replies of upstream are being read at once');
   }
 }
 

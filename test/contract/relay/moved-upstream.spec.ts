@@ -110,7 +110,7 @@ describe('before the first contact list was read from the upstream address of an
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a newly accepted send waits for a minute, because not every process may know a new address yet', async () => {
+  it('a send that was accepted for that address is not posted to another address for a minute, because the worker may not have learned the new address yet', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);

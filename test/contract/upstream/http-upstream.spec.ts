@@ -12,7 +12,7 @@ import {
   UpstreamConnectionLostError,
   UpstreamError,
   type UpstreamAddress,
-  UpstreamReplyError,
+  UpstreamReplyUnreadableError,
   UpstreamReplyTooLargeError,
   type UpstreamSend,
   UpstreamStatusError,
@@ -99,7 +99,7 @@ describe('a gateway whose upstream address leads to another Tidings gateway inst
         () => upstream.listContacts(gateway, acceptEveryContact),
         () => upstream.listMessages(gateway, 'a', 1, 20),
       ]) {
-        expect(await failure(request())).toMatchObject({ name: 'UpstreamIsGatewayError', mayBeProcessed });
+        expect(await failure(request())).toMatchObject({ name: 'UpstreamIsTidingsError', mayBeProcessed });
       }
     },
   );
@@ -230,12 +230,12 @@ describe('a send', () => {
     [{ kind: 'resetBefore' }, UpstreamConnectionLostError, 0],
     [{ kind: 'resetAfter' }, UpstreamConnectionLostError, 1],
     [{ kind: 'resetDuringUpload' }, UpstreamConnectionLostError, 0],
-    [{ kind: 'html', processed: true }, UpstreamReplyError, 1],
-    [{ kind: 'emptyObject', processed: true }, UpstreamReplyError, 1],
-    [{ kind: 'errorBody200', processed: true }, UpstreamReplyError, 1],
-    [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyError, 1],
+    [{ kind: 'html', processed: true }, UpstreamReplyUnreadableError, 1],
+    [{ kind: 'emptyObject', processed: true }, UpstreamReplyUnreadableError, 1],
+    [{ kind: 'errorBody200', processed: true }, UpstreamReplyUnreadableError, 1],
+    [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyUnreadableError, 1],
     [{ kind: 'truncatedJson', cut: 'connection' }, UpstreamConnectionLostError, 1],
-    [{ kind: 'poisonMessage' }, UpstreamReplyError, 1],
+    [{ kind: 'poisonMessage' }, UpstreamReplyUnreadableError, 1],
     [{ kind: 'slow', delayMs: 5_000, processedFirst: true }, UpstreamTimeoutError, 1],
     [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError, 1],
   ] as const)('that meets the fault %j fails with %p, and is never repeated', async (fault, kind, times) => {
@@ -510,10 +510,10 @@ describe('a read', () => {
     [{ kind: 'status', status: 500 }, UpstreamStatusError],
     [{ kind: 'timeoutBefore' }, UpstreamTimeoutError],
     [{ kind: 'resetBefore' }, UpstreamConnectionLostError],
-    [{ kind: 'html' }, UpstreamReplyError],
-    [{ kind: 'emptyObject' }, UpstreamReplyError],
-    [{ kind: 'errorBody200' }, UpstreamReplyError],
-    [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyError],
+    [{ kind: 'html' }, UpstreamReplyUnreadableError],
+    [{ kind: 'emptyObject' }, UpstreamReplyUnreadableError],
+    [{ kind: 'errorBody200' }, UpstreamReplyUnreadableError],
+    [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyUnreadableError],
     [{ kind: 'truncatedJson', cut: 'connection' }, UpstreamConnectionLostError],
     [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError],
   ] as const)(
@@ -542,7 +542,7 @@ describe('a read', () => {
     const patient = new HttpUpstream(10_000);
     const before = process.memoryUsage().rss;
     const error = await failure(patient.listMessages(address, contact?.id ?? '', 1, 20));
-    expect(error).toBeInstanceOf(UpstreamReplyError);
+    expect(error).toBeInstanceOf(UpstreamReplyUnreadableError);
     expect(error.message).toContain('16777216');
     // Half of the reply's size, because the sender runs in this process, too.
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
@@ -566,7 +566,9 @@ describe('a read', () => {
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(bomb);
     });
     const patient = new HttpUpstream(10_000);
-    expect(await failure(patient.listContacts(to, acceptEveryContact))).toBeInstanceOf(UpstreamReplyError);
+    expect(await failure(patient.listContacts(to, acceptEveryContact))).toBeInstanceOf(
+      UpstreamReplyUnreadableError,
+    );
     patient.close();
   });
 });

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   HttpUpstream,
   type UpstreamAddress,
-  UpstreamReplyError,
+  UpstreamReplyUnreadableError,
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
@@ -208,6 +208,8 @@ describe('a contact list', () => {
   it('is rejected as a whole if one contact is invalid JSON', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve('[{"id":1},{"id":2,}]');
-    await expect(upstream.listContacts(address, acceptEveryContact)).rejects.toThrow(UpstreamReplyError);
+    await expect(upstream.listContacts(address, acceptEveryContact)).rejects.toThrow(
+      UpstreamReplyUnreadableError,
+    );
   });
 });

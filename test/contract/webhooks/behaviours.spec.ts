@@ -102,55 +102,66 @@ interface Expected {
 }
 const THRICE = { status: 'failed' } as const;
 
-const BEHAVIOURS: [string, RequestListener, Expected][] = [
-  ['200 gets one attempt', (_, response) => response.end('ok'), { attempts: [200], status: 'succeeded' }],
+/** What the receiver answers with, what it gets, and how the test checks both. */
+const BEHAVIOURS: [answer: string, gets: string, listener: RequestListener, expected: Expected][] = [
+  ['200', 'one attempt', (_, response) => response.end('ok'), { attempts: [200], status: 'succeeded' }],
   [
-    '204 gets one attempt',
+    '204',
+    'one attempt',
     (_, response) => response.writeHead(204).end(),
     { attempts: [204], status: 'succeeded' },
   ],
   [
-    '400 gets all scheduled attempts',
+    '400',
+    'all scheduled attempts',
     (_, response) => response.writeHead(400).end(),
     { attempts: [400, 400, 400], ...THRICE },
   ],
   [
-    '404 gets all scheduled attempts',
+    '404',
+    'all scheduled attempts',
     (_, response) => response.writeHead(404).end(),
     { attempts: [404, 404, 404], ...THRICE },
   ],
   [
-    '410 gets one attempt, and its webhook is disabled',
+    '410',
+    'one attempt, and its webhook is disabled',
     (_, response) => response.writeHead(410).end(),
     { attempts: [410], status: 'failed', disabled: true },
   ],
   [
-    '429 and a Retry-After in seconds gets the next attempt after that time',
+    '429 and a Retry-After in seconds',
+    'the next attempt after that time',
     once204((response) => response.writeHead(429, { 'retry-after': '2' }).end()),
     { attempts: [429, 204], status: 'succeeded', waitsMs: [2_000] },
   ],
   [
-    '429 and a Retry-After date gets the next attempt after that date',
+    '429 and a Retry-After date',
+    'the next attempt after that date',
     once204((response) => response.writeHead(429, { 'retry-after': soon().toUTCString() }).end()),
     { attempts: [429, 204], status: 'succeeded', waitsMs: [900] },
   ],
   [
-    '500 gets all scheduled attempts',
+    '500',
+    'all scheduled attempts',
     (_, response) => response.writeHead(500).end(),
     { attempts: [500, 500, 500], ...THRICE },
   ],
   [
-    '503 gets all scheduled attempts',
+    '503',
+    'all scheduled attempts',
     (_, response) => response.writeHead(503).end(),
     { attempts: [503, 503, 503], ...THRICE },
   ],
   [
-    '503 and a Retry-After gets the next attempt after that time',
+    '503 and a Retry-After',
+    'the next attempt after that time',
     once204((response) => response.writeHead(503, { 'retry-after': '1' }).end()),
     { attempts: [503, 204], status: 'succeeded', waitsMs: [1_000] },
   ],
   [
-    'no headers gets all scheduled attempts, each for the whole timeout',
+    'no headers',
+    'all scheduled attempts, each for the whole timeout',
     () => undefined,
     {
       attempts: [/^no reply within 600 ms$/, /^no reply/, /^no reply/],
@@ -159,7 +170,8 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    'an unfinished body gets all scheduled attempts, each for the whole timeout',
+    'an unfinished body',
+    'all scheduled attempts, each for the whole timeout',
     (_, response) => {
       response.writeHead(200).write('so far');
     },
@@ -170,7 +182,8 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    'a body of slow single bytes gets all scheduled attempts, each for the whole timeout',
+    'a body of slow single bytes',
+    'all scheduled attempts, each for the whole timeout',
     (_, response) => {
       drip(response.writeHead(200));
     },
@@ -181,21 +194,24 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    '200 and an endless body gets one attempt',
+    '200 and an endless body',
+    'one attempt',
     (_, response) => {
       endlessly(response.writeHead(200));
     },
     { attempts: [200], status: 'succeeded' },
   ],
   [
-    '500 and an endless body gets all scheduled attempts',
+    '500 and an endless body',
+    'all scheduled attempts',
     (_, response) => {
       endlessly(response.writeHead(500));
     },
     { attempts: [500, 500, 500], ...THRICE },
   ],
   [
-    'a connection reset before the headers gets all scheduled attempts',
+    'a connection reset before the headers',
+    'all scheduled attempts',
     (request) => {
       request.socket.resetAndDestroy();
     },
@@ -205,7 +221,8 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    'a connection reset in the body gets all scheduled attempts',
+    'a connection reset in the body',
+    'all scheduled attempts',
     (request, response) => {
       response.writeHead(200).write('so far', () => request.socket.resetAndDestroy());
     },
@@ -262,7 +279,7 @@ function describeAttempt({ statusCode, error }: Attempt): string {
 }
 
 describe('a receiver', () => {
-  it.each(BEHAVIOURS)('that answers with %s', async (_, answer, expected) => {
+  it.each(BEHAVIOURS)('that answers with %s gets %s', async (_, __, answer, expected) => {
     const { port } = await listen(createServer(drained(answer)));
     await check(await delivered(`http://127.0.0.1:${port}/hook`), expected);
   });

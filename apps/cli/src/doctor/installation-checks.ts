@@ -18,8 +18,8 @@ import {
 import {
   type ContactReader,
   HttpUpstream,
-  UpstreamIsGatewayError,
-  UpstreamReplyError,
+  UpstreamIsTidingsError,
+  UpstreamReplyUnreadableError,
   UpstreamStatusError,
 } from '#upstream';
 import { duration } from '../output/duration.js';
@@ -218,13 +218,13 @@ class ContactCount implements ContactReader {
 }
 
 function upstreamRemedy(error: unknown): string {
-  if (error instanceof UpstreamIsGatewayError)
+  if (error instanceof UpstreamIsTidingsError)
     return 'set UPSTREAM_BASE_URL to the address of the messaging service, not of a Tidings gateway';
   if (error instanceof UpstreamStatusError && (error.status === 401 || error.status === 403))
     return 'set UPSTREAM_API_KEY to a valid key of the messaging service';
   if (error instanceof UpstreamStatusError && error.status >= 500)
     return 'wait until the messaging service is well again: waiting sends then proceed';
-  if (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError)
+  if (error instanceof UpstreamStatusError || error instanceof UpstreamReplyUnreadableError)
     return 'correct UPSTREAM_BASE_URL, which includes the path such as /v1';
   return 'start the messaging service, or correct UPSTREAM_BASE_URL';
 }

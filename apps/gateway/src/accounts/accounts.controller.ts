@@ -24,7 +24,7 @@ import { AccountsReply, AccountView, ChangeAccountDto, CreateAccountDto } from '
 export type DeletionConfirmer = Pick<FeedStore, 'confirmDeletions'>;
 
 const PERMISSIONS =
-  'Admins of the account `default` can see and change all accounts. Admins of any other account can see only their own account, and cannot change any account.';
+  'Admins of the account `default` can see all accounts, and can add, change and delete accounts. Admins of an account other than `default` can only see that account.';
 
 @ApiTags('Accounts')
 @Controller('v1/accounts')

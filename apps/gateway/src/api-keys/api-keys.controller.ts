@@ -19,7 +19,7 @@ import { ACCOUNT_REGISTRY, API_KEY_REGISTRY } from '../tokens.js';
 import { ApiKeysQuery, ApiKeysReply, CreateApiKeyDto, CreatedApiKeyView } from './api-keys.dto.js';
 
 const PERMISSIONS =
-  'Admins of the account `default` can manage the API keys of all accounts. Admins of any other account can manage the API keys of their own account.';
+  'Admins of the account `default` can manage the API keys of all accounts. Admins of an account other than `default` can manage only the API keys of that account.';
 
 @ApiTags('API keys')
 @Controller('v1/api-keys')
@@ -36,7 +36,7 @@ export class ApiKeysController {
   @ApiOperation({
     operationId: 'createApiKey',
     summary: 'Create an API key',
-    description: `${PERMISSIONS} An admin of any other account can grant only the scopes of its own API key.`,
+    description: `${PERMISSIONS} An admin of an account other than \`default\` can grant only the scopes that its own API key has.`,
   })
   @ApiCreatedResponse({ type: CreatedApiKeyView })
   @ApiProblems(

@@ -4,7 +4,7 @@ import {
   FAILURES_UNTIL_BREAKER_OPENS,
   BudgetExhaustedError,
   UpstreamConnectionLostError,
-  UpstreamReplyError,
+  UpstreamReplyUnreadableError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnreachableError,
@@ -269,7 +269,7 @@ describe('A failing upstream', () => {
     [new UpstreamStatusError(503, 'later', undefined), 503, 'upstream_unavailable', '5'],
     [new UpstreamUnreachableError('ECONNREFUSED'), 503, 'upstream_unavailable', '5'],
     [new UpstreamConnectionLostError('ECONNRESET'), 502, 'upstream_error', null],
-    [new UpstreamReplyError('it is not JSON'), 502, 'upstream_error', null],
+    [new UpstreamReplyUnreadableError('it is not JSON'), 502, 'upstream_error', null],
     [new UpstreamTimeoutError(10_000), 504, 'upstream_timeout', null],
   ])('with the error %s causes the response %i %s', async (fault, status, code, retryAfter) => {
     gateway.upstream.fault = fault;

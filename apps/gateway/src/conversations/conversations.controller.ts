@@ -23,7 +23,7 @@ export class ConversationsController {
     operationId: 'listConversations',
     summary: 'List conversations, newest first',
     description:
-      'The list needs no request to the messaging service. A conversation that does not move is on exactly one page. Conversations that move while you page are reported by the event stream. A search considers the 1,000 conversations with the latest activity if a word is very frequent.',
+      'The list needs no request to the messaging service. A conversation without new activity while you read the pages is on exactly one page. The event stream reports the conversations that have new activity meanwhile. If a searched word is very frequent, the search considers only the 1,000 conversations with the latest activity.',
   })
   @ApiOkResponse({ type: ConversationsReply })
   @ApiProblems('validation_failed', 'not_found')
@@ -41,7 +41,7 @@ export class ConversationsController {
     operationId: 'getConversation',
     summary: 'Get a conversation',
     description:
-      'The id is that of a contact, or a phone number. The phone number of a contact leads to the conversation of the contact.',
+      'The id is the id of a contact, or a phone number. If a contact has the phone number, the conversation of the contact is returned.',
   })
   @ApiOkResponse({ type: ConversationView })
   @ApiProblems('not_found')

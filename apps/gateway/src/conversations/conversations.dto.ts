@@ -38,7 +38,7 @@ export class ConversationsReply {
 
   @ApiProperty({
     description:
-      'Cursor of the event log from before the page was read. Events after it may be newer than the page.',
+      'Cursor of the event log, taken before the page was read. The events after this cursor may be newer than the page.',
   })
   after!: string;
 }

@@ -100,7 +100,7 @@ describe('a conversation', () => {
     expect(await problemOf(await gateway.fetch('/v1/conversations/c9'))).toMatchObject({ status: 404 });
   });
 
-  it('has no unread messages after they were marked as seen, and a message that nobody knows is 404', async () => {
+  it('has no unread messages after they were marked as seen, and an unknown message is 404', async () => {
     const seen = (upTo: unknown): Promise<Response> =>
       gateway.fetch('/v1/conversations/c2/seen', json({ upTo }));
     expect(await problemOf(await seen('m9'))).toMatchObject({ status: 404 });

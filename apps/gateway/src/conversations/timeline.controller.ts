@@ -15,7 +15,7 @@ import { TimelineQuery, TimelineReply, timelineReplyOf } from './timeline.dto.js
 @ApiTags('Conversations')
 @Controller('v1/conversations')
 export class TimelineController {
-  /** Equal requests at the same moment cost one reading. */
+  /** Identical requests at the same time share one read of the timeline. */
   private readonly calls = new SharedCalls<TimelineReply>();
 
   constructor(
@@ -29,9 +29,9 @@ export class TimelineController {
     operationId: 'getTimeline',
     summary: 'List the messages and sends of a conversation, newest first',
     description:
-      'Messages are read from the messaging service, at most five requests per page, and are newest first whatever its own order is. ' +
-      'A message appears once its event is recorded. A send appears until its message does; cancelled sends do not appear. ' +
-      'While you follow `next`, each entry comes once, and new messages come as events after `after`.',
+      'Tidings reads the messages from the messaging service, with at most five requests per page, and sorts them. ' +
+      'A message appears as soon as its event is recorded. A send appears as an entry of its own until its message appears. Cancelled sends do not appear. ' +
+      'While you follow `next`, each entry is returned exactly once. New messages are reported by the events after the cursor `after`.',
   })
   @ApiOkResponse({ type: TimelineReply })
   @ApiProblems('validation_failed', 'not_found')

@@ -39,7 +39,7 @@ class MessageEntryView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the message. Null if the messaging service gave none; such messages come last. A message that appeared less than a minute ago stands at the acceptance of its send, if it has one.',
+      'Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. A message that appeared less than a minute ago has the time of its send, if the message belongs to a send.',
   })
   at!: string | null;
   @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/Message' }] })
@@ -57,7 +57,7 @@ class SendEntryView {
   @ApiProperty({ enum: ['send'] }) kind!: 'send';
   @ApiProperty({
     format: 'date-time',
-    description: 'When the send was accepted. For a scheduled send, its `sendAt`.',
+    description: 'Time at which Tidings accepted the send. For a scheduled send, its `sendAt`.',
   })
   at!: string;
   @ApiProperty({ type: SendView }) send!: Send;
@@ -85,13 +85,13 @@ export class TimelineReply {
 
   @ApiProperty({
     description:
-      'Cursor of the event log from before the page was read. Events after it report every change that the page may lack.',
+      'Cursor of the event log, taken before the page was read. The events after this cursor report every change that the page may not include.',
   })
   after!: string;
 
   @ApiProperty({
     description:
-      'True if the messaging service could not be read now. The page then has only the sends, and the first page a preview of the last message. Request the same page again later.',
+      'True if the messages could not be read from the messaging service. The page then has only sends. The first page also has a preview of the last message. Request the same page again later.',
   })
   partial!: boolean;
 }

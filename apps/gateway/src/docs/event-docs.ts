@@ -91,10 +91,11 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
     'Many contacts or messages disappeared at once, so Tidings reports no deletion. Confirm the deletions if the contacts or messages were really deleted.',
   'webhook.disabled':
     'Tidings disabled a webhook. Repair the receiver, enable the webhook, and replay missed events.',
-  'webhook.test': 'A test event that a caller requested. Only the named webhook gets the test event.',
+  'webhook.test':
+    'A test event that a caller requested for one webhook. Only this webhook gets the test event.',
 };
 
-/** Fields of a webhook that its events leave out: headers may be secret, and the others change with each delivery. */
+/** Fields of a webhook that `webhook.*` events do not contain: headers may be secret, and the others change often. */
 const NOT_IN_EVENTS = ['headers', 'failingSince', 'lastSuccessAt', 'pending'] as const;
 
 /** Returns the schema name of an event type. */

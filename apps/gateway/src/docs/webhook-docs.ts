@@ -52,11 +52,13 @@ function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
     },
     responses: {
       '2XX': { description: 'The delivery succeeded. Tidings ignores the response body.' },
-      '410': { description: 'The endpoint no longer accepts events. Tidings disables the webhook.' },
-      '429': {
-        description: 'The endpoint is overloaded. Tidings sends fewer requests and honours `Retry-After`.',
+      '410': {
+        description: 'Your server no longer accepts events at this URL. Tidings disables the webhook.',
       },
-      '503': { description: 'The endpoint is unavailable. Tidings retries and honours `Retry-After`.' },
+      '429': {
+        description: 'Your server is overloaded. Tidings sends fewer requests and honours `Retry-After`.',
+      },
+      '503': { description: 'Your server is unavailable. Tidings retries and honours `Retry-After`.' },
       default: {
         description: 'The attempt failed. Tidings retries on its schedule. Redirects are not followed.',
       },

@@ -129,7 +129,8 @@ export class EventStream {
 
   /**
    * Returns a frame with the cursor if the stream has passed events that the filter excludes, else an empty text. Without
-   * it, a client would reconnect with an old cursor, which would be scanned again or might have expired.
+   * this frame, a client would reconnect with an old cursor. The gateway would then read the excluded events again, or the
+   * cursor might have expired.
    */
   private cursorUpdate(): string {
     const id = formatCursor(this.cursor);

@@ -67,7 +67,7 @@ export class EventStreams {
     @Inject(WaitingSlots) private readonly slots: WaitingSlots,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
   ) {
-    // Every stream adds a listener, which is no leak: the waiting slots limit the number of streams.
+    // Every stream adds a listener. This is no leak, because the waiting slots limit the number of streams.
     setMaxListeners(0, shutdown);
   }
 

@@ -50,7 +50,7 @@ export class EventsController {
     operationId: 'listEvents',
     summary: 'List events, oldest first',
     description:
-      'Pass the `next` of one page as `after` of the next. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins at the oldest event that is kept.',
+      'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins at the oldest event that is kept.',
   })
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')

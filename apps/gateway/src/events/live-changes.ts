@@ -26,11 +26,11 @@ const PHONE_NUMBER = /^\+\d+$/;
 /** Maximum number of frames that wait until a client can receive them. */
 const MAX_WAITING_FRAMES = 2_000;
 
-/** Live changes for one stream, which wait until its client can receive them. */
+/** Live changes that wait until the client of a stream can receive them. */
 export class LiveQueue {
   private readonly rows = new Map<string, string>();
   private sends: string[] = [];
-  /** True if changes were missed: the stream must end, so that its client reads the list of conversations anew. */
+  /** True if changes were missed: the stream must end, so that its client reads the list of conversations again. */
   isBroken = false;
   private wake = (): void => undefined;
 

@@ -161,7 +161,7 @@ class AccountLog {
     if (recent === undefined) {
       const { epoch, position } = await this.log.end(this.account);
       this.recent = { epoch, from: position, end: position, events: [], length: 0 };
-      // What was added before this position may be missing in the streams' last reads.
+      // What was added before this position may be missing from the streams' last reads.
       this.wakeAll();
       return false;
     }

@@ -31,7 +31,7 @@ export class HealthController {
   @ApiOperation({
     operationId: 'getLiveness',
     summary: 'Check that the process is running',
-    description: 'Answers as long as the process can answer at all, whatever the state of Redis.',
+    description: 'The check does not depend on Redis.',
   })
   @ApiOkResponse({ type: LiveView })
   @ApiPublicProblems()
@@ -45,7 +45,7 @@ export class HealthController {
     operationId: 'getReadiness',
     summary: 'Check that the gateway can store sends',
     description:
-      'The status is 200 while sends can be stored, even if something else needs attention: then `status` is `degraded`, and each reason has a remedy.',
+      'The HTTP status is 200 while sends can be stored. If there are other problems meanwhile, the field `status` is `degraded`, and each reason has a remedy.',
   })
   @ApiOkResponse({ type: ReadyView })
   @ApiResponse({ status: 503, type: ReadyView, description: 'The gateway cannot write to Redis.' })

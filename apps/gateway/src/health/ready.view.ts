@@ -21,7 +21,7 @@ export class ReadyView implements Readiness {
   @ApiProperty({
     type: [String],
     description:
-      'One text per problem: its description and its remedy. No text contains the id of an account.',
+      'One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids.',
     example: [
       'no worker has sent a heartbeat in the last 9 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],
@@ -49,7 +49,7 @@ export class FullReadyView extends ReadyView {
   @ApiProperty({
     type: [AccountReasonView],
     description:
-      'Problems of individual accounts, at most 100. Only admins of the account `default` see other accounts than their own.',
+      'Problems of individual accounts, at most 100. Admins of the account `default` see the problems of all accounts. Other callers see only the problems of their own account.',
   })
   accounts!: AccountReasonView[];
 }

@@ -22,9 +22,9 @@ export function readIdempotencyKey(rawHeaders: readonly string[]): string | unde
 }
 
 /**
- * Returns the text under which a caller's key is stored. Tokens that are restricted to contacts have keys of their own,
- * separate for each API key and set of contacts. Line breaks keep them apart from the keys of other callers, which are
- * printable.
+ * Returns the text under which a caller's idempotency key is stored. Tokens that are restricted to contacts use separate
+ * idempotency keys for each API key and set of contacts. Their stored texts contain line breaks, so they differ from the
+ * idempotency keys of other callers, which have only printable characters.
  */
 export function storedKeyOf({ keyId, contactIds }: Principal, key: string): string {
   if (contactIds === undefined) return key;

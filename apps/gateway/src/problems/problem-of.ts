@@ -11,8 +11,8 @@ import {
 import {
   BudgetExhaustedError,
   UpstreamConnectionLostError,
-  UpstreamIsGatewayError,
-  UpstreamReplyError,
+  UpstreamIsTidingsError,
+  UpstreamReplyUnreadableError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnavailableError,
@@ -89,8 +89,11 @@ const RULES: readonly Rule[] = [
     UpstreamConnectionLostError,
     (cause) => new Problem('upstream_error', sentence(cause.message), { cause }),
   ),
-  rule(UpstreamIsGatewayError, (cause) => new Problem('upstream_error', sentence(cause.message), { cause })),
-  rule(UpstreamReplyError, (cause) => new Problem('upstream_error', sentence(cause.message), { cause })),
+  rule(UpstreamIsTidingsError, (cause) => new Problem('upstream_error', sentence(cause.message), { cause })),
+  rule(
+    UpstreamReplyUnreadableError,
+    (cause) => new Problem('upstream_error', sentence(cause.message), { cause }),
+  ),
   rule(BudgetExhaustedError, (cause) =>
     upstreamUnavailable(
       'The limit of requests per second to the messaging service is used up. Retry later.',

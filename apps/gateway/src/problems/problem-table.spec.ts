@@ -21,7 +21,7 @@ const NEVER_REACH_CALLERS: Readonly<Record<string, string>> = {
   EventLogReaderLeaseLostError: 'occurs only in the dispatcher',
   SecretDecryptionError: 'means a wrong ENCRYPTION_KEY; callers get 500 internal',
   UpstreamError: 'is an abstract base class',
-  UpstreamReplyDeferredError: 'occurs only in reads of a worker',
+  NoLargeReplySlotError: 'occurs only in reads of a worker',
   UpstreamRequestTooLateError: 'occurs only in the POST of a send',
 };
 

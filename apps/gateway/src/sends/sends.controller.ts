@@ -105,7 +105,7 @@ export class SendsController {
     operationId: 'resolveSend',
     summary: 'Set the outcome of an unknown send, or resend it',
     description:
-      '`sent` and `failed` record what you know about an `unknown` send. `resend` posts an `unknown` or `failed` send again, after a search for the message of the first POST.',
+      '`sent` and `failed` record what you know about an `unknown` send. `resend` sends the message of an `unknown` or `failed` send again, unless Tidings finds the message at the messaging service.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

@@ -27,7 +27,7 @@ class DetectionDelayView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of the messages in `count` that have no usable timestamp. The detection delay of such a message is estimated from the time between two reads of its contact.',
+      'How many of the messages that `count` includes have no usable timestamp. The detection delay of such a message is estimated from the time between two reads of its contact.',
   })
   estimated!: number;
 

@@ -62,7 +62,10 @@ class EndpointCountsView {
 @ApiSchema({ name: 'FailingWebhook' })
 class FailingWebhookView {
   @ApiProperty({ example: 'whk_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) webhookId!: string;
-  @ApiProperty({ format: 'date-time', description: 'When the first attempt failed after the last success.' })
+  @ApiProperty({
+    format: 'date-time',
+    description: 'Time of the first failed attempt since the last success.',
+  })
   since!: string;
 }
 
@@ -120,7 +123,7 @@ export class StatusView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time when Tidings was first started with this Redis, that is, when its first event log was created.',
+      'Time when Tidings was first started with this Redis, that is, when the first event log was created.',
   })
   installedAt!: string | null;
 

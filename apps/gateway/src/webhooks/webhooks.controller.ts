@@ -86,7 +86,8 @@ export class WebhooksController {
   @ApiOperation({
     operationId: 'getWebhook',
     summary: 'Get a webhook',
-    description: 'The reply has the settings of the webhook, and how its deliveries go.',
+    description:
+      'Returns the settings of the webhook and the state of its deliveries: how many are pending, when a delivery last succeeded, and since when attempts have failed.',
   })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found')

@@ -202,7 +202,7 @@ export class WebhookView implements Endpoint, EndpointHealth {
     format: 'date-time',
     nullable: true,
     description:
-      'When the first attempt failed after the last success. Null if the last attempt did not fail.',
+      'Time of the first failed attempt since the last success. Null if the last attempt did not fail.',
   })
   failingSince!: string | null;
   @ApiProperty({

@@ -94,7 +94,7 @@ export async function registerEncryptionKeyId(
 function unknownKeys(ids: readonly string[]): ConfigurationError {
   const which = ids.length === 1 ? 'the key' : 'the keys';
   return new ConfigurationError([
-    `ENCRYPTION_KEY: stored secrets may be encrypted with ${which} ${ids.join(', ')}, missing in ENCRYPTION_KEY ` +
+    `ENCRYPTION_KEY: stored secrets may be encrypted with ${which} ${ids.join(', ')}, missing from ENCRYPTION_KEY ` +
       'and ENCRYPTION_KEYS_PREVIOUS; add the missing keys to ENCRYPTION_KEYS_PREVIOUS, then run: npm run rotate-secrets',
   ]);
 }

@@ -75,8 +75,8 @@ export interface Conversations {
 
   /**
    * Marks the inbound messages up to a position as seen. Messages are never marked as unseen.
-   * @param upTo id of a message, and its time in milliseconds since 1970, which is used if the row does not contain the
-   * message. Without a time, only a message that the row contains is accepted.
+   * @param upTo id of a message, and its time in milliseconds since 1970. The time is used only if the row does not
+   * contain the message. Without a time, only a message that the row contains is accepted.
    * @returns false if the conversation or the message is unknown
    */
   markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean>;

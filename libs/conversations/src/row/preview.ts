@@ -1,7 +1,7 @@
 /** Maximum number of characters (Unicode code points) of a preview. */
 const MAX_PREVIEW_LENGTH = 280;
 
-/** Returns the beginning of a text, which a conversation list shows. A character is never cut in two. */
+/** Returns the beginning of a text, for the list of conversations. No character is cut in two. */
 export function previewOf(text: string): string {
   if (text.length <= MAX_PREVIEW_LENGTH) return text;
   // A character has at most two UTF-16 units, so that this part has all characters of the preview.

@@ -4,16 +4,17 @@ import type { ListShape, MessageChange, TimelineMessage } from './ports.js';
 
 /** How long a full reading is kept, in milliseconds. */
 const MAX_AGE_MS = 600_000;
-/** Estimated memory of one contact's reading and of all readings of a process, in bytes. */
+/** Max estimated memory of one contact's reading, and of all readings of a process, in bytes. */
 const MAX_CONTACT_BYTES = 16 * 1024 * 1024;
 const MAX_BYTES = 128 * 1024 * 1024;
 /** Estimated memory per message besides its text, in bytes. */
 const MESSAGE_BYTES = 400;
 /**
- * The list is read again while committed messages were on none of its pages: at most so many times, and only
- * while that finds some of them.
+ * Max number of passes over the list. A pass reads the list from its first page to its last. Another pass
+ * follows while committed messages are missing from the reading.
  */
 const MAX_PASSES = 20;
+/** Max number of consecutive passes that do not reduce the number of missing messages. */
 const MAX_FRUITLESS_PASSES = 2;
 
 /** Thrown if the messages of a contact are too many to be kept. */
@@ -24,7 +25,7 @@ export class ReadingTooLargeError extends Error {
   }
 }
 
-/** All messages of a contact whose list is in no order, read over several calls. */
+/** All messages of a contact whose list is unsorted, read over several calls. */
 export class FullReading {
   readonly messages = new Map<string, TimelineMessage>();
   isComplete = false;
@@ -35,7 +36,7 @@ export class FullReading {
   private page = 1;
   private passes = 0;
   private fruitlessPasses = 0;
-  /** Number of committed messages that were on none of the pages, after the last pass. */
+  /** Number of committed messages that were on none of the pages read so far. Counted at the end of each pass. */
   private missing = Infinity;
   private idsOfPass = new Set<string>();
   private end: Promise<void> = Promise.resolve();
@@ -59,8 +60,9 @@ export class FullReading {
   }
 
   /**
-   * Reads on with at most `maxRequests` requests. The list is read again from its first page, a bounded number
-   * of times, if committed messages were on none of the pages: messages move while pages are read.
+   * Continues the reading with at most `maxRequests` requests. Messages move between pages while the pages are
+   * read, so one pass over the list can miss messages. If committed messages are missing after a pass, the
+   * list is read again from its first page. The number of passes is limited.
    * @throws {MessagesUnavailableError}
    * @throws {ReadingTooLargeError}
    */
@@ -159,8 +161,11 @@ export class FullReadings {
     return reading;
   }
 
-  /** Counts the memory of a reading again. The time for which the reading is kept does not change. */
-  recount(account: string, contactId: string, reading: FullReading): void {
+  /**
+   * Updates the size of a reading in the cache, so that the memory limit applies to its present size. The
+   * reading still expires at the same time.
+   */
+  updateSize(account: string, contactId: string, reading: FullReading): void {
     const key = keyOf(account, contactId);
     if (this.readings.peek(key) !== reading) return;
     const ttl = this.readings.getRemainingTTL(key);

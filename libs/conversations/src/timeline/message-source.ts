@@ -17,14 +17,17 @@ import type { TimelineCursor } from './timeline-cursor.js';
 export const MAX_REQUESTS = 5;
 /** How long one call waits for the budget of timelines, in milliseconds. */
 const PATIENCE_MS = 2_000;
-/** Number of calls in which a paging may stand still before its contact counts as one in no order. */
+/** Number of calls without progress after which a paging treats the contact's list as unsorted. */
 const MAX_ATTEMPTS = 8;
 
 /** The messages of one page. */
 export interface MessagesFound {
   /** Messages older than the cursor's position, newest first. */
   messages: readonly PlacedMessage[];
-  /** All messages from this position up to the cursor's are complete. Undefined if no older message follows. */
+  /**
+   * All messages from this position up to that of the cursor are in {@link messages}. Undefined if no older
+   * message follows.
+   */
   edge: Position | undefined;
   /** Hints for the cursor of the next page, which begins at the given position. */
   hintsAt: (position: Position | undefined) => Partial<TimelineCursor>;
@@ -32,7 +35,7 @@ export interface MessagesFound {
   isUnavailable: boolean;
 }
 
-/** The position above all entries. */
+/** Position of the beginning of a timeline. All entries are older. */
 export const BEGINNING: Position = { at: Infinity };
 
 /** No messages, and none to follow. */
@@ -132,7 +135,7 @@ export class MessageSource {
       }
       return slice(reading, cursor.position, limit);
     } catch (error) {
-      // The reading stays, so that later calls need no requests to find out the same.
+      // The reading stays in the cache, so that later calls fail without requests.
       if (!(error instanceof ReadingTooLargeError)) throw error;
       return { ...NO_MESSAGES, isUnavailable: true };
     }
@@ -159,7 +162,7 @@ export class MessageSource {
       }
       reading.apply(news.changes);
       reading.cursor = news.next;
-      this.readings.recount(account, contactId, reading);
+      this.readings.updateSize(account, contactId, reading);
       return reading;
     });
   }

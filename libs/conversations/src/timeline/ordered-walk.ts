@@ -1,12 +1,12 @@
 import { type Coverage, combinePages, type PlacedMessage, type PlacedPage } from './coverage.js';
-import { IndexSearch } from './index-search.js';
+import { ExponentialSearch } from './exponential-search.js';
 import type { Position } from '../position.js';
 import { pageFrom, type PageRequest, pageUpTo } from './page-request.js';
 import { type ListShape, MessagesUnavailableError, type MessagesPage } from './ports.js';
 
 /** Limit that upstream documents. */
 export const DOCUMENTED_LIMIT = 20;
-/** Pages of fewer messages cannot overlap enough. */
+/** Min page limit. Smaller pages cannot overlap enough. */
 const MIN_PAGE_LIMIT = 8;
 
 /** Thrown if messages are not in the order that the feed has learned. */
@@ -30,7 +30,10 @@ export interface WalkStart {
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
-  /** Largest limit that upstream was seen to honour, if it is smaller than the feed has learned. */
+  /**
+   * Max page limit. Present if earlier requests of this paging showed that upstream serves no pages of
+   * {@link ListShape.maxLimit} messages.
+   */
   maxLimit?: number;
 }
 
@@ -42,7 +45,10 @@ export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
   maxLimit: number;
   /** True if a request failed, so that the walk ended early. */
   isInterrupted: boolean;
-  /** Returns the estimated index of a message that is newer than the position, for the next walk. */
+  /**
+   * Returns the index at which the walk for the next page, which begins at `position`, should start: the
+   * estimated index of a message that is newer than `position`.
+   */
   indexBefore(position: Position | undefined): number;
 }
 
@@ -79,7 +85,7 @@ class OrderedWalk {
   private fixedSize: number | undefined;
   private requests = 0;
   private isInterrupted = false;
-  private readonly search: IndexSearch;
+  private readonly search: ExponentialSearch;
   /** A short page that may be the last one of the list. The page after it shows whether this one is the last. */
   private uncertainEnd: RequestedPage | undefined;
   /** Two neighbouring pages without a shared message. The newer one must be read again. */
@@ -93,7 +99,9 @@ class OrderedWalk {
   ) {
     this.maxLimit = Math.min(shape.maxLimit, start.maxLimit ?? Infinity);
     this.fixedSize = start.fixedSize;
-    this.search = new IndexSearch(start.index ?? (this.isNewestFirst ? 0 : Math.max(shape.length - 1, 0)));
+    this.search = new ExponentialSearch(
+      start.index ?? (this.isNewestFirst ? 0 : Math.max(shape.length - 1, 0)),
+    );
     this.coverage = combinePages([], start.from);
   }
 
@@ -130,7 +138,10 @@ class OrderedWalk {
     return isConnected && (edge === undefined || messages.length >= Math.ceil(this.wanted / 2));
   }
 
-  /** Number of messages that a page should share with what was read before, although messages were deleted. */
+  /**
+   * Number of messages that a page should share with the pages read before. Some of them may be deleted
+   * between the requests, and the pages must still overlap.
+   */
   private get overlap(): number {
     return Math.min(Math.max(this.maxLimit >> 3, 2), 8);
   }
@@ -212,15 +223,16 @@ class OrderedWalk {
   private endsList({ page, limit }: PageRequest, count: number): boolean {
     if (count === 0) return page === 1;
     const start = (page - 1) * (this.fixedSize ?? limit);
-    // Upstream may have gone back to the documented limit.
+    // Upstream may no longer honour a limit above the documented one.
     if (this.fixedSize === undefined && limit > DOCUMENTED_LIMIT && count === DOCUMENTED_LIMIT) return false;
     const full = this.fixedSize ?? Math.min(limit, this.shape.fullPage);
     return count < full && start + count >= this.shape.length;
   }
 
   /**
-   * Decides whether a page is the last one. A page with fewer messages than requested is, if the page after it
-   * is empty. Otherwise upstream returns no larger pages. Returns the page that the last request was about.
+   * Decides whether a page is the last one of the list. A page with fewer messages than requested is the last
+   * one if the page after it is empty. If the page after it is not empty, upstream returns no larger pages.
+   * Returns the page about which the last request gave new information.
    */
   private settleEnd(page: RequestedPage): RequestedPage {
     const before = this.uncertainEnd;
@@ -238,7 +250,10 @@ class OrderedWalk {
     return page;
   }
 
-  /** The indexes of the pages that were read with a larger limit are not known. */
+  /**
+   * Lowers the page limit, and discards the pages that were read with a larger limit, because their indexes
+   * are not known.
+   */
   private learnMaxLimit(maxLimit: number): void {
     if (maxLimit < MIN_PAGE_LIMIT) throw new NoOrderError();
     this.maxLimit = maxLimit;

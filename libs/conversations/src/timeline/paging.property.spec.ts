@@ -181,7 +181,7 @@ class Paging {
 
 const HISTORY = { inserts: 50, deletions: 10, binds: 3 };
 
-describe('Each entry that exists throughout a paging comes exactly once, at no more than five requests per call', () => {
+describe('Each entry that exists during a whole paging is returned exactly once, with at most five requests per call', () => {
   const listings: [string, FakeListing][] = [
     ['the newest first, pages of 20', { order: 'newestFirst', maxLimit: 20 }],
     ['the newest first, pages of 100', { order: 'newestFirst', maxLimit: 100 }],

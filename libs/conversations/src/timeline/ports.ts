@@ -70,7 +70,7 @@ export interface ListShape {
   order: ListOrder;
   /** Number of messages in the list when the feed last read its end. */
   length: number;
-  /** Largest limit that upstream is known to honour. */
+  /** Largest page limit that upstream is known to honour. */
   maxLimit: number;
   /**
    * Number of messages on a page that is surely full although a larger limit was requested. A page with fewer

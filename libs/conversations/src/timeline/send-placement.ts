@@ -2,8 +2,9 @@ import type { Position } from '../position.js';
 import type { Committed, TimelineMessage, TimelineSend } from './ports.js';
 
 /**
- * A message that was bound to a send at most this long before the paging began may have been committed since.
- * In milliseconds.
+ * Max time between the binding of a message to its send and the commit of the message, in milliseconds. A
+ * message that was bound this long before the paging began, or later, may have been committed after the
+ * paging began.
  */
 const BINDING_TO_COMMIT_MS = 60_000;
 
@@ -13,7 +14,7 @@ export type SendPlacement =
   | { kind: 'send'; position: Position }
   /** As its message, at the position of the send. */
   | { kind: 'messageAtSend'; position: Position; message: TimelineMessage }
-  /** Not as a send. Its message, if any, is at the position of the message. */
+  /** Not at all. The message of the send, if any, appears at its own position. */
   | { kind: 'none' };
 
 /** What the placement of sends depends on. */

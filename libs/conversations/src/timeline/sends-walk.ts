@@ -7,8 +7,8 @@ const MAX_PAGES = 10;
 /** Maximum number of sends that are not posted yet, per phone number. */
 const MAX_PENDING = 1_000;
 /**
- * Gateways number sends a moment after they take the time of their acceptance, so that two sends may be
- * numbered in the other order. In milliseconds.
+ * Max time between the acceptance of a send and the assignment of its number, in milliseconds. Of two sends
+ * that were accepted within this time, the later one may have the lower number.
  */
 const NUMBERING_MS = 5_000;
 
@@ -19,7 +19,7 @@ export interface SendsWanted {
   from: Position | undefined;
   /** All sends down to this time are wanted, in milliseconds since 1970; `-Infinity` for no limit. */
   until: number;
-  /** If `until` is `-Infinity`, so many sends are enough. */
+  /** Number of sends that are enough if `until` is `-Infinity`. */
   count: number;
   /** Sends with this number or a higher one are newer than `from`. */
   before: number | undefined;

@@ -10,11 +10,14 @@ export interface TimelineCursor {
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
-  /** Largest limit that upstream was seen to honour, if it is smaller than the feed has learned. */
+  /**
+   * Max page limit. Present if earlier requests of this paging showed that upstream serves only smaller pages
+   * than the feed has learned.
+   */
   maxLimit?: number;
   /** Sends with this number or a higher one are newer than `position`. */
   sendsBefore?: number;
-  /** True if a page has shown that upstream lists the messages in no order. */
+  /** True if reading the list in order has failed, so that all messages are read and sorted in memory. */
   hasNoOrder?: true;
   /** Number of calls since `position` last moved. */
   attempts?: number;
@@ -22,7 +25,10 @@ export interface TimelineCursor {
 
 const VERSION = 1;
 const MAX_LENGTH = 2_000;
-/** Bounds of the hints, because upstream gets numbers that are derived from them. */
+/**
+ * Bounds of the hints. Callers can forge cursors, and requests to upstream contain numbers that are derived
+ * from the hints.
+ */
 const MAX_INDEX = 1_000_000_000;
 const MAX_SIZE = 10_000;
 

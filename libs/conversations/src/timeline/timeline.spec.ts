@@ -129,7 +129,7 @@ describe('A list that is not in the learned order', () => {
 });
 
 describe('A full reading', () => {
-  it('is repeated until every committed message was on a page, but not for one that is gone', async () => {
+  it('is repeated until every committed message was on a page, but not endlessly for a message that is gone', async () => {
     const random = seededRandom(1);
     const shuffles = (list: readonly TimelineMessage[]): TimelineMessage[] =>
       list
@@ -159,7 +159,7 @@ describe('A full reading', () => {
     expect(account.requests).toBeGreaterThan(requests);
   });
 
-  it('begins anew if its events are no longer in the log', async () => {
+  it('starts again if its events are no longer in the log', async () => {
     const account = accountWith(50, { order: 'unsorted', maxLimit: 20 });
     const timeline = new Timeline(account);
     await all(account, 20, timeline);
@@ -174,7 +174,7 @@ describe('A full reading', () => {
 });
 
 describe('A contact whose messages are too many to be sorted in memory', () => {
-  it('has a partial timeline, which costs no more requests for a while', async () => {
+  it('has a partial timeline, and later calls make no requests for a while', async () => {
     const account = accountWith(200, { order: 'unsorted', maxLimit: 100 });
     account.list = account.list.map((one) => ({ ...one, raw: { id: one.id, message: 'x'.repeat(100_000) } }));
     const timeline = new Timeline(account);
@@ -197,7 +197,7 @@ describe('A message that is not committed', () => {
 });
 
 describe('A send', () => {
-  it('stands at its acceptance until its message is committed, and then at the message', async () => {
+  it('is at the time of its acceptance until its message is committed, and then the message is at its own time', async () => {
     const account = accountWith(5);
     const at = account.now - 150_000;
     const send = account.send('snd_1', { createdAt: at, reference: 'r' });
@@ -210,7 +210,7 @@ describe('A send', () => {
     expect((await all(account)).flatMap(idsOf)).toEqual(['m3', 'snd_1', 'm2', 'm1', 'm0']);
   });
 
-  it('whose message was bound recently stays at its acceptance, as the message', async () => {
+  it('whose message was bound recently appears as the message, at the time of its acceptance', async () => {
     const account = accountWith(5);
     const send = account.send('snd_1', { createdAt: account.now - 150_000 });
     account.bind(send, 'm4');
@@ -221,7 +221,7 @@ describe('A send', () => {
     expect(later && idsOf(later)).toEqual(['m4', 'm3', 'm2', 'm1', 'm0']);
   });
 
-  it('that is scheduled stands at its time, and one that was cancelled is not shown', async () => {
+  it('that is scheduled is at its sendAt, and a cancelled send is not shown', async () => {
     const account = accountWith(2);
     const createdAt = account.now - 300_000;
     account.send('snd_failed', { createdAt, status: 'failed' });
@@ -232,7 +232,7 @@ describe('A send', () => {
     expect(page?.entries[0]).toMatchObject({ kind: 'send', scheduled: true });
   });
 
-  it('is all there is in a conversation without a contact', async () => {
+  it('is the only kind of entry in a conversation without a contact', async () => {
     const account = accountWith(2);
     for (let i = 0; i < 450; i += 1) account.send(`snd_${i}`, { createdAt: account.now + i });
     const timeline = new Timeline(account);

@@ -44,8 +44,8 @@ export interface TimelinePage<S> {
 
 /**
  * Merges a conversation's messages and sends into one list, newest first, whatever the order of upstream's
- * list. While a caller pages from the newest entry to the oldest, each entry that exists throughout comes
- * exactly once, although messages come and go and sends are bound meanwhile.
+ * list. While a caller pages from the newest entry to the oldest, each entry that exists during the whole
+ * paging is returned exactly once, even if messages appear or disappear and sends are bound meanwhile.
  */
 export class Timeline<S> {
   private readonly source: MessageSource;
@@ -179,8 +179,8 @@ export class Timeline<S> {
   }
 
   /**
-   * Returns whether the messages of sends are committed. What was read for the messages of this page stays
-   * valid, although they may have been committed since.
+   * Returns whether the messages of sends are committed. For messages of this page, the result that was read
+   * before is used, even if a message was committed since.
    */
   private async committedSends(
     account: string,

@@ -36,7 +36,10 @@ export interface AbsenceInput {
 
 /** Decision about the known messages that a read of all pages did not return. */
 export interface AbsenceResult {
-  /** New snapshots of the messages that are missing for the first time or count as deleted from now on. */
+  /**
+   * New snapshots of the messages whose state this read changed, by id: from present to missing, or from
+   * missing to deleted.
+   */
   known: Map<string, KnownMessage>;
   /** Deleted messages, with the revision before the deletion. */
   deleted: { id: string; revision: number }[];

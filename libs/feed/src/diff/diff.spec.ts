@@ -245,7 +245,7 @@ describe('a known message', () => {
     expect(Object.keys(changes(moved)[0] ?? {}).sort()).toEqual(['service', 'timestamp']);
   });
 
-  it('that changed is emitted as updated even if the hashes of its single fields are all unchanged', () => {
+  it('whose hash changed is emitted as updated even if the hashes of all its fields are unchanged', () => {
     const before: KnownMessage = {
       direction: 'outbound',
       delivered: false,

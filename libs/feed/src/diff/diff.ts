@@ -5,7 +5,7 @@ import {
   messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
-  fieldsNotNamedInChanges,
+  fieldsShownAsOther,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -261,5 +261,5 @@ class EventCollector {
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {
-  return field === 'other' ? fieldsNotNamedInChanges(raw) : (raw[field] ?? null);
+  return field === 'other' ? fieldsShownAsOther(raw) : (raw[field] ?? null);
 }

@@ -200,11 +200,10 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
 }
 
 /**
- * Returns the fields of a message that the `changes` of an event do not name one by one. If any of them changes, an
- * event shows all of them together as `other`. They are all fields except the id, those in
- * {@link FIELDS_NAMED_IN_CHANGES}, and the flags `read` and `delivered`.
+ * Returns the fields of a message that the `changes` of an event show together as `other`, if any of these fields
+ * changed: all fields except the id, those in {@link FIELDS_NAMED_IN_CHANGES}, and the flags `read` and `delivered`.
  */
-export function fieldsNotNamedInChanges(raw: UpstreamMessage['raw']): Record<string, unknown> {
+export function fieldsShownAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),

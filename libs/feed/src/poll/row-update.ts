@@ -12,7 +12,7 @@ import type { KnownMessage } from '../snapshot/known-message.js';
 import type { BoundSend } from '../ports.js';
 import type { FullRead } from '../walk/pages-read.js';
 
-/** What a commit tells about the messages of a contact. */
+/** The data of a commit that determine how the row of its contact changes. */
 export interface RowUpdateInput {
   /** False if the contact has no row yet. All observed messages are then put into the new row. */
   hasRow: boolean;
@@ -24,7 +24,7 @@ export interface RowUpdateInput {
   observed: readonly UpstreamMessage[];
   /** Snapshots of the observed messages before the commit, by message id. */
   before: ReadonlyMap<string, KnownMessage>;
-  /** Ids of the messages that the commit stores as new or changed. */
+  /** Snapshots that the commit stores of new and changed messages, by message id. */
   changed: ReadonlyMap<string, KnownMessage>;
   /** Events of the commit. */
   events: readonly NewEvent[];
@@ -36,7 +36,7 @@ export interface RowUpdateInput {
   clock: MessageClock;
 }
 
-/** Tells when a message was sent, by Redis' clock. */
+/** Data for converting the timestamp of a message from upstream's clock to Redis' clock. */
 export interface MessageClock {
   /** When the read began, in milliseconds since 1970. */
   now: number;
@@ -54,7 +54,10 @@ export function upstreamAheadMs(date: number | undefined, now: number): number {
   return date === undefined ? 0 : date + 500 - now;
 }
 
-/** Difference of the clocks that the `Date` header cannot tell from none, in milliseconds. */
+/**
+ * Minimum difference of the clocks that is corrected, in milliseconds. A smaller difference may be a rounding
+ * error of the `Date` header.
+ */
 const MIN_DIFFERENCE_MS = 1_500;
 
 /** Returns the changes of a contact's conversation row that a commit causes. Pure function. */

@@ -62,7 +62,7 @@ export function forecastPolling(
   if (contacts === 0 || interval === undefined)
     return { forecast: budgets.map((budget) => ({ requestsPerSecond: budget })) };
   const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
-  // Contacts that were never read are assumed to change at the rate of an unknown contact.
+  // The rate of contacts that were never read is not known. For them, a default rate is assumed.
   const missing = { contacts: Math.max(contacts - known, 0), perSecond: expectedMessageRate(undefined, 0) };
   const forPolls = (budget: number): number => {
     const leaving = (budget * allowed) / requestsPerSecond;

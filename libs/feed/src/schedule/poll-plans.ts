@@ -46,7 +46,7 @@ export class PollIntervalPlans {
     if (kept !== undefined) return kept;
     const { rates, contacts } = await this.ratesOf(account);
     const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
-    // Contacts that were never read are assumed to change at the rate of an unknown contact.
+    // The rate of contacts that were never read is not known. For them, a default rate is assumed.
     const missing = { contacts: Math.max(contacts - known, 0), perSecond: expectedMessageRate(undefined, 0) };
     const plan = planPollIntervals(rates, requestsPerSecond, this.bounds, missing);
     this.plans.set(account, plan);

@@ -19,7 +19,7 @@ function talk(state: RateState | undefined, from: number, messages: number, gapM
 const silent = (): RateState => rateStateAfterRead(undefined, { arrivals: 0, at: START });
 
 describe('the rate of change of a contact', () => {
-  it('is small but not zero for an unknown contact', () => {
+  it('is small but not zero for a contact that was never read', () => {
     expect(expectedMessageRate(undefined, START)).toBeGreaterThan(1e-7);
     expect(expectedMessageRate(undefined, START)).toBeLessThan(1e-4);
   });

@@ -57,11 +57,14 @@ export interface ReadFindings {
 
 /** Time in which the weight of an observed conversation halves, in milliseconds. */
 const HALF_LIFE_MS = 2 * 86_400_000;
-/** Time for which an unknown contact is assumed to have been observed (Bayesian prior), in milliseconds. */
+/**
+ * Time for which a contact is assumed to have been observed before its first read (Bayesian prior), in
+ * milliseconds.
+ */
 const PRIOR_WATCHED_MS = 86_400_000;
 /**
- * Number of conversations that an unknown contact is assumed to have had (Bayesian prior). The number is low,
- * because most contacts are silent for weeks.
+ * Number of conversations that a contact is assumed to have had before its first read (Bayesian prior). The
+ * number is low, because most contacts are silent for weeks.
  */
 const PRIOR_STARTS = 0.2;
 /**
@@ -72,7 +75,7 @@ const PRIOR_STARTS = 0.2;
 const DISCOUNT = 2;
 /**
  * `PRIOR_FOLLOWS` is the number of messages that continued a conversation, and `PRIOR_ENDS` is the number of
- * conversations that ended. Both are assumed for an unknown contact (Bayesian prior).
+ * conversations that ended. Both are assumed for a contact before its first read (Bayesian prior).
  */
 const PRIOR_FOLLOWS = 4;
 const PRIOR_ENDS = 0.5;
@@ -102,6 +105,7 @@ export function rateStateAfterRead(state: RateState | undefined, findings: ReadF
 
 /**
  * Returns the rate of new messages that is expected of a contact at the time `at`, in messages per second.
+ * @param state undefined for a contact that was never read; the result is then a default rate
  * @param at time until which all new messages have been read, in milliseconds since 1970
  */
 export function expectedMessageRate(state: RateState | undefined, at: number): number {

@@ -5,7 +5,7 @@ import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../p
 
 /**
  * A packed message snapshot contains in this order: flags (1 byte), presence bits (2 bytes), revision (1 byte
- * or more), timestamp in minutes (4 bytes, optional), time since which the message is missing in seconds (4
+ * or more), timestamp in minutes (4 bytes, optional), time since which the message is missing, in seconds (4
  * bytes, optional), hash of the whole message (8 bytes), and each field hash that differs from {@link USUAL}
  * (2 bytes each). It has at most 64 bytes, because Redis stores a hash compactly only while no value is
  * longer.

@@ -16,7 +16,7 @@ const after = (...counts: number[]): UnreadableElementHistory => {
   return elements;
 };
 
-describe('a contact that is missing in a list with unreadable elements', () => {
+describe('a contact that is missing from a list with unreadable elements', () => {
   it('counts as possibly unreadable if the list that first lacked the contact has more unreadable elements than the list before', () => {
     expect(mayContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });

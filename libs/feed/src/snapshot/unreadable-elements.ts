@@ -1,7 +1,8 @@
 /**
- * How the number of unreadable elements in an account's contact list changed from read to read. An unreadable
- * element has no id, so it may be a known contact. It can only be a contact that went missing when the
- * element appeared.
+ * How the number of unreadable elements in an account's contact list changed from read to read. The id of an
+ * unreadable element is not known, so the element may be a contact that is missing from the list. This is
+ * possible only for contacts that went missing in the same read in which the number of unreadable elements
+ * rose.
  */
 export interface UnreadableElementHistory {
   /** Number of unreadable elements in the contact list at the last read. */

@@ -1,7 +1,7 @@
 import {
   type MessagePage,
   UpstreamError,
-  UpstreamReplyError,
+  UpstreamReplyUnreadableError,
   type UpstreamMessage,
   UpstreamStatusError,
   UpstreamUnreachableError,
@@ -16,8 +16,9 @@ import {
 /** Max number of messages per page according to upstream's documentation. */
 export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
 /**
- * Page limit for reads of many messages. Upstream does not document it, so replies show whether upstream
- * honours more than {@link DOCUMENTED_MAX_MESSAGES_PER_PAGE}.
+ * Number of messages to request per page when many messages are read. It exceeds
+ * {@link DOCUMENTED_MAX_MESSAGES_PER_PAGE}, so upstream may ignore it. The length of the returned pages shows
+ * whether upstream does.
  */
 export const UNDOCUMENTED_MESSAGES_PER_PAGE = 100;
 /**
@@ -29,7 +30,10 @@ const MIN_PAGE_SIZE = 2;
 /** Returns those of the given message ids that are already known. */
 export type KnownIds = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** One page of messages, with the information which of them were known before. */
+/**
+ * One page of messages, compared with the messages that were known before this read and with the pages that
+ * this read has returned so far.
+ */
 export interface PageRead {
   items: readonly UpstreamMessage[];
   ids: readonly string[];
@@ -289,7 +293,7 @@ export function mayBeCausedByPageSize(error: unknown): boolean {
  */
 export function mayBeCausedBySingleMessage(error: unknown): boolean {
   return (
-    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) &&
+    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyUnreadableError) &&
     mayBeCausedByPageSize(error)
   );
 }

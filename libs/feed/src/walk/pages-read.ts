@@ -3,8 +3,8 @@ import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
 
 /**
- * Result of a read of some of a contact's pages. It is to be compared with the snapshots of the messages, and
- * then committed.
+ * Result of a read of some of a contact's pages. The poll compares the result with the snapshots of the
+ * messages, and then commits the differences.
  */
 export interface PagesRead {
   /**

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   UpstreamConnectionLostError,
-  UpstreamIsGatewayError,
-  UpstreamReplyError,
+  UpstreamIsTidingsError,
+  UpstreamReplyUnreadableError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnreachableError,
@@ -20,11 +20,11 @@ describe('an attempt of a send', () => {
     ...[301, 302, 307, 402, 405, 408, 409, 500, 502, 503, 504].map(
       (code) => [String(code), status(code), 'ambiguous'] as const,
     ),
-    ['a refusal by a Tidings gateway', new UpstreamIsGatewayError(false), 'not_taken'],
-    ['200 from a Tidings gateway', new UpstreamIsGatewayError(true), 'ambiguous'],
+    ['a refusal by a Tidings gateway', new UpstreamIsTidingsError(false), 'not_taken'],
+    ['200 from a Tidings gateway', new UpstreamIsTidingsError(true), 'ambiguous'],
     ['a timeout', new UpstreamTimeoutError(10), 'ambiguous'],
     ['a connection reset', new UpstreamConnectionLostError('ECONNRESET'), 'ambiguous'],
-    ['200 with an unreadable body', new UpstreamReplyError('not JSON'), 'ambiguous'],
+    ['200 with an unreadable body', new UpstreamReplyUnreadableError('not JSON'), 'ambiguous'],
   ] as const)('that ended with %s has the outcome %s', (_, error, outcome) => {
     expect(classifyPostError(error, [429])).toMatchObject({ outcome, error: error.message });
   });

@@ -1,7 +1,7 @@
 import {
   UpstreamConnectionLostError,
-  UpstreamIsGatewayError,
-  UpstreamReplyError,
+  UpstreamIsTidingsError,
+  UpstreamReplyUnreadableError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnreachableError,
@@ -33,7 +33,7 @@ const UNAUTHENTICATED = 401;
 export function classifyPostError(error: unknown, safeStatuses: readonly number[]): AttemptResult {
   const message = error instanceof Error ? error.message : 'unknown error';
   if (error instanceof UpstreamUnreachableError) return { outcome: 'not_taken', error: message };
-  if (error instanceof UpstreamIsGatewayError)
+  if (error instanceof UpstreamIsTidingsError)
     return { outcome: error.mayBeProcessed ? 'ambiguous' : 'not_taken', error: message };
   if (error instanceof UpstreamStatusError) {
     const { status, retryAfterMs } = error;
@@ -48,7 +48,7 @@ export function classifyPostError(error: unknown, safeStatuses: readonly number[
   if (
     error instanceof UpstreamTimeoutError ||
     error instanceof UpstreamConnectionLostError ||
-    error instanceof UpstreamReplyError
+    error instanceof UpstreamReplyUnreadableError
   ) {
     return { outcome: 'ambiguous', error: message };
   }

@@ -2,7 +2,7 @@ import { type Logger, TimeLimit } from '#platform';
 import {
   BudgetExhaustedError,
   UpstreamError,
-  UpstreamReplyError,
+  UpstreamReplyUnreadableError,
   UpstreamStatusError,
   UpstreamUnreachableError,
 } from '#upstream';
@@ -217,7 +217,7 @@ export class LaneRunner {
 
 /** True if the server answered but has no contact list, for example because the address lacks its path. */
 function lacksContactList(error: Error): boolean {
-  if (error instanceof UpstreamReplyError) return true;
+  if (error instanceof UpstreamReplyUnreadableError) return true;
   if (!(error instanceof UpstreamStatusError)) return false;
   return error.status >= 300 && error.status < 500 && !ACCOUNT_STATUSES.has(error.status);
 }

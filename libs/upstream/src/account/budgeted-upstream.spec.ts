@@ -7,8 +7,8 @@ import type { ContactReader } from '../reply/contact-list.js';
 import { type AdaptiveBudget, BudgetExhaustedError } from '../budget/request-budget.js';
 import {
   UpstreamConnectionLostError,
-  UpstreamIsGatewayError,
-  UpstreamReplyError,
+  UpstreamIsTidingsError,
+  UpstreamReplyUnreadableError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnavailableError,
@@ -147,7 +147,7 @@ describe('an account whose upstream is down', () => {
     await expectNoMoreRequests(one);
   });
 
-  it.each(['fine', status(404), status(429), new UpstreamReplyError('not JSON')] as const)(
+  it.each(['fine', status(404), status(429), new UpstreamReplyUnreadableError('not JSON')] as const)(
     'still gets requests if the failures are interrupted by this answer: %s',
     async (answer) => {
       const one = make();
@@ -285,7 +285,7 @@ describe('an account whose upstream address leads to a Tidings gateway', () => {
     'gets no more requests after the gateway has answered %s',
     async (asked) => {
       const one = make();
-      const circle = new UpstreamIsGatewayError(false);
+      const circle = new UpstreamIsTidingsError(false);
       ends = [circle];
       const request = {
         'a send': () => one.post('a', send),
@@ -320,8 +320,8 @@ describe('a probe of an unavailable upstream', () => {
     ['away', status(401), 'refused'],
     ['refused', status(401), 'refused'],
     ['refused', status(403), 'refused'],
-    ['away', new UpstreamIsGatewayError(false), 'loop'],
-    ['loop', new UpstreamIsGatewayError(true), 'loop'],
+    ['away', new UpstreamIsTidingsError(false), 'loop'],
+    ['loop', new UpstreamIsTidingsError(true), 'loop'],
   ] as const)(
     'in an outage of the kind "%s" delays the next probe if it fails with "%s"',
     async (kind, error, next) => {
@@ -337,7 +337,7 @@ describe('a probe of an unavailable upstream', () => {
     ['away', status(403)],
     ['away', status(404)],
     ['refused', status(429)],
-    ['refused', new UpstreamReplyError('not JSON')],
+    ['refused', new UpstreamReplyUnreadableError('not JSON')],
   ] as const)(
     'in an outage of the kind "%s" ends the outage if upstream answers with "%s"',
     async (kind, answer) => {

@@ -10,7 +10,7 @@ import {
 import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
   UpstreamError,
-  UpstreamIsGatewayError,
+  UpstreamIsTidingsError,
   UpstreamStatusError,
   UpstreamRequestTooLateError,
   UpstreamUnavailableError,
@@ -357,7 +357,7 @@ export class BudgetedUpstream {
    * account (401), or its upstream is a Tidings gateway.
    */
   private async recordRefusal(account: string, rate: number, error: unknown): Promise<void> {
-    if (error instanceof UpstreamIsGatewayError) await this.hold(account, 'loop', error);
+    if (error instanceof UpstreamIsTidingsError) await this.hold(account, 'loop', error);
     if (!(error instanceof UpstreamStatusError)) return;
     if (error.status === 429) await this.recordQuietly(account, () => this.budget.shrink(account, rate));
     if (error.status === 401) await this.hold(account, 'refused', error);
@@ -410,7 +410,7 @@ export class BudgetedUpstream {
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
   if (meansUpstreamIsDown(error)) return before;
-  if (error instanceof UpstreamIsGatewayError) return 'loop';
+  if (error instanceof UpstreamIsTidingsError) return 'loop';
   if (!(error instanceof UpstreamStatusError)) return undefined;
   if (error.status === 401) return 'refused';
   return error.status === 403 && before === 'refused' ? 'refused' : undefined;

@@ -5,7 +5,7 @@ import { isRecord } from '../reply/message.js';
 import {
   UpstreamConnectionLostError,
   UpstreamError,
-  UpstreamIsGatewayError,
+  UpstreamIsTidingsError,
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
@@ -80,11 +80,11 @@ const LOOP_DETECTED = 508;
 
 /**
  * Checks that a reply does not come from a Tidings gateway.
- * @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway
+ * @throws {UpstreamIsTidingsError} if the reply comes from a Tidings gateway
  */
 export function assertReplyIsNotFromGateway({ status, headers }: ReplyHead): void {
   if (headerOf(headers, GATEWAY_HEADER.name) === undefined) return;
-  throw new UpstreamIsGatewayError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
+  throw new UpstreamIsTidingsError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
 }
 
 export function isSuccessfulReply({ status }: Pick<ReplyHead, 'status'>): boolean {

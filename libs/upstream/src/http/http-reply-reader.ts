@@ -126,7 +126,7 @@ class Exchange {
 
 /**
  * Checks that a reply does not come from a Tidings gateway. If it does, discards the reply's body.
- * @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway
+ * @throws {UpstreamIsTidingsError} if the reply comes from a Tidings gateway
  */
 function assertIsUpstream(response: HttpReply): void {
   try {

@@ -25,7 +25,7 @@ import { type HttpRead, HttpReads } from './http-reads.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord } from '../reply/message.js';
 import { MessagePageReader } from '../reply/message-page.js';
-import { UpstreamReplyError } from '../upstream-error.js';
+import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 
@@ -216,16 +216,16 @@ function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }:
 /**
  * Checks that the reply to a send says `queued`. Another reply with status 200 may come from a different
  * server, such as a proxy.
- * @throws {UpstreamReplyError} if the reply does not say `queued`
+ * @throws {UpstreamReplyUnreadableError} if the reply does not say `queued`
  */
 function assertQueued(text: string): void {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch (error) {
-    throw new UpstreamReplyError('the reply to a send is not JSON', { cause: error });
+    throw new UpstreamReplyUnreadableError('the reply to a send is not JSON', { cause: error });
   }
   if (!isRecord(body) || body.status !== 'queued') {
-    throw new UpstreamReplyError('the reply to a send does not say that it is queued');
+    throw new UpstreamReplyUnreadableError('the reply to a send does not say that it is queued');
   }
 }

@@ -63,7 +63,7 @@ export class ContactListReader<R extends ContactReader> {
 
   /**
    * Reads the next chunk of the reply.
-   * @throws {UpstreamReplyError} if the chunk makes the reply invalid, or if the contacts cannot be stored in
+   * @throws {UpstreamReplyUnreadableError} if the chunk makes the reply invalid, or if the contacts cannot be stored in
    * a file
    */
   async push(chunk: Buffer): Promise<void> {
@@ -73,7 +73,7 @@ export class ContactListReader<R extends ContactReader> {
 
   /**
    * Ends the reading and returns the contact list.
-   * @throws {UpstreamReplyError} if the reply has no contact list or is incomplete
+   * @throws {UpstreamReplyUnreadableError} if the reply has no contact list or is incomplete
    */
   end(): Omit<ContactList<R>, 'upstream' | 'date'> {
     const number = this.scanner.end('contacts');

@@ -1,5 +1,5 @@
 import { findListInReply } from './reply-list.js';
-import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
+import { UpstreamReplyUnreadableError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 /**
  * Maximum nesting depth of a list's element. A deeper element counts as unreadable, because recursive code
@@ -84,7 +84,7 @@ export class JsonListScanner {
 
   /**
    * Scans the next chunk of the reply.
-   * @throws {UpstreamReplyError} if the chunk makes the reply invalid or too large
+   * @throws {UpstreamReplyUnreadableError} if the chunk makes the reply invalid or too large
    */
   push(chunk: Buffer): void {
     let at = 0;
@@ -98,7 +98,7 @@ export class JsonListScanner {
   /**
    * Ends the scan. Returns the number of the list that is the reply itself, or is in the field `name` or
    * another usual field such as `data`.
-   * @throws {UpstreamReplyError} if the reply has no such list or is incomplete
+   * @throws {UpstreamReplyUnreadableError} if the reply has no such list or is incomplete
    */
   end(name: string): number {
     if (this.where !== 'around' || this.depth > 0) throw notJson();
@@ -126,7 +126,8 @@ export class JsonListScanner {
         if (byte === QUOTE) at = this.scanText(chunk, at);
       } else if (byte === OPEN_LIST || byte === OPEN_RECORD) {
         this.depth += 1;
-        if (this.depth > MAX_JSON_DEPTH) throw new UpstreamReplyError('the reply is nested too deeply');
+        if (this.depth > MAX_JSON_DEPTH)
+          throw new UpstreamReplyUnreadableError('the reply is nested too deeply');
         if (byte === OPEN_LIST && this.depth <= MAX_LIST_DEPTH) {
           this.keepAround(chunk.subarray(from, at));
           this.keepAround(Buffer.from(String(this.lists)));
@@ -264,6 +265,6 @@ export class JsonListScanner {
   }
 }
 
-function notJson(): UpstreamReplyError {
-  return new UpstreamReplyError('the reply is not JSON');
+function notJson(): UpstreamReplyUnreadableError {
+  return new UpstreamReplyUnreadableError('the reply is not JSON');
 }

@@ -24,7 +24,7 @@ export class MessagePageReader {
     this.kept = knownDigest === undefined ? undefined : [];
   }
 
-  /** Reads the next chunk of the reply. @throws {UpstreamReplyError} if the chunk makes the reply invalid */
+  /** Reads the next chunk of the reply. @throws {UpstreamReplyUnreadableError} if the chunk makes the reply invalid */
   push(chunk: Buffer): void {
     this.hash.update(chunk);
     if (this.kept === undefined) {
@@ -38,7 +38,7 @@ export class MessagePageReader {
 
   /**
    * Ends the reading and returns the page.
-   * @throws {UpstreamReplyError} if the reply is not JSON or has no list of messages
+   * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or has no list of messages
    */
   end(): MessagePage {
     // The digest distinguishes states of one page, so a part of the hash is enough.

@@ -14,7 +14,7 @@ import {
 } from 'fast-check';
 import { parseContact } from './contact.js';
 import { findListInReply, parseJsonReply, parseReplyList, ReplyListReader } from './reply-list.js';
-import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
+import { UpstreamReplyUnreadableError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 const read = (text: string): { items: { id: string }[]; skipped: number } =>
   parseReplyList(text, 'contacts', parseContact);
@@ -68,7 +68,7 @@ describe('a list in a reply', () => {
     '[{"id":1}]]',
     '[]"',
   ])('is rejected, and not read as an empty list, if missing or invalid: %p', (text) => {
-    expect(() => read(text)).toThrow(UpstreamReplyError);
+    expect(() => read(text)).toThrow(UpstreamReplyUnreadableError);
   });
 });
 
@@ -98,7 +98,9 @@ describe('a nested element', () => {
 
   it('that is outside the list and too deep makes the whole reply unreadable', () => {
     const deep = '{"a":'.repeat(1_000_000);
-    expect(() => read(`{"contacts":[],"x":${deep}1${'}'.repeat(1_000_000)}}`)).toThrow(UpstreamReplyError);
+    expect(() => read(`{"contacts":[],"x":${deep}1${'}'.repeat(1_000_000)}}`)).toThrow(
+      UpstreamReplyUnreadableError,
+    );
   });
 });
 
@@ -149,7 +151,7 @@ describe('a reply that arrives in chunks', () => {
       const { list } = findListInReply(parseJsonReply(text), 'contacts');
       return list.map((value) => parseContact(value)?.raw ?? 'unreadable');
     } catch (error) {
-      if (error instanceof UpstreamReplyError) return error.message;
+      if (error instanceof UpstreamReplyUnreadableError) return error.message;
       throw error;
     }
   }
@@ -170,7 +172,7 @@ describe('a reply that arrives in chunks', () => {
       }
       return reader.end().items;
     } catch (error) {
-      if (error instanceof UpstreamReplyError) return error.message.replace(/^.*: /, '');
+      if (error instanceof UpstreamReplyUnreadableError) return error.message.replace(/^.*: /, '');
       throw error;
     }
   }

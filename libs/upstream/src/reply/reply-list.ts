@@ -1,6 +1,6 @@
 import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
 import { isRecord } from './message.js';
-import { UpstreamReplyError } from '../upstream-error.js';
+import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 /** The readable elements of a list, and the number of unreadable ones. */
 export interface ParsedList<T> {
@@ -43,7 +43,7 @@ export class ReplyListReader<T> {
 
   /**
    * Reads the next chunk of the reply.
-   * @throws {UpstreamReplyError} if the chunk makes the reply invalid or too large
+   * @throws {UpstreamReplyUnreadableError} if the chunk makes the reply invalid or too large
    */
   push(chunk: Buffer): void {
     this.scanner.push(chunk);
@@ -51,7 +51,7 @@ export class ReplyListReader<T> {
 
   /**
    * Ends the reading and returns the list.
-   * @throws {UpstreamReplyError} if the reply is not JSON or has no such list, so that an error page does not
+   * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or has no such list, so that an error page does not
    * look like an empty list
    */
   end(): ParsedList<T> {
@@ -79,7 +79,7 @@ export class ReplyListReader<T> {
 
 /**
  * Reads a list from a whole reply, by the same rules as {@link ReplyListReader}.
- * @throws {UpstreamReplyError} if the reply is not JSON, has no such list, or is too large
+ * @throws {UpstreamReplyUnreadableError} if the reply is not JSON, has no such list, or is too large
  */
 export function parseReplyList<T>(
   text: string,
@@ -92,7 +92,7 @@ export function parseReplyList<T>(
   return reader.end();
 }
 
-/** Parses the JSON of one element of a list. @throws {UpstreamReplyError} if `json` is not JSON */
+/** Parses the JSON of one element of a list. @throws {UpstreamReplyUnreadableError} if `json` is not JSON */
 export function parseListElement(json: Buffer): unknown {
   return parseJsonReply(json.toString());
 }
@@ -113,13 +113,13 @@ export function quoteLongNumericIds(text: string): string {
 
 /**
  * Parses a reply or a part of a reply. Long numeric ids become strings, so that no digit is lost.
- * @throws {UpstreamReplyError} if `text` is not JSON
+ * @throws {UpstreamReplyUnreadableError} if `text` is not JSON
  */
 export function parseJsonReply(text: string): unknown {
   try {
     return JSON.parse(quoteLongNumericIds(text));
   } catch {
-    throw new UpstreamReplyError('the reply is not JSON');
+    throw new UpstreamReplyUnreadableError('the reply is not JSON');
   }
 }
 
@@ -131,7 +131,7 @@ interface FoundList {
 
 /**
  * Finds the list in a parsed reply: the reply itself, or the list in the field `name` or another usual field.
- * @throws {UpstreamReplyError} if there is no list
+ * @throws {UpstreamReplyUnreadableError} if there is no list
  */
 export function findListInReply(body: unknown, name: string): FoundList {
   if (isList(body)) return { list: body, otherFields: {} };
@@ -144,7 +144,7 @@ export function findListInReply(body: unknown, name: string): FoundList {
       if (isList(list)) return { list, otherFields: { ...otherFields, ...further } };
     }
   }
-  throw new UpstreamReplyError(`the reply holds no list of ${name}`);
+  throw new UpstreamReplyUnreadableError(`the reply holds no list of ${name}`);
 }
 
 function isList(value: unknown): value is unknown[] {

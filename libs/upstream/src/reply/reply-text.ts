@@ -1,11 +1,11 @@
 import { isRecord, parseId } from './message.js';
 import { findListInReply, parseJsonReply, quoteLongNumericIds } from './reply-list.js';
-import { UpstreamReplyError } from '../upstream-error.js';
+import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 /**
  * Returns a reply as the JSON text of an object that has the list in the field `name`, and ids as text.
  * Everything else stays as upstream wrote it. If nothing has to change, the text is returned byte for byte.
- * @throws {UpstreamReplyError} if the reply is not JSON or has no such list
+ * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or has no such list
  */
 export function normalizeListReply(text: string, name: string): string {
   const exact = quoteLongNumericIds(text);
@@ -19,7 +19,7 @@ export function normalizeListReply(text: string, name: string): string {
 
 /**
  * Checks that a reply is JSON, and returns its text unchanged.
- * @throws {UpstreamReplyError} if the text is not JSON
+ * @throws {UpstreamReplyUnreadableError} if the text is not JSON
  */
 export function requireValidJson(text: string): string {
   parseJsonReply(text);
@@ -28,7 +28,7 @@ export function requireValidJson(text: string): string {
 
 /**
  * Returns the contacts of a reply as a map from the contact's id to the contact. Numeric ids become text.
- * @throws {UpstreamReplyError} if the reply has no contact list
+ * @throws {UpstreamReplyUnreadableError} if the reply has no contact list
  */
 export function parseContactsById(text: string): ReadonlyMap<string, unknown> {
   const { list } = findListInReply(parseJsonReply(text), 'contacts');
@@ -42,13 +42,13 @@ export function parseContactsById(text: string): ReadonlyMap<string, unknown> {
 
 /**
  * Converts a part of a reply to JSON text.
- * @throws {UpstreamReplyError} if the part is nested too deeply for `JSON.stringify`
+ * @throws {UpstreamReplyUnreadableError} if the part is nested too deeply for `JSON.stringify`
  */
 export function toJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (cause) {
-    throw new UpstreamReplyError('the reply is nested too deeply', { cause });
+    throw new UpstreamReplyUnreadableError('the reply is nested too deeply', { cause });
   }
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TemporaryTextStore } from './temporary-text-store.js';
-import { UpstreamReplyError } from '../upstream-error.js';
+import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -57,7 +57,7 @@ describe('texts that are stored in a temporary file', () => {
   it('cause an error that names the folder if they cannot be stored', async () => {
     await rm(directory, { recursive: true });
     const failed = keep(10, MEGABYTE);
-    await expect(failed).rejects.toThrow(UpstreamReplyError);
+    await expect(failed).rejects.toThrow(UpstreamReplyUnreadableError);
     await expect(failed).rejects.toThrow(directory);
   });
 });

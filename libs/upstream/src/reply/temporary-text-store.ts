@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { UpstreamReplyError } from '../upstream-error.js';
+import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 /** Number of bytes of stored texts above which the texts are moved from memory to a file. */
 const MEMORY_BYTES = 4 * 1024 * 1024;
@@ -49,7 +49,7 @@ export class TemporaryTextStore {
 
   /**
    * Moves the texts in memory to the file if they take too much memory.
-   * @throws {UpstreamReplyError} if the file cannot be written
+   * @throws {UpstreamReplyUnreadableError} if the file cannot be written
    */
   async flush(): Promise<void> {
     if (this.memoryBytes <= (this.file === undefined ? MEMORY_BYTES : BATCH_BYTES)) return;
@@ -65,7 +65,7 @@ export class TemporaryTextStore {
 
   /**
    * Yields all texts in batches, in the order in which they were added.
-   * @throws {UpstreamReplyError} if the file cannot be read
+   * @throws {UpstreamReplyUnreadableError} if the file cannot be read
    */
   async *read(): AsyncGenerator<SpooledText[]> {
     for (let from = 0; from < this.ends.length;) {
@@ -122,9 +122,12 @@ export class TemporaryTextStore {
       await use();
     } catch (cause) {
       const words = cause instanceof Error ? cause.message : String(cause);
-      throw new UpstreamReplyError(`a part of the reply could not be stored in ${this.directory}: ${words}`, {
-        cause,
-      });
+      throw new UpstreamReplyUnreadableError(
+        `a part of the reply could not be stored in ${this.directory}: ${words}`,
+        {
+          cause,
+        },
+      );
     }
   }
 }

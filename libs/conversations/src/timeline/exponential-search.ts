@@ -1,5 +1,10 @@
-/** Searches an index in a list whose length and content are not known: first in growing steps, then by halves. */
-export class IndexSearch {
+/**
+ * Exponential search for an index in a list of unknown length and content. The caller reads the list at
+ * {@link index}, and then calls {@link raise} or {@link lower}. The search first moves in growing steps, and
+ * then halves the range in which the wanted index must be.
+ */
+export class ExponentialSearch {
+  /** Index to try next. */
   index: number;
   private low: number | undefined;
   private high: number | undefined;
@@ -9,7 +14,10 @@ export class IndexSearch {
     this.index = index;
   }
 
-  /** The searched index is at least `low`. */
+  /**
+   * Notes that the wanted index is at least `low`, and moves {@link index}.
+   * @param size number of elements on a page
+   */
   raise(low: number, size: number): void {
     this.low = low;
     if (this.high === undefined || this.high <= low) {
@@ -18,7 +26,10 @@ export class IndexSearch {
     } else this.index = Math.floor((low + this.high) / 2);
   }
 
-  /** The searched index is at most `high`. */
+  /**
+   * Notes that the wanted index is at most `high`, and moves {@link index}.
+   * @param size number of elements on a page
+   */
   lower(high: number, size: number): void {
     this.high = Math.max(high, 0);
     if (this.low === undefined || this.low >= this.high) {
@@ -27,7 +38,10 @@ export class IndexSearch {
     } else this.index = Math.floor((this.low + this.high) / 2);
   }
 
-  /** The first step is 0: the searched element is most often on the neighbouring page. */
+  /**
+   * Returns the steps 0, `size`, 2 · `size`, 4 · `size` and so on. The first step is 0, because the wanted
+   * element is most often on the neighbouring page.
+   */
   private nextStep(size: number): number {
     const step = this.step;
     this.step = step === 0 ? size : step * 2;
