@@ -189,6 +189,15 @@ describe('a send', () => {
     );
     expect(woken).toEqual([NUMBER]);
   });
+
+  it('of one of very many recipients is found by a later check, because each check says whether further lanes may be due', async () => {
+    for (let n = 0; n < 500; n += 1) await accept({ phoneNumber: `+1415${5_550_000 + n}` });
+    const waking = rounds({ jobs: { wake: () => Promise.resolve() } });
+    expect(await waking.reconcile(ACCOUNT)).toBe(false);
+    for (const lane of (await relay.harness.sends.dueLanes(ACCOUNT, 1)).slice(0, 1))
+      await runner().run(ACCOUNT, lane);
+    expect(await waking.reconcile(ACCOUNT)).toBe(true);
+  });
 });
 
 describe('retention of sends', () => {

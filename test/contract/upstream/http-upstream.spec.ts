@@ -118,6 +118,20 @@ describe('a gateway whose upstream address leads to another Tidings gateway inst
   });
 });
 
+it('each request names the product in its User-Agent, because some servers reject requests without it', async () => {
+  const agents: unknown[] = [];
+  const server = await serve((request, response) => {
+    agents.push(request.headers['user-agent']);
+    request.resume();
+    response.writeHead(500).end();
+  });
+  await failure(upstream.send(server, SEND));
+  await failure(upstream.readContactsText(server, []));
+  await failure(upstream.listContacts(server, acceptEveryContact));
+  await failure(upstream.listMessages(server, 'a', 1, 20));
+  expect(agents).toEqual(Array(4).fill(expect.stringMatching(/^Tidings\/\d/)));
+});
+
 describe('a send', () => {
   it('consists of the documented form fields only', async () => {
     await upstream.send(address, {

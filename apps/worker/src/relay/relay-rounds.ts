@@ -42,8 +42,9 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
     rounds: {
       [RELAY_TASK_NAMES.reconcile]: {
         run: async (account) => {
-          await rounds.reconcile(account);
-          return atLeast(LOST_JOB_CHECK_DELAY_MS, (await survey.read(account)).lanesInMs);
+          // With a large backlog, workers drop wake-up jobs. Its lanes would run slowly if they waited for later checks.
+          const isAll = await rounds.reconcile(account);
+          return atLeast(isAll ? LOST_JOB_CHECK_DELAY_MS : TICK_MS, (await survey.read(account)).lanesInMs);
         },
       },
       [RELAY_TASK_NAMES.confirm]: {

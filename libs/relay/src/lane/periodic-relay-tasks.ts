@@ -35,10 +35,14 @@ export class PeriodicRelayTasks {
     this.confirmations = new AcceptedSendConfirmer(store, lookup, settings);
   }
 
-  /** Wakes the lanes that are due, because a crash may have lost their wake-up jobs. */
-  async reconcile(account: string): Promise<void> {
+  /**
+   * Wakes the lanes that have been due longest, because a crash may have lost their wake-up jobs. Returns false if
+   * further lanes may be due.
+   */
+  async reconcile(account: string): Promise<boolean> {
     const lanes = await this.store.dueLanes(account, MAX_PER_ROUND);
     await this.jobs.wake(account, lanes);
+    return lanes.length < MAX_PER_ROUND;
   }
 
   /**

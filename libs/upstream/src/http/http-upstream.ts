@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { TimeLimit } from '#platform';
+import { productVersion, type TimeLimit } from '#platform';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
@@ -39,6 +39,8 @@ const MAX_REPLY_BYTES = 16 * 1024 * 1024;
  * bytes suggests.
  */
 const MAX_PAGE_ELEMENTS = 10_000;
+
+const USER_AGENT = `Tidings/${productVersion()}`;
 
 /** Implements {@link Upstream} over HTTP. Only this class knows the HTTP API of the messaging service. */
 export class HttpUpstream implements Upstream {
@@ -173,7 +175,13 @@ export class HttpUpstream implements Upstream {
 }
 
 function headersOf({ apiKey }: UpstreamAddress): Record<string, string> {
-  return { 'X-API-Key': apiKey, Accept: 'application/json', [GATEWAY_HEADER.name]: GATEWAY_HEADER.value };
+  return {
+    'X-API-Key': apiKey,
+    Accept: 'application/json',
+    // Some servers reject requests without it.
+    'User-Agent': USER_AGENT,
+    [GATEWAY_HEADER.name]: GATEWAY_HEADER.value,
+  };
 }
 
 function getRequest(address: UpstreamAddress, path: string, query: UpstreamQuery = []): AxiosRequestConfig {
