@@ -53,7 +53,8 @@ it('a job for one lane has the form of earlier builds', async () => {
 
 it('a delayed lane has a job of its own', async () => {
   const jobs = await jobsFor(LANES.slice(0, 3), 60_000);
-  expect(jobs.map(({ lane, more }) => [lane, more])).toEqual(
-    LANES.slice(0, 3).map((lane) => [lane, undefined]),
+  // Jobs that are due at the same time have no order.
+  expect(jobs.sort((a, b) => a.lane.localeCompare(b.lane))).toEqual(
+    LANES.slice(0, 3).map((lane) => ({ account: 'a', lane })),
   );
 });
