@@ -20,7 +20,8 @@ export class RedisBackup {
   /** Simulates a failover to a replica that lacked all later writes: restores the copy and restarts Redis. */
   async restore({ server }: TestRedis): Promise<void> {
     for (const key of await this.redis.keys(`${this.prefix}:*`)) await this.redis.del(key);
-    for (const [key, dump] of this.dumps) await this.redis.restore(key, 0, dump);
+    // A process may still write in the background until the restart. Those writes are lost too.
+    for (const [key, dump] of this.dumps) await this.redis.restore(key, 0, dump, 'REPLACE');
     await server.restart();
     await eventually('Redis responds', () => this.redis.ping());
   }
