@@ -72,6 +72,21 @@ async function failure(request: Promise<unknown>): Promise<UpstreamError> {
   return error;
 }
 
+/** Makes one request of each kind, and returns a header of each. */
+async function headerOfEachRequest(name: string): Promise<unknown[]> {
+  const values: unknown[] = [];
+  const server = await serve((request, response) => {
+    values.push(request.headers[name]);
+    request.resume();
+    response.writeHead(500).end();
+  });
+  await failure(upstream.send(server, SEND));
+  await failure(upstream.readContactsText(server, []));
+  await failure(upstream.listContacts(server, acceptEveryContact));
+  await failure(upstream.listMessages(server, 'a', 1, 20));
+  return values;
+}
+
 const strike = (fault: unknown): object => simulator.control('faults', { fault });
 const accepted = (): number => simulator.ledger.read({ kinds: ['send.accepted'] }).entries.length;
 const contacts = (): { id: string }[] =>
@@ -105,31 +120,14 @@ describe('a gateway whose upstream address leads to another Tidings gateway inst
   );
 
   it('sends a header with each request, so that the other gateway can detect a request from a gateway', async () => {
-    const marks: unknown[] = [];
-    const server = await serve((request, response) => {
-      marks.push(request.headers['tidings-gateway']);
-      request.resume();
-      response.writeHead(500).end();
-    });
-    await failure(upstream.send(server, SEND));
-    await failure(upstream.readContactsText(server, []));
-    await failure(upstream.listMessages(server, 'a', 1, 20));
-    expect(marks).toEqual(['1', '1', '1']);
+    expect(await headerOfEachRequest('tidings-gateway')).toEqual(['1', '1', '1', '1']);
   });
 });
 
 it('each request names the product in its User-Agent, because some servers reject requests without it', async () => {
-  const agents: unknown[] = [];
-  const server = await serve((request, response) => {
-    agents.push(request.headers['user-agent']);
-    request.resume();
-    response.writeHead(500).end();
-  });
-  await failure(upstream.send(server, SEND));
-  await failure(upstream.readContactsText(server, []));
-  await failure(upstream.listContacts(server, acceptEveryContact));
-  await failure(upstream.listMessages(server, 'a', 1, 20));
-  expect(agents).toEqual(Array(4).fill(expect.stringMatching(/^Tidings\/\d/)));
+  expect(await headerOfEachRequest('user-agent')).toEqual(
+    Array(4).fill(expect.stringMatching(/^Tidings\/\d/)),
+  );
 });
 
 describe('a send', () => {
