@@ -707,6 +707,41 @@ export type CreatedToken = {
     expiresAt: string;
 };
 
+export type Caller = {
+    /**
+     * Account of the API key or token.
+     */
+    account: string;
+    /**
+     * Id of the API key; for a token, of the API key that created the token. The id is `environment` for the API key in the environment variable `API_KEY`.
+     */
+    keyId: string;
+    /**
+     * Name of the API key, or null if the API key was revoked during the request.
+     */
+    keyName: string | null;
+    /**
+     * Id of the token, or null for a caller with an API key.
+     */
+    tokenId: string | null;
+    /**
+     * Scopes that the caller has. For a token, those that its API key still has too.
+     */
+    scopes: Array<'messages:send' | 'messages:read' | 'webhooks:manage' | 'events:read' | 'admin'>;
+    /**
+     * True for an admin of the account `default`, who can manage all accounts and their API keys.
+     */
+    isOperator: boolean;
+    /**
+     * Ids of the contacts to which the token is restricted, or null for a caller without restriction.
+     */
+    contactIds: Array<string> | null;
+    /**
+     * Time when the API key or token expires, or null if it does not expire.
+     */
+    expiresAt: string | null;
+};
+
 export type ReadinessReason = {
     code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'blob_store_not_shared' | 'clock_off';
     /**

@@ -292,6 +292,16 @@ const TABLE: Readonly<Record<string, Entry>> = {
     ),
     refusal: 404,
   },
+  'get /v1/caller': {
+    rule: 'filtered',
+    paths: ['/v1/caller'],
+    parts: async (path) => {
+      const text = await (await ask(path)).text();
+      expectNothingOfOthers(text);
+      return (JSON.parse(text) as { contactIds: string[] }).contactIds;
+    },
+    expected: () => [OWN.id],
+  },
   'post /v1/tokens': { rule: 'keys-only' },
   'delete /v1/tokens/{id}': { rule: 'keys-only' },
   'get /v1/webhooks': { rule: 'no scope' },

@@ -19,6 +19,7 @@ export const TAGS = [
   { name: 'Accounts', description: 'Manage the accounts of the messaging service.' },
   { name: 'API keys', description: 'Manage the keys with which callers authenticate.' },
   { name: 'Tokens', description: 'Create and revoke short-lived tokens, with which browsers authenticate.' },
+  { name: 'Caller', description: 'Get the account and the permissions of the API key or token in use.' },
   { name: 'Status', description: 'Get the status of the account and of the installation.' },
   {
     name: 'Health',
