@@ -10,7 +10,7 @@ const NEST = ['@nestjs/*', 'rxjs'];
 const PROMETHEUS = ['prom-client'];
 const OPENTELEMETRY = ['@opentelemetry/*'];
 
-const APPS = ['gateway', 'worker', 'simulator', 'launcher', 'cli'];
+const APPS = ['gateway', 'worker', 'simulator', 'launcher', 'cli', 'console'];
 const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs', 'conversations'];
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
 
@@ -47,6 +47,7 @@ const DIRECTION = [
     from: './libs/embedded-redis',
     message: 'Only the launcher and tests start a Redis.',
   },
+  ...mayImport('apps/console', ['client']),
   { target: './libs', from: './apps', message: 'A lib never knows its apps.' },
   {
     target: './apps/gateway/src/!(docs|fixtures)/**/!(*.spec).ts',

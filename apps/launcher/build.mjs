@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { bundlePrograms } from './bundle.mjs';
+import { bundleConsole } from './bundle-console.mjs';
 import { waitForLock } from './src/lock.mjs';
 
 /**
@@ -49,7 +50,7 @@ export function productTarget(root, extra = []) {
 }
 
 /**
- * Compiles the product and bundles its programs.
+ * Compiles the product, and bundles its programs and the console.
  * @param {string} root the checkout
  * @param {string[]} [extra] folders to compile in addition to those of nest-cli.json
  * @returns {Promise<{ sources: number, compiled: number, removed: number, bundled: boolean }>}
@@ -57,7 +58,8 @@ export function productTarget(root, extra = []) {
  */
 export async function buildProduct(root, extra) {
   const compiled = await build(root, productTarget(root, extra));
-  return { ...compiled, bundled: await bundlePrograms(root) };
+  const [programs, console] = [await bundlePrograms(root), await bundleConsole(root)];
+  return { ...compiled, bundled: programs || console };
 }
 
 /**

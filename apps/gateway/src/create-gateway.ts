@@ -5,6 +5,7 @@ import { NestFrameworkLogger } from '#platform';
 import { GatewayModule } from './app.module.js';
 import type { OpenedResources } from './bindings.js';
 import { useAuthentication } from './auth/authentication.js';
+import { serveConsole } from './console/console-page.js';
 import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
 import { measureRequests } from './metrics/http-metrics.js';
@@ -36,5 +37,6 @@ export async function createGateway(
     token: app.get(TOKEN_RATE_LIMIT),
   });
   serveDocs(app);
+  await serveConsole(app);
   return app;
 }

@@ -1,4 +1,4 @@
-import type { Event } from './api-types.js';
+import type { Conversation, Event, Send } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 import { backoffMs, pause, type RetryingRequester } from './requests.js';
 
@@ -13,8 +13,29 @@ export interface EventOptions {
   types?: readonly string[] | undefined;
   /** Only events of this contact. */
   contactId?: string | undefined;
+  /**
+   * Called with each change that the gateway does not store: `conversation.updated` and `send.updated`, if `types` names
+   * them. The iteration does not return them, because no later stream can continue after them.
+   */
+  onLiveChange?: ((change: LiveChange) => void) | undefined;
+  /** Called each time a connection is open. Changes that are not stored may have been missed before. */
+  onConnect?: (() => void) | undefined;
+  /** Called each time a connection is lost or cannot be opened, before the next attempt. */
+  onDisconnect?: (() => void) | undefined;
   /** Ends the iteration. */
   signal?: AbortSignal | undefined;
+}
+
+/** A change that the gateway sends to open streams only. */
+export type LiveChange =
+  { type: 'conversation.updated'; data: Conversation } | { type: 'send.updated'; data: SendUpdate };
+
+/** The new status of a send. Ignore a change whose revision is lower than that of an earlier one. */
+export interface SendUpdate {
+  id: string;
+  status: Send['status'];
+  reference: string | null;
+  revision: number;
 }
 
 /**
@@ -67,19 +88,25 @@ export class EventStream implements AsyncIterable<Event> {
     const { signal } = this.options;
     for (let failures = 0; !isAborted(signal); failures += 1) {
       try {
-        for await (const { id, data } of this.connection()) {
+        for await (const { id, type, data } of this.connection()) {
           // After an abort, further events that have already arrived are not returned.
           if (isAborted(signal)) return;
           failures = -1;
+          if (id === undefined) {
+            this.options.onLiveChange?.({ type, data } as LiveChange);
+            continue;
+          }
           this.last = id;
-          if (data !== undefined) yield data;
+          if (data !== undefined) yield data as Event;
         }
         // The gateway closed the stream. If the stream brought no event and no position, the next stream may be
         // closed at once, too, so wait before opening it.
+        this.options.onDisconnect?.();
         if (failures >= 0) await pause(backoffMs(failures), signal);
       } catch (error) {
         if (isAborted(signal)) return;
         if (!isPassing(error)) throw error;
+        this.options.onDisconnect?.();
         const { retryAfterMs = backoffMs(failures) } = error instanceof TidingsError ? error : {};
         await pause(retryAfterMs, signal).catch(() => undefined);
       }
@@ -98,6 +125,7 @@ export class EventStream implements AsyncIterable<Event> {
       isRepeatable: true,
       signal: signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]),
     });
+    this.options.onConnect?.();
     const body: ReadableStream<Uint8Array> | null = response.body;
     const reader = body?.getReader();
     if (reader === undefined) throw new TidingsConnectionError('the event stream has no body');
@@ -129,23 +157,29 @@ export class EventStream implements AsyncIterable<Event> {
 
 /**
  * One entry of the stream: an event in `data`, and the cursor after this event in `id`. If the gateway
- * reports only the position of the stream, `data` is undefined.
+ * reports only the position of the stream, `data` is undefined. A change that is not stored has no `id`.
  */
 interface StreamEntry {
-  id: string;
-  data: Event | undefined;
+  id: string | undefined;
+  type: string | undefined;
+  data: unknown;
 }
 
-/** Parses one block of server-sent events. Returns undefined for comments and for blocks without a cursor. */
+/** Parses one block of server-sent events. Returns undefined for comments. */
 function parseBlock(block: string): StreamEntry | undefined {
-  let id: string | undefined;
+  let [id, type]: (string | undefined)[] = [];
   let data = '';
   for (const line of block.split('\n')) {
     if (line.startsWith('id:')) id = line.slice('id:'.length).trim();
+    else if (line.startsWith('event:')) type = line.slice('event:'.length).trim();
     else if (line.startsWith('data:')) data += line.slice('data:'.length);
   }
-  if (id === undefined || id === '') return undefined;
-  return { id, data: data.trim() === '' ? undefined : (JSON.parse(data) as Event) };
+  const hasData = data.trim() !== '';
+  if (id === undefined || id === '') {
+    if (!hasData || type === undefined) return undefined;
+    return { id: undefined, type, data: JSON.parse(data) as unknown };
+  }
+  return { id, type, data: hasData ? (JSON.parse(data) as unknown) : undefined };
 }
 
 async function withinSilence<T>(reading: Promise<T>): Promise<T> {

@@ -11,7 +11,7 @@ export {
   type WaitOptions,
 } from './client.js';
 export { type ProblemCode, TidingsConnectionError, TidingsError } from './client-error.js';
-export { type EventOptions, EventStream } from './event-stream.js';
+export { type EventOptions, EventStream, type LiveChange, type SendUpdate } from './event-stream.js';
 export type { ConnectionOptions } from './requests.js';
 export {
   signWebhook,

@@ -5,8 +5,10 @@ import { TidingsConnectionError, TidingsError } from './client-error.js';
 export interface ConnectionOptions {
   /** Address of the gateway, for example `https://tidings.internal`. */
   baseUrl: string;
-  /** Sent with each request in the header `X-API-Key`. */
-  apiKey: string;
+  /** Sent with each request in the header `X-API-Key`. Not needed if `headers` authenticate the requests. */
+  apiKey?: string | undefined;
+  /** Sent with each request, for example `{ Authorization: 'Bearer …' }` with a token in a browser. */
+  headers?: Readonly<Record<string, string>> | undefined;
   /** Time after which an attempt without an answer is aborted, in milliseconds. Default: 30,000. */
   timeoutMs?: number;
   /** Maximum number of retries of one request, in addition to its first attempt. Default: 4. */
@@ -118,7 +120,8 @@ export class RetryingRequester {
       return await (this.options.fetch ?? fetch)(url, {
         method,
         headers: {
-          'X-API-Key': this.options.apiKey,
+          ...(this.options.apiKey === undefined ? {} : { 'X-API-Key': this.options.apiKey }),
+          ...this.options.headers,
           ...(body === undefined || isForm ? {} : { 'Content-Type': 'application/json' }),
           ...headers,
         },

@@ -1,0 +1,155 @@
+import { type Event, type EventStream, type LiveChange, type Tidings, TidingsError } from '#client';
+
+/** What a part of the console wants to hear of. */
+export interface LiveListener {
+  /** Event types and patterns, `conversation.updated` and `send.updated` included. */
+  types: readonly string[];
+  /** Called with each event, oldest first. */
+  onEvent?: (event: Event) => void;
+  /** Called with each change that the gateway does not store. */
+  onChange?: (change: LiveChange) => void;
+  /**
+   * Called when changes may have been missed: read again what is shown. Stored events are never missed, unless the
+   * connection was lost for longer than they are kept.
+   */
+  onGap?: () => void;
+}
+
+/** Whether events arrive. `off`: the API key may not read events. */
+export type LiveState = 'connecting' | 'open' | 'lost' | 'off';
+
+/** Time for further listeners to come before the stream is opened with their types, in milliseconds. */
+const SETTLE_MS = 50;
+/** Types of changes that the gateway does not store. */
+const NOT_STORED: ReadonlySet<string> = new Set(['conversation.updated', 'send.updated']);
+/** Maximum number of patterns in a request. */
+const MAX_TYPES = 50;
+
+/**
+ * The events of the account for all parts of the console, over one connection: browsers open only six to a host. The
+ * connection asks for the types that the present listeners want, and is opened again when these change; it then
+ * continues after the last event, so that none is lost.
+ */
+export class LiveEvents {
+  private readonly listeners = new Set<LiveListener>();
+  private readonly stateListeners = new Set<() => void>();
+  private state: LiveState;
+  private connection: AbortController | undefined;
+  private types = '';
+  private stream: EventStream | undefined;
+  private settling: number | undefined;
+
+  constructor(
+    private readonly client: Pick<Tidings, 'events'>,
+    private readonly isAllowed: boolean,
+  ) {
+    this.state = isAllowed ? 'connecting' : 'off';
+  }
+
+  get snapshot(): LiveState {
+    return this.state;
+  }
+
+  /** Calls the listener after each change of the state, until the returned function is called. */
+  watchState(listener: () => void): () => void {
+    this.stateListeners.add(listener);
+    return () => {
+      this.stateListeners.delete(listener);
+    };
+  }
+
+  /** Passes events to the listener, until the returned function is called. */
+  listen(listener: LiveListener): () => void {
+    this.listeners.add(listener);
+    this.settle();
+    return () => {
+      this.listeners.delete(listener);
+      this.settle();
+    };
+  }
+
+  /** Closes the connection for good. */
+  close(): void {
+    clearTimeout(this.settling);
+    this.connection?.abort();
+    this.listeners.clear();
+  }
+
+  private settle(): void {
+    if (!this.isAllowed) return;
+    clearTimeout(this.settling);
+    this.settling = window.setTimeout(() => {
+      this.reconnect();
+    }, SETTLE_MS);
+  }
+
+  private reconnect(): void {
+    const wanted = [...new Set([...this.listeners].flatMap(({ types }) => types))].sort();
+    // More than the gateway takes: all events, and what is not stored.
+    const types = wanted.length > MAX_TYPES || wanted.includes('*') ? ['*', ...NOT_STORED] : wanted;
+    const text = types.join(',');
+    if (text === this.types && this.connection !== undefined) return;
+    this.connection?.abort();
+    this.connection = undefined;
+    this.types = text;
+    if (types.length === 0) return;
+    const connection = new AbortController();
+    this.connection = connection;
+    void this.follow(types, connection.signal);
+  }
+
+  /** Follows the stream until the signal is aborted, or the gateway rejects the request. */
+  private async follow(types: readonly string[], signal: AbortSignal): Promise<void> {
+    const after = this.stream?.cursor ?? 'now';
+    let isContinued = after !== 'now' || this.state === 'connecting';
+    const stream = this.client.events({
+      types,
+      after,
+      signal,
+      onConnect: () => {
+        const isFirst = this.state === 'connecting';
+        this.setState('open');
+        if (isFirst) return;
+        for (const { types: wanted, onGap } of this.listeners)
+          if (!isContinued || wanted.some((type) => NOT_STORED.has(type))) onGap?.();
+        isContinued = true;
+      },
+      onDisconnect: () => {
+        if (!signal.aborted) this.setState('lost');
+      },
+      onLiveChange: (change) => {
+        for (const { types: wanted, onChange } of this.listeners)
+          if (isWanted(wanted, change.type)) onChange?.(change);
+      },
+    });
+    this.stream = stream;
+    try {
+      for await (const event of stream) {
+        for (const { types: wanted, onEvent } of this.listeners)
+          if (isWanted(wanted, event.type)) onEvent?.(event);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      const isExpired = error instanceof TidingsError && error.code === 'cursor_expired';
+      if (!isExpired) {
+        this.setState('lost');
+        return;
+      }
+      // The log no longer has the events after the cursor: continue with new ones.
+      this.stream = undefined;
+      await this.follow(types, signal);
+    }
+  }
+
+  private setState(state: LiveState): void {
+    if (this.state === state) return;
+    this.state = state;
+    for (const listener of this.stateListeners) listener();
+  }
+}
+
+function isWanted(patterns: readonly string[], type: string): boolean {
+  return patterns.some((pattern) =>
+    pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type,
+  );
+}

@@ -1,0 +1,97 @@
+import { QueryClientProvider } from '@tanstack/preact-query';
+import type { JSX } from 'preact';
+import { ErrorBoundary, LocationProvider } from 'preact-iso';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { Api, ApiProvider } from '../api/api.js';
+import { createQueryClient } from '../api/queries.js';
+import { BASE } from '../kit/address.js';
+import { Loading } from '../kit/page.js';
+import { ToastArea } from '../kit/toasts.js';
+import { SignInPage } from '../sign-in/sign-in-page.js';
+import type { SignIn, SignIns } from '../sign-in/sign-ins.js';
+import { Pages } from './pages.js';
+import { Shell } from './shell.js';
+
+/** The console: the sign-in form, or the pages of the sign-in that is in use. */
+export function App({ signIns }: { signIns: SignIns }): JSX.Element {
+  const [state, setState] = useState(signIns.snapshot);
+  const [isAdding, setAdding] = useState(false);
+  useEffect(
+    () =>
+      signIns.subscribe(() => {
+        setState(signIns.snapshot);
+        setAdding(false);
+      }),
+    [signIns],
+  );
+  const { isRestored, current } = state;
+  return (
+    <LocationProvider scope={BASE}>
+      <ToastArea>
+        {!isRestored ? (
+          <Loading />
+        ) : current === undefined || isAdding ? (
+          <SignInPage
+            signIns={signIns}
+            because={state.endedBecause}
+            {...(isAdding
+              ? {
+                  onCancel: () => {
+                    setAdding(false);
+                  },
+                }
+              : {})}
+          />
+        ) : (
+          <SignedIn
+            key={current.id}
+            signIns={signIns}
+            signIn={current}
+            onAdd={() => {
+              setAdding(true);
+            }}
+          />
+        )}
+      </ToastArea>
+    </LocationProvider>
+  );
+}
+
+function SignedIn(props: { signIns: SignIns; signIn: SignIn; onAdd: () => void }): JSX.Element {
+  const { signIns, signIn, onAdd } = props;
+  const queries = useMemo(() => createQueryClient(), []);
+  const api = useMemo(
+    () =>
+      new Api(signIn, (reason) => {
+        signIns.end(signIn.id, reason);
+      }),
+    [signIn],
+  );
+  useEffect(() => {
+    // The page about the queues is a frame, whose requests are made with the same sign-in.
+    window.tidingsConsole = { requestHeaders: () => api.headers };
+    return () => {
+      delete window.tidingsConsole;
+      api.live.close();
+      queries.clear();
+    };
+  }, [api]);
+  return (
+    <QueryClientProvider client={queries}>
+      <ApiProvider value={api}>
+        <ErrorBoundary>
+          <Shell signIns={signIns} onAdd={onAdd}>
+            <Pages />
+          </Shell>
+        </ErrorBoundary>
+      </ApiProvider>
+    </QueryClientProvider>
+  );
+}
+
+declare global {
+  interface Window {
+    /** For pages of the gateway inside a frame of the console. */
+    tidingsConsole?: { requestHeaders: () => Record<string, string> };
+  }
+}

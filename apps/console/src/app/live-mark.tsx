@@ -1,0 +1,37 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { useApi } from '../api/api.js';
+import type { LiveState } from '../api/live-events.js';
+
+const TEXTS: Readonly<Record<LiveState, { text: string; title: string }>> = {
+  connecting: { text: 'Live', title: 'Changes appear as they happen.' },
+  open: { text: 'Live', title: 'Changes appear as they happen.' },
+  lost: {
+    text: 'Reconnecting …',
+    title:
+      'The connection to the gateway is lost. What you see may be old. The console tries again by itself.',
+  },
+  off: {
+    text: 'Not live',
+    title: 'The API key may not read events (events:read), so changes appear only on a reload.',
+  },
+};
+
+/** Says whether the page follows the events of the account. */
+export function LiveMark(): JSX.Element {
+  const { live } = useApi();
+  const [state, setState] = useState(live.snapshot);
+  useEffect(
+    () =>
+      live.watchState(() => {
+        setState(live.snapshot);
+      }),
+    [live],
+  );
+  const { text, title } = TEXTS[state];
+  return (
+    <span class={`live ${state}`} role="status" title={title}>
+      {text}
+    </span>
+  );
+}

@@ -1,0 +1,171 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import { useEffect, useState } from 'preact/hooks';
+import { useApi } from '../api/api.js';
+import { BASE } from '../kit/address.js';
+import { Button } from '../kit/button.js';
+import { toggleExactTimes } from '../kit/time.js';
+import { useToasts } from '../kit/toasts.js';
+import type { SignIns } from '../sign-in/sign-ins.js';
+import { LiveMark } from './live-mark.js';
+import { PLACES } from './places.js';
+import { ShortcutHelp, useShortcuts } from './shortcuts.js';
+import { applyTheme, currentTheme, type Theme } from './theme.js';
+
+const ADD = 'add';
+
+/** What surrounds each page: the navigation, the account, and settings of the reader. */
+export function Shell(props: {
+  signIns: SignIns;
+  onAdd: () => void;
+  children: ComponentChildren;
+}): JSX.Element {
+  const { signIns, onAdd, children } = props;
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const { url } = useLocation();
+  useEffect(() => {
+    setMenuOpen(false);
+  }, [url]);
+  useShortcuts(() => {
+    setHelpOpen(true);
+  });
+  return (
+    <div class="shell">
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="masthead">
+        <Button
+          look="quiet"
+          label={isMenuOpen ? 'Close the menu' : 'Open the menu'}
+          onClick={() => {
+            setMenuOpen(!isMenuOpen);
+          }}
+        >
+          ☰
+        </Button>
+        <a class="brand" href={BASE}>
+          Tidings
+        </a>
+        <LiveMark />
+      </header>
+      <div class={isMenuOpen ? 'side open' : 'side'}>
+        <a class="brand" href={BASE}>
+          Tidings
+        </a>
+        <Navigation />
+        <div class="side-foot">
+          <LiveMark />
+          <AccountChoice signIns={signIns} onAdd={onAdd} />
+          <Settings
+            onHelp={() => {
+              setHelpOpen(true);
+            }}
+          />
+        </div>
+      </div>
+      <main id="content">{children}</main>
+      {isHelpOpen && (
+        <ShortcutHelp
+          onClose={() => {
+            setHelpOpen(false);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function Navigation(): JSX.Element {
+  const api = useApi();
+  const { path } = useLocation();
+  return (
+    <nav aria-label="Console">
+      <ul>
+        {PLACES.filter(({ isFor }) => isFor(api)).map(({ title, href }) => {
+          const isHere = path === href || (href !== BASE && path.startsWith(`${href}/`));
+          return (
+            <li key={href}>
+              <a href={href} aria-current={isHere ? 'page' : undefined}>
+                {title}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}
+
+/** Switches between the API keys that are signed in. */
+function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void }): JSX.Element {
+  const { all, current } = signIns.snapshot;
+  const { route } = useLocation();
+  return (
+    <div class="account">
+      <label>
+        <span class="hidden">Signed in as</span>
+        <select
+          value={current?.id}
+          onChange={(event) => {
+            const { value } = event.currentTarget;
+            if (value === ADD) {
+              event.currentTarget.value = current?.id ?? '';
+              onAdd();
+              return;
+            }
+            signIns.switchTo(value);
+            // The objects on the page belong to the other account.
+            route(BASE);
+          }}
+        >
+          {all.map(({ id, caller }) => (
+            <option key={id} value={id}>
+              {caller.account} · {caller.keyName ?? caller.keyId}
+            </option>
+          ))}
+          <option value={ADD}>Sign in with another API key …</option>
+        </select>
+      </label>
+      <Button look="quiet" onClick={() => void signIns.signOut()}>
+        Sign out
+      </Button>
+    </div>
+  );
+}
+
+function Settings({ onHelp }: { onHelp: () => void }): JSX.Element {
+  const [theme, setTheme] = useState<Theme>(currentTheme);
+  const toasts = useToasts();
+  return (
+    <div class="settings">
+      <label>
+        <span class="hidden">Colours</span>
+        <select
+          value={theme}
+          onChange={(event) => {
+            const chosen = event.currentTarget.value as Theme;
+            applyTheme(chosen);
+            setTheme(chosen);
+          }}
+        >
+          <option value="system">Colours of the system</option>
+          <option value="light">Light</option>
+          <option value="dark">Dark</option>
+        </select>
+      </label>
+      <Button
+        look="quiet"
+        onClick={() => {
+          toasts.say(toggleExactTimes() ? 'Times are exact now.' : 'Times are relative now.');
+        }}
+      >
+        Exact times
+      </Button>
+      <Button look="quiet" label="Keyboard shortcuts" onClick={onHelp}>
+        ?
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+import type { ComponentChildren, JSX } from 'preact';
+
+/** What a state means to the reader: done, in progress, to be looked at, broken, or nothing of these. */
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'plain';
+
+const MARKS: Readonly<Record<Tone, string>> = { good: '✓', busy: '…', warn: '!', bad: '✕', plain: '' };
+
+/** A state in a word. Its tone shows in a colour and in a mark, for readers who see no colours. */
+export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {
+  return (
+    <span class={`badge ${tone}`}>
+      {MARKS[tone] !== '' && <span aria-hidden="true">{MARKS[tone]}</span>}
+      {children}
+    </span>
+  );
+}
+
+const SEND_TONES: Readonly<Record<string, Tone>> = {
+  scheduled: 'plain',
+  queued: 'busy',
+  relaying: 'busy',
+  accepted: 'busy',
+  sent: 'good',
+  delivered: 'good',
+  read: 'good',
+  unknown: 'warn',
+  failed: 'bad',
+  expired: 'bad',
+  cancelled: 'plain',
+};
+
+/** The status of a send. */
+export function SendBadge({ status }: { status: string }): JSX.Element {
+  return <Badge tone={SEND_TONES[status] ?? 'plain'}>{status}</Badge>;
+}
+
+const DELIVERY_TONES: Readonly<Record<string, Tone>> = {
+  pending: 'busy',
+  succeeded: 'good',
+  failed: 'bad',
+  missed: 'warn',
+};
+
+/** The status of a delivery. */
+export function DeliveryBadge({ status }: { status: string }): JSX.Element {
+  return <Badge tone={DELIVERY_TONES[status] ?? 'plain'}>{status}</Badge>;
+}

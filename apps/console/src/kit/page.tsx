@@ -1,0 +1,143 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Button } from './button.js';
+import { errorText } from './text.js';
+
+interface PageProps {
+  title: string;
+  /** What stands beside the title: buttons of the whole page. */
+  actions?: ComponentChildren;
+  /** Way back to the list, for the page of one object. */
+  back?: { href: string; label: string };
+  /** Uses the whole height: the content scrolls in itself. */
+  isFull?: boolean;
+  children: ComponentChildren;
+}
+
+/** A page with its title. A new page gets the focus on its title, so that screen readers read it. */
+export function Page({ title, actions, back, isFull = false, children }: PageProps): JSX.Element {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Tidings`;
+  }, [title]);
+  useEffect(() => {
+    // The first page of a visit leaves the focus at the start of the document, as browsers do.
+    if (document.body.dataset.visited !== undefined) heading.current?.focus({ preventScroll: true });
+    document.body.dataset.visited = '';
+  }, []);
+  return (
+    <div class={isFull ? 'page full' : 'page'}>
+      <header class="page-head">
+        <div>
+          {back !== undefined && (
+            <a class="back" href={back.href}>
+              ← {back.label}
+            </a>
+          )}
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+        </div>
+        {actions !== undefined && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+/** A part of a page with a title of its own. */
+export function Section(props: {
+  title: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <section class="section">
+      <header class="section-head">
+        <h2>{props.title}</h2>
+        {props.actions !== undefined && <div class="actions">{props.actions}</div>}
+      </header>
+      {props.children}
+    </section>
+  );
+}
+
+/** What a page shows while a list has no entries: why, and what to do next. */
+export function Empty(props: { title: string; children?: ComponentChildren }): JSX.Element {
+  return (
+    <div class="empty">
+      <strong>{props.title}</strong>
+      {props.children}
+    </div>
+  );
+}
+
+/** An error in place of what could not be read. */
+export function Failure({ error, retry }: { error: unknown; retry?: () => unknown }): JSX.Element {
+  const { title, detail, fields, requestId } = errorText(error);
+  return (
+    <div class="notice bad" role="alert">
+      <strong>{title}</strong>
+      <p>{detail}</p>
+      {fields.length > 0 && (
+        <ul>
+          {fields.map((field) => (
+            <li key={field}>{field}</li>
+          ))}
+        </ul>
+      )}
+      {requestId !== undefined && <p class="quiet">Request {requestId}</p>}
+      {retry !== undefined && <Button onClick={() => void retry()}>Try again</Button>}
+    </div>
+  );
+}
+
+/** What the console needs of a read: TanStack Query returns it. */
+interface ReadState<T> {
+  data: T | undefined;
+  error: unknown;
+  refetch: () => unknown;
+}
+
+/**
+ * Shows what was read, a placeholder before, or the error. What was read stays while a later read fails: the error is
+ * then shown above it.
+ */
+export function Loaded<T>(props: {
+  of: ReadState<T>;
+  children: (data: T) => ComponentChildren;
+}): JSX.Element {
+  const { data, error, refetch } = props.of;
+  return (
+    <>
+      {error !== null && error !== undefined && <Failure error={error} retry={refetch} />}
+      {data !== undefined ? props.children(data) : (error ?? undefined) === undefined && <Loading />}
+    </>
+  );
+}
+
+/** A placeholder while something is read. */
+export function Loading(): JSX.Element {
+  return (
+    <div class="loading" role="status">
+      Loading …
+    </div>
+  );
+}
+
+/** The end of a list: a button that reads on, or nothing. */
+export function More(props: {
+  hasMore: boolean;
+  isLoading: boolean;
+  onMore: () => unknown;
+  label?: string;
+}): JSX.Element | null {
+  if (!props.hasMore) return null;
+  return (
+    <div class="more">
+      <Button isBusy={props.isLoading} onClick={() => void props.onMore()}>
+        {props.isLoading ? 'Loading …' : (props.label ?? 'Show more')}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { durationText } from './text.js';
+
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const SAME_DAY = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+
+/** Name of the setting that shows exact times everywhere. */
+const SETTING = 'tidings.console.exact-times';
+const listeners = new Set<() => void>();
+let isExact = localStorage.getItem(SETTING) === 'yes';
+
+/** Switches between relative and exact times on the whole page. Returns true if times are now exact. */
+export function toggleExactTimes(): boolean {
+  isExact = !isExact;
+  localStorage.setItem(SETTING, isExact ? 'yes' : 'no');
+  for (const listener of listeners) listener();
+  return isExact;
+}
+
+/** Renders again every `everyMs`, and when the setting of exact times changes. */
+function useClock(everyMs: number): void {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const again = (): void => {
+      tick((count) => count + 1);
+    };
+    listeners.add(again);
+    const timer = setInterval(again, everyMs);
+    return () => {
+      listeners.delete(again);
+      clearInterval(timer);
+    };
+  }, [everyMs]);
+}
+
+/** A point in time in the reader's zone: how long ago it was or will be. The exact time is in its title. */
+export function Time({ at, none = '–' }: { at: string | null | undefined; none?: string }): JSX.Element {
+  useClock(15_000);
+  if (at === null || at === undefined) return <span class="quiet">{none}</span>;
+  const time = new Date(at);
+  return (
+    <time dateTime={at} title={EXACT.format(time)}>
+      {isExact ? exactText(time) : relativeText(time.getTime() - Date.now())}
+    </time>
+  );
+}
+
+/** Returns a point in time in the reader's zone, without the date if it is today. */
+export function exactText(time: Date): string {
+  return time.toDateString() === new Date().toDateString() ? SAME_DAY.format(time) : EXACT.format(time);
+}
+
+function relativeText(fromNowMs: number): string {
+  const ms = Math.abs(fromNowMs);
+  if (ms < 2_000) return 'now';
+  const text = durationText(Math.round(ms / 1_000) * 1_000);
+  return fromNowMs < 0 ? `${text} ago` : `in ${text}`;
+}
+
+/** Remaining time until a point in time, counted down every second. */
+export function Countdown({ until, over }: { until: string; over: string }): JSX.Element {
+  useClock(1_000);
+  const leftMs = new Date(until).getTime() - Date.now();
+  return <span title={EXACT.format(new Date(until))}>{leftMs <= 0 ? over : durationText(leftMs)}</span>;
+}

@@ -1,0 +1,82 @@
+import { createContext, type ComponentChildren, type JSX } from 'preact';
+import { useContext, useMemo, useState } from 'preact/hooks';
+import { type ErrorText, errorText } from './text.js';
+
+/** Shows short messages about what was done. */
+export interface Toasts {
+  /** Says that something is done. The message leaves by itself. */
+  say: (text: string) => void;
+  /** Shows an error, until the reader closes it. */
+  fail: (error: unknown) => void;
+}
+
+interface Toast {
+  id: number;
+  text: string;
+  error?: ErrorText;
+}
+
+const SHOWN_MS = 6_000;
+const MAX_TOASTS = 4;
+
+const ToastsContext = createContext<Toasts>({ say: () => undefined, fail: () => undefined });
+
+/** Returns the messages of the page. */
+export function useToasts(): Toasts {
+  return useContext(ToastsContext);
+}
+
+/** Shows the messages of the page, at its lower edge. */
+export function ToastArea({ children }: { children: ComponentChildren }): JSX.Element {
+  const [shown, setShown] = useState<readonly Toast[]>([]);
+  const toasts = useMemo<Toasts>(() => {
+    let last = 0;
+    const add = (toast: Omit<Toast, 'id'>): number => {
+      last += 1;
+      const id = last;
+      setShown((before) => [...before, { ...toast, id }].slice(-MAX_TOASTS));
+      return id;
+    };
+    const remove = (id: number): void => {
+      setShown((before) => before.filter((toast) => toast.id !== id));
+    };
+    return {
+      say: (text) => {
+        const id = add({ text });
+        setTimeout(() => {
+          remove(id);
+        }, SHOWN_MS);
+      },
+      fail: (error) => {
+        const said = errorText(error);
+        add({ text: said.title, error: said });
+      },
+    };
+  }, []);
+  return (
+    <ToastsContext.Provider value={toasts}>
+      {children}
+      <div class="toasts" role="status" aria-live="polite">
+        {shown.map(({ id, text, error }) => (
+          <div key={id} class={error === undefined ? 'toast' : 'toast error'}>
+            <div>
+              <strong>{text}</strong>
+              {error !== undefined && <p>{[error.detail, ...error.fields].join(' ')}</p>}
+              {error?.requestId !== undefined && <p class="quiet">Request {error.requestId}</p>}
+            </div>
+            <button
+              type="button"
+              class="button quiet"
+              aria-label="Close the message"
+              onClick={() => {
+                setShown((before) => before.filter((toast) => toast.id !== id));
+              }}
+            >
+              ✕
+            </button>
+          </div>
+        ))}
+      </div>
+    </ToastsContext.Provider>
+  );
+}

@@ -1,0 +1,73 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Button } from '../kit/button.js';
+import { TextField } from '../kit/fields.js';
+import { type ErrorText, errorText } from '../kit/text.js';
+import type { SignIns } from './sign-ins.js';
+
+interface SignInPageProps {
+  signIns: SignIns;
+  /** Why the last sign-in ended. */
+  because: string | undefined;
+  /** Absent if there is no other sign-in to return to. */
+  onCancel?: () => void;
+}
+
+/** Asks for an API key. The address stays, so that a link leads to its page after the sign-in. */
+export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX.Element {
+  const [key, setKey] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<ErrorText>();
+  useEffect(() => {
+    document.title = 'Sign in · Tidings';
+  }, []);
+  const submit = async (): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    setFault(undefined);
+    try {
+      await signIns.signIn(key.trim());
+    } catch (error) {
+      setFault(errorText(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="sign-in">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <h1>Tidings</h1>
+        {because !== undefined && (
+          <p class="notice warn" role="alert">
+            {because}
+          </p>
+        )}
+        <TextField
+          label="API key"
+          type="password"
+          value={key}
+          onInput={setKey}
+          isRequired
+          hasFocus
+          autocomplete="current-password"
+          fault={fault === undefined ? undefined : [fault.detail, ...fault.fields].join(' ')}
+          hint={
+            location.protocol === 'https:'
+              ? 'You stay signed in for up to 12 hours, or 30 minutes without use.'
+              : 'The page is not encrypted (HTTP), so the key stays in the memory of this page only. A reload asks for it again.'
+          }
+        />
+        <div class="actions">
+          <Button type="submit" look="primary" isBusy={isBusy}>
+            {isBusy ? 'Signing in …' : 'Sign in'}
+          </Button>
+          {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+        </div>
+      </form>
+    </main>
+  );
+}

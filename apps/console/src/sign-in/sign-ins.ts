@@ -1,0 +1,113 @@
+import type { Caller } from '#client';
+import { readCaller } from '../api/caller.js';
+import type { Credential } from './credential.js';
+import { createSession, endSession, listSessions } from './sessions.js';
+
+/** An API key that is signed in. */
+export interface SignIn {
+  /** Distinguishes the sign-ins of the page: the id of the API key. */
+  id: string;
+  credential: Credential;
+  caller: Caller;
+}
+
+/** The sign-ins of the page, of which one is in use. */
+export interface SignInState {
+  /** False until the sessions of the browser are read. */
+  isRestored: boolean;
+  all: readonly SignIn[];
+  current: SignIn | undefined;
+  /** Why the last sign-in ended by itself, for the reader. */
+  endedBecause: string | undefined;
+}
+
+/** Name of the setting in the browser's storage that remembers which sign-in is in use. It is an id, not a secret. */
+const CURRENT = 'tidings.console.current';
+
+/** True if a session can be kept: browsers accept its cookie over HTTPS only. */
+const KEEPS_SESSIONS = location.protocol === 'https:';
+
+/** Signs API keys in and out, and switches between them. */
+export class SignIns {
+  private state: SignInState = {
+    isRestored: !KEEPS_SESSIONS,
+    all: [],
+    current: undefined,
+    endedBecause: undefined,
+  };
+  private readonly listeners = new Set<() => void>();
+
+  get snapshot(): SignInState {
+    return this.state;
+  }
+
+  /** Calls the listener after each change, until the returned function is called. */
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => {
+      this.listeners.delete(listener);
+    };
+  }
+
+  /** Reads the sessions that the browser still has. Without a reply, the page shows the sign-in form. */
+  async restore(): Promise<void> {
+    if (!KEEPS_SESSIONS) return;
+    const sessions = await listSessions().catch(() => []);
+    const found = await Promise.all(
+      sessions.map(({ id }) => signInOf({ kind: 'session', id }).catch(() => undefined)),
+    );
+    const all = found.filter((signIn) => signIn !== undefined);
+    const wanted = localStorage.getItem(CURRENT);
+    this.set({ isRestored: true, all, current: all.find(({ id }) => id === wanted) ?? all[0] });
+  }
+
+  /**
+   * Signs an API key in, and uses it.
+   * @throws {TidingsError | TidingsConnectionError} if the gateway rejects the key or cannot be reached
+   */
+  async signIn(key: string): Promise<void> {
+    const credential: Credential = KEEPS_SESSIONS
+      ? { kind: 'session', id: await createSession(key) }
+      : { kind: 'key', key };
+    const signIn = await signInOf(credential);
+    const others = this.state.all.filter(({ id }) => id !== signIn.id);
+    this.set({ all: [...others, signIn], current: signIn, endedBecause: undefined });
+  }
+
+  /** Uses another sign-in of the page. */
+  switchTo(id: string): void {
+    const current = this.state.all.find((signIn) => signIn.id === id);
+    if (current !== undefined) this.set({ current });
+  }
+
+  /** Signs the current API key out. A session that the gateway cannot end now ends when it is idle. */
+  async signOut(): Promise<void> {
+    const { current } = this.state;
+    if (current === undefined) return;
+    if (current.credential.kind === 'session') await endSession(current.credential.id).catch(() => undefined);
+    this.remove(current.id, undefined);
+  }
+
+  /** Removes a sign-in whose credential the gateway no longer accepts. */
+  end(id: string, because: string): void {
+    if (this.state.all.some((signIn) => signIn.id === id)) this.remove(id, because);
+  }
+
+  private remove(id: string, endedBecause: string | undefined): void {
+    const all = this.state.all.filter((signIn) => signIn.id !== id);
+    const current = this.state.current?.id === id ? all[0] : this.state.current;
+    this.set({ all, current, endedBecause });
+  }
+
+  private set(change: Partial<SignInState>): void {
+    this.state = { ...this.state, ...change };
+    const { current } = this.state;
+    if (current !== undefined) localStorage.setItem(CURRENT, current.id);
+    for (const listener of this.listeners) listener();
+  }
+}
+
+async function signInOf(credential: Credential): Promise<SignIn> {
+  const caller = await readCaller(credential);
+  return { id: caller.keyId, credential, caller };
+}

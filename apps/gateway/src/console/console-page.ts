@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import fastifyStatic from '@fastify/static';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply } from 'fastify';
+
+/** Rules for the console's pages: everything comes from the gateway, nothing runs that is not a file of the console. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
+/** Duration for which a browser may keep a file whose name contains a hash of its content, in milliseconds. */
+const HASHED_MS = 365 * 86_400_000;
+const HASHED_NAME = /-[A-Z0-9]{8}\.\w+$/;
+
+/**
+ * Serves the web console at `/console`, and at every path below that no other route has: the console itself reads the
+ * path. The files have no data, so they need no credential. `apps/launcher/bundle-console.mjs` makes them.
+ */
+export async function serveConsole(app: NestFastifyApplication): Promise<void> {
+  await app
+    .getHttpAdapter()
+    .getInstance()
+    .register(async (server) => {
+      await server.register(fastifyStatic, { root: consoleFolder(), serve: false, preCompressed: true });
+      const isPublic = { config: { isPublic: true } } as const;
+      server.get('/console', isPublic, (_, reply) => sendConsolePage(reply));
+      server.get('/console/*', isPublic, (_, reply) => sendConsolePage(reply));
+      server.get<{ Params: { file: string } }>(
+        '/console/assets/:file',
+        isPublic,
+        ({ params: { file } }, reply) => {
+          const isHashed = HASHED_NAME.test(file);
+          return reply.sendFile(`assets/${file}`, {
+            immutable: isHashed,
+            maxAge: isHashed ? HASHED_MS : 0,
+          });
+        },
+      );
+    });
+}
+
+/** Answers with the page of the console. */
+function sendConsolePage(reply: FastifyReply): FastifyReply {
+  return reply
+    .headers({
+      'content-security-policy': CONTENT_SECURITY_POLICY,
+      'cross-origin-opener-policy': 'same-origin',
+    })
+    .sendFile('index.html', { maxAge: 0, cacheControl: true });
+}
+
+/** Returns the folder of the bundle, whose distance differs between the build and the sources. */
+function consoleFolder(): string {
+  const isBuilt = import.meta.dirname.includes(join('dist', 'apps'));
+  return join(import.meta.dirname, isBuilt ? '../../../../..' : '../../../..', 'dist/console');
+}
