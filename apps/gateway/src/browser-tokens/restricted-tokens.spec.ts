@@ -436,6 +436,13 @@ describe('a token that is restricted to one contact', () => {
     expect((await eventIdsOf(`/v1/events?contactId=${OWN.id}`)).length).toBe(2);
   });
 
+  it('gets an empty list for the events of a send to another contact, and of a message only those of its contact', async () => {
+    expect(await eventIdsOf(`/v1/events?sendId=${sends.own}`)).toEqual([events.ownSend]);
+    expect(await eventIdsOf(`/v1/events?sendId=${sends.other}`)).toEqual([]);
+    // Both contacts have a message with this id.
+    expect(await eventIdsOf('/v1/events?messageId=x')).toEqual([events.own]);
+  });
+
   it('gets new events of its contact in a stream and a long poll, which other events do not end', async () => {
     const client = await openStream(`${gateway.url}/v1/events/stream`, { authorization: `Bearer ${token}` });
     await eventually('the stream is open', () => client.lastId());
