@@ -303,6 +303,7 @@ const TABLE: Readonly<Record<string, Entry>> = {
   'post /v1/webhooks/{id}/rotate-secret': { rule: 'no scope' },
   'post /v1/webhooks/{id}/test': { rule: 'no scope' },
   'post /v1/webhooks/{id}/replay': { rule: 'no scope' },
+  'post /v1/webhooks/{id}/deliveries': { rule: 'no scope' },
   'get /v1/webhooks/{id}/deliveries': { rule: 'no scope' },
   'get /v1/deliveries': { rule: 'no scope' },
   'get /v1/deliveries/{id}': { rule: 'no scope' },
