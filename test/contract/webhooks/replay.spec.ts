@@ -180,6 +180,7 @@ describe('a replay', () => {
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
     const after = await on.harness.record(2);
     await on.harness.dispatcher.dispatch(ACCOUNT, after);
+    expect(await replay(id, { scope: 'pending' })).toBe(0);
     expect(await replay(id, {})).toBe(5);
     expect(new Set(await pending(id))).toEqual(new Set(ids([...waiting, ...missed, ...after])));
   });
