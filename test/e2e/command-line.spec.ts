@@ -184,6 +184,16 @@ describe('the command tidings', () => {
         'the retry succeeds',
         async () => (await json<Delivery>('deliveries', 'show', failed.id))[0]?.status === 'succeeded',
       );
+      const counted = await run('replay', id, '--since', '1h', '--only', 'all', '--dry-run');
+      expect(counted).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^\d+ events would be delivered/),
+      });
+      expect(
+        (await json<Delivery>('deliveries', 'list', '--event', failed.eventId)).map(
+          ({ webhookId }) => webhookId,
+        ),
+      ).toContain(id);
       expect(await json('replay', id, '--since', '1h', '--only', 'all')).toMatchObject([
         { count: expect.any(Number) },
       ]);

@@ -181,6 +181,7 @@ function bodyFor({ operationId, requestBody }: ApiOperation, theirs: AccountObje
     createWebhook: { url: 'http://127.0.0.1:9/mine', contactIds: [theirs.contact] },
     changeWebhook: { description: 'changed' },
     rotateWebhookSecret: {},
+    deliverEvent: { eventId: theirs.event },
     replayWebhook: { since: '2020-01-01T00:00:00Z', only: 'all' },
     createAccount: { id: 'green', baseUrl: 'http://127.0.0.1:9', apiKey: 'k' },
     changeAccount: { polling: false },
@@ -198,7 +199,7 @@ function bodyFor({ operationId, requestBody }: ApiOperation, theirs: AccountObje
 function queriesFor({ parameters = [] }: ApiOperation, theirs: AccountObjects): string[] {
   const values: Readonly<Record<string, string>> = {
     ...{ contactId: theirs.contact, after: theirs.cursor, reference: 'same', account: theirs.account },
-    ...{ phoneNumber: PHONE, cursor: theirs.cursor },
+    ...{ phoneNumber: PHONE, cursor: theirs.cursor, eventId: theirs.event, sendId: theirs.send },
   };
   const names = parameters.filter(({ in: place, name }) => place === 'query' && values[name] !== undefined);
   return ['', ...names.map(({ name }) => `?${name}=${encodeURIComponent(values[name] ?? '')}`)];

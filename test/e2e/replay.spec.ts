@@ -79,6 +79,8 @@ describe('a webhook that was disabled while 1,000 events were recorded', () => {
 
     const replay = (): Promise<{ count: number }> =>
       running.json('POST', `/v1/webhooks/${away.id}/replay`, { since, only: 'missed' });
+    const counted = { since, only: 'missed', dryRun: true };
+    expect(await running.json('POST', `/v1/webhooks/${away.id}/replay`, counted)).toEqual({ count: MISSED });
     expect(await replay()).toEqual({ count: MISSED });
     // A second replay during the first finds no missed events.
     expect(await replay()).toEqual({ count: 0 });

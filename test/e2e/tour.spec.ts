@@ -114,6 +114,46 @@ describe('all features end to end, with real processes and a real Redis', () => 
     ]);
   });
 
+  it('the events of a send and of its message are found by their ids, and the deliveries of an event show who got it', async () => {
+    const { messageId } = await product.json<SendView>('GET', `/v1/sends/${sendId}`);
+    const typesOf = async (query: string): Promise<string[]> => {
+      const path = `/v1/events?${query}`;
+      return (await product.json<{ events: { type: string }[] }>('GET', path)).events.map(({ type }) => type);
+    };
+    expect(await typesOf(`messageId=${String(messageId)}`)).toEqual(['message.sent', 'message.delivered']);
+    expect((await typesOf(`sendId=${sendId}`)).sort()).toEqual([
+      ...['message.delivered', 'message.sent', 'send.accepted', 'send.sent'],
+    ]);
+    const eventId = receiver.eventsOfType('message.sent')[0]?.id ?? '';
+    const { deliveries } = await product.json<{ deliveries: { status: string; webhookId: string }[] }>(
+      'GET',
+      `/v1/deliveries?eventId=${eventId}`,
+    );
+    expect(deliveries).toMatchObject([{ eventId, status: 'succeeded', attempts: [{ statusCode: 204 }] }]);
+  });
+
+  it('an event is delivered again on request, and for the first time to a webhook whose filter excludes it', async () => {
+    const eventId = receiver.eventsOfType('message.sent')[0]?.id ?? '';
+    await using second = await WebhookReceiver.start(product.api);
+    const request = { url: second.url, eventTypes: ['account.suspect'] };
+    const webhook = await product.json<{ id: string; secret: string }>('POST', '/v1/webhooks', request);
+    second.secret = webhook.secret;
+    const path = `/v1/webhooks/${webhook.id}/deliveries`;
+    for (const count of [1, 2]) {
+      expect(await product.json('POST', path, { eventId })).toMatchObject({ eventId, webhookId: webhook.id });
+      await eventually('the delivery succeeds', async () => {
+        const page = await product.json<{ deliveries: { attempts: unknown[] }[] }>(
+          'GET',
+          `${path}?status=succeeded&eventId=${eventId}`,
+        );
+        return page.deliveries[0]?.attempts.length === count;
+      });
+    }
+    expect(second.events.map(({ id }) => id)).toEqual([eventId, eventId]);
+    expect(second.invalidRequests).toEqual([]);
+    await product.call('DELETE', `/v1/webhooks/${webhook.id}`);
+  });
+
   it('a file is relayed completely in a multipart request', async () => {
     const form = new FormData();
     form.append('phoneNumber', RECIPIENT);

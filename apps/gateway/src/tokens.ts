@@ -39,6 +39,7 @@ export const METRICS = Symbol('PromMetrics');
 /** Limits how many requests each API key may make per minute. */
 export const RATE_LIMIT = Symbol('RateLimit');
 export const REPLAYS = Symbol('Replays');
+export const REQUESTED_DELIVERIES = Symbol('RequestedDeliveries');
 /** The recent revocations of tokens and API keys. */
 export const REVOCATIONS = Symbol('Revocations');
 export const REQUEST_BUDGET = Symbol('RequestBudget');

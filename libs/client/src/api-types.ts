@@ -535,6 +535,13 @@ export type DeliveryList = {
     hasMore: boolean;
 };
 
+export type NewDelivery = {
+    /**
+     * The event to deliver. Tidings must still store the event.
+     */
+    eventId: string;
+};
+
 export type NewReplay = {
     /**
      * Replays events from this time on.
@@ -552,11 +559,15 @@ export type NewReplay = {
      * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery. Default: `failed`.
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
+    /**
+     * Set to true to only count the deliveries. Nothing is replayed. A later replay can have another count, because events are recorded and delivered meanwhile. Default: `false`.
+     */
+    dryRun?: boolean | null;
 };
 
 export type StartedReplay = {
     /**
-     * Number of deliveries that will be attempted.
+     * Number of deliveries that will be attempted. With `dryRun`, the number that a replay would attempt now.
      */
     count: number;
 };

@@ -48,6 +48,8 @@ export interface DeliveryFilter extends CallOptions {
   /** Deliveries that finished at this time or later, and pending deliveries that were created then. */
   since?: Date;
   webhookId?: string;
+  /** Deliveries of this event: at most one per webhook. */
+  eventId?: string;
 }
 
 /** Options of {@link Tidings.waitFor}. */

@@ -22,6 +22,10 @@ export interface EventOptions {
   onConnect?: (() => void) | undefined;
   /** Called each time a connection is lost or cannot be opened, before the next attempt. */
   onDisconnect?: (() => void) | undefined;
+  /** Only `message.*` events of this message. */
+  messageId?: string | undefined;
+  /** Only events of this send: its own, and those of its message. */
+  sendId?: string | undefined;
   /** Ends the iteration. */
   signal?: AbortSignal | undefined;
 }
@@ -115,12 +119,12 @@ export class EventStream implements AsyncIterable<Event> {
 
   /** Opens one connection, and yields the entries of the stream until the connection ends. */
   private async *connection(): AsyncGenerator<StreamEntry, void, void> {
-    const { types, contactId, signal } = this.options;
+    const { types, contactId, messageId, sendId, signal } = this.options;
     const closing = new AbortController();
     const response = await this.requests.open({
       method: 'GET',
       path: '/v1/events/stream',
-      query: { after: this.last, types: types?.join(','), contactId },
+      query: { after: this.last, types: types?.join(','), contactId, messageId, sendId },
       headers: { Accept: 'text/event-stream' },
       isRepeatable: true,
       signal: signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]),

@@ -1,9 +1,10 @@
 import type { Cursor } from './cursor.js';
+import { type EventDataFilter, matchesDataFilter } from './event-data-filter.js';
 import { type EventTypePattern, matchesEventType } from './event-type.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 
-/** Selects events by type, contact or any other rule. An absent field does not restrict the selection. */
-export interface EventFilter {
+/** Selects events by type, contact, data or any other rule. An absent field does not restrict the selection. */
+export interface EventFilter extends EventDataFilter {
   types?: readonly EventTypePattern[];
   contactId?: string;
   /** Returns true for the events to select. */
@@ -89,8 +90,13 @@ export interface EventLog {
 }
 
 /** Returns true if an event passes a filter. */
-export function matchesFilter(filter: EventFilter, event: Pick<LoggedEvent, 'type' | 'contactId'>): boolean {
-  if (filter.contactId !== undefined && filter.contactId !== event.contactId) return false;
-  if (filter.accepts?.(event) === false) return false;
-  return filter.types === undefined || filter.types.some((pattern) => matchesEventType(pattern, event.type));
+export function matchesFilter(
+  filter: EventFilter,
+  event: Pick<LoggedEvent, 'type' | 'contactId' | 'data'>,
+): boolean {
+  const { types, contactId, accepts } = filter;
+  if (contactId !== undefined && contactId !== event.contactId) return false;
+  if (accepts?.(event) === false) return false;
+  if (types?.some((pattern) => matchesEventType(pattern, event.type)) === false) return false;
+  return matchesDataFilter(filter, event);
 }

@@ -1,5 +1,6 @@
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
 import { type Cursor, isLogPositionBefore } from './cursor.js';
+import { hasDataFilter } from './event-data-filter.js';
 import {
   CursorExpiredError,
   type EventFilter,
@@ -109,7 +110,8 @@ export class RedisEventLog implements EventLog {
     filter: EventFilter,
   ): Promise<{ events: LoggedEvent[]; position: string; hasMore: boolean }> {
     const { types, contactId, accepts } = filter;
-    const everything = types === undefined && contactId === undefined && accepts === undefined;
+    const everything =
+      types === undefined && contactId === undefined && accepts === undefined && !hasDataFilter(filter);
     // One entry more than requested is read, because it shows whether the log has more entries.
     const size = everything ? Math.min(CHUNK, limit + 1) : CHUNK;
     const events: LoggedEvent[] = [];

@@ -7,7 +7,7 @@
  * | `endpoint/`    | endpoints, their filters and signatures, and the interface of their store |
  * | `registry/`    | creates, changes and tests endpoints, and rotates their secrets |
  * | `delivery/`    | deliveries, their retry policy and wake-up jobs, and the interface of their store |
- * | `dispatch/`    | creates deliveries of events: new events, events that had to wait, and replayed events |
+ * | `dispatch/`    | creates deliveries of events: new events, events that had to wait, replayed and requested events |
  * | `attempt/`     | attempts deliveries within concurrency limits, and records the outcomes |
  * | `destination/` | makes one HTTP request: rejects forbidden addresses, resolves names, reads the reply |
  * | `redis/`       | stores endpoints and deliveries in Redis |
@@ -69,6 +69,7 @@ export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
 export { type DeliveryDueTimes, RedisDeliveryDueTimes } from './redis/redis-delivery-due-times.js';
 export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
+export { type RequestedDelivery, RequestedDeliveries } from './dispatch/requested-deliveries.js';
 export { EventReplays, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replays.js';
 export { type Resolver, systemResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';

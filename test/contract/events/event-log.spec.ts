@@ -194,6 +194,35 @@ describe('a read of the log', () => {
     expect(await all()).toEqual([]);
   });
 
+  it('for one message examines at most 5,000 events, and then reports that more may follow', async () => {
+    const others = Array.from({ length: 500 }, () => event({ data: { message: { id: 'm1' } } }));
+    for (let i = 0; i < 10; i += 1)
+      await log.append(
+        ACCOUNT,
+        others.map((one, n) => ({ ...one, revision: `${i}-${n}` })),
+      );
+    await log.append(ACCOUNT, [event({ data: { message: { id: 'm2' } }, revision: 'last' })]);
+    const first = await log.read(ACCOUNT, undefined, 10, { messageId: 'm2' });
+    expect(first).toMatchObject({ events: [], hasMore: true });
+    const second = await log.read(ACCOUNT, first.next, 10, { messageId: 'm2' });
+    expect(second).toMatchObject({ events: [{ sequence: 5_001 }], hasMore: false });
+  });
+
+  it.each([
+    ['m/1 "quoted" \\ \u00e9 \u{1F44B}', undefined, true],
+    ['m1', 'snd_1', true],
+    ['m1', 'snd_2', false],
+    ['m', undefined, false],
+  ])('for message %j and send %j compares whole ids', async (messageId, sendId, isSelected) => {
+    const id = messageId === 'm' ? 'm1' : messageId;
+    await log.append(ACCOUNT, [
+      event({ data: { message: null, sendId: 7 } }),
+      event({ revision: 'other', data: { message: { id }, sendId: 'snd_1' } }),
+    ]);
+    const filter = { messageId, ...(sendId === undefined ? {} : { sendId }) };
+    expect((await log.read(ACCOUNT, undefined, 10, filter)).events).toHaveLength(isSelected ? 1 : 0);
+  });
+
   it('that starts at the end cursor returns only later events, even if the log was empty', async () => {
     const empty = await log.end(ACCOUNT);
     expect(await log.read(ACCOUNT, empty, 10)).toEqual({ events: [], next: empty, hasMore: false });

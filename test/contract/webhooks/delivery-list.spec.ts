@@ -107,6 +107,46 @@ describe('the list of the deliveries of all webhooks', () => {
   });
 });
 
+describe('the list of the deliveries of one event', () => {
+  it.each([1, 2, 100])(
+    'contains its delivery to each webhook once, newest first, in pages of %d',
+    async (limit) => {
+      const ids = await endpoints(5);
+      const [, event = ''] = await dispatched(3);
+      const removed = ids.pop() ?? '';
+      await on.harness.endpoints.remove(ACCOUNT, removed);
+      const found = await listed({ eventId: event }, limit);
+      expect(found.map(({ eventId, endpointId }) => [eventId, endpointId]).sort()).toEqual(
+        ids.map((id) => [event, id]).sort(),
+      );
+      const all = (await listed({}, 100)).filter(({ eventId }) => eventId === event);
+      expect(found).toEqual(all);
+      expect(await listed({ eventId: 'evt_unknown' }, limit)).toEqual([]);
+    },
+  );
+
+  it('can be filtered by webhook, status and time', async () => {
+    const [good = '', bad = '', late = ''] = await endpoints(3);
+    const [event = ''] = await dispatched(1);
+    await settleAll(good, 'succeeded');
+    await settleAll(bad, 'failed');
+    const endpointsOf = async (query: Omit<DeliveryQuery, 'limit'>): Promise<string[]> =>
+      (await listed({ eventId: event, ...query }, 1)).map(({ endpointId }) => endpointId);
+    expect(await endpointsOf({ status: 'succeeded' })).toEqual([good]);
+    expect(await endpointsOf({ status: 'failed' })).toEqual([bad]);
+    expect(await endpointsOf({ status: 'missed' })).toEqual([]);
+    expect(await endpointsOf({ status: 'pending' })).toEqual([late]);
+    expect(await endpointsOf({ since: Date.now() + 60_000 })).toEqual([]);
+    expect(await endpointsOf({ since: 1 })).toHaveLength(3);
+    const ofOne = await on.harness.deliveries.list(ACCOUNT, good, { eventId: event, limit: 10 });
+    expect(ofOne.deliveries.map(({ id }) => id)).toEqual([deliveryId(event, good)]);
+  });
+
+  it('is empty for an account without webhooks', async () => {
+    expect(await listed({ eventId: 'evt_1' }, 10)).toEqual([]);
+  });
+});
+
 describe('a pending delivery of an ordered webhook', () => {
   it('names the delivery that must finish first, until that delivery has finished', async () => {
     const [endpoint = ''] = await endpoints(1, { ordered: true });

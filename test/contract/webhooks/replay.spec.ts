@@ -30,6 +30,15 @@ async function pending(id: string): Promise<string[]> {
   const found = await on.harness.deliveries.list(ACCOUNT, id, { status: 'pending', limit: 2_000 });
   return found.deliveries.map(({ eventId }) => eventId).reverse();
 }
+/** All data of the account in Redis, byte by byte. */
+async function stored(): Promise<Map<string, string>> {
+  const names = (await on.harness.redis.keys(`${on.harness.prefix}:*`)).sort();
+  const dumps = names.map(async (name): Promise<[string, string]> => {
+    const dump = (await on.harness.redis.callBuffer('DUMP', name)) as Buffer | null;
+    return [name, dump?.toString('base64') ?? ''];
+  });
+  return new Map(await Promise.all(dumps));
+}
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const timeOf = (event: LoggedEvent | undefined): number => Date.parse(event?.timestamp ?? '');
 
@@ -78,6 +87,47 @@ describe('a replay', () => {
     expect(await pending(id)).toEqual([wanted?.id, read?.id]);
   });
 
+  it.each(['failed', 'missed', 'pending', 'all'] as const)(
+    'of %s events has the count that a count of the replay returns, which changes nothing',
+    async (scope) => {
+      await on.harness.record(450);
+      const id = await subscribe();
+      await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(20));
+      const { deliveries } = on.harness;
+      const claimed = await deliveries.claim(ACCOUNT, id, {
+        ...{ defaultConcurrency: 100, maxDeliveries: 12, leaseMs: 60_000 },
+      });
+      if (claimed.kind === 'ended') throw new Error('the endpoint is not enabled');
+      const attempt = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
+      for (const [i, delivery] of claimed.deliveries.entries()) {
+        const later = { status: 'pending' as const, waitMs: 60_000 };
+        const settlement =
+          i < 3
+            ? later
+            : i < 7
+              ? { status: 'failed' as const, reason: '' }
+              : { status: 'succeeded' as const };
+        await deliveries.settle(ACCOUNT, delivery, attempt, settlement);
+      }
+      const before = await stored();
+      const counted = await replays().count(ACCOUNT, id, { ...ALWAYS, scope });
+      expect(await stored()).toEqual(before);
+      expect(counted).toBe({ failed: 4, missed: 450, pending: 3, all: 459 }[scope]);
+      expect(await replay(id, { scope })).toBe(counted);
+    },
+  );
+
+  it('is counted up to the limit of the backlog, like the replay itself', async () => {
+    const id = await subscribe();
+    const listed = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
+    const members = Array.from({ length: 19_750 }, (_, i) => [i, `dlv_${i}`]);
+    for (let i = 0; i < members.length; i += 1_000)
+      await on.harness.redis.zadd(listed, ...members.slice(i, i + 1_000).flat());
+    await on.harness.record(600);
+    expect(await replays().count(ACCOUNT, id, { ...ALWAYS, scope: 'all' })).toBe(250);
+    expect(await replay(id, { scope: 'all' })).toBe(250);
+  });
+
   it('of too many events is refused without any delivery, and the error names a time window that is small enough', async () => {
     const events = await apart(8);
     const id = await subscribe();
@@ -112,6 +162,9 @@ describe('a replay', () => {
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(3));
     await expect(replay(id, {})).rejects.toThrow(/disabled.*PATCH it with \{"enabled": true\}/);
     expect(await replay('whk_nowhere', {})).toBeUndefined();
+    const request = { ...ALWAYS, scope: 'missed' as const };
+    await expect(replays().count(ACCOUNT, id, request)).rejects.toThrow(/disabled/);
+    expect(await replays().count(ACCOUNT, 'whk_nowhere', request)).toBeUndefined();
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
     expect(await replay(id, {})).toBe(3);
   });
@@ -127,6 +180,7 @@ describe('a replay', () => {
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
     const after = await on.harness.record(2);
     await on.harness.dispatcher.dispatch(ACCOUNT, after);
+    expect(await replay(id, { scope: 'pending' })).toBe(0);
     expect(await replay(id, {})).toBe(5);
     expect(new Set(await pending(id))).toEqual(new Set(ids([...waiting, ...missed, ...after])));
   });

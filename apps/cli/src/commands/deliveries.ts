@@ -24,6 +24,7 @@ interface ListOptions {
   failed?: boolean;
   since?: string;
   webhook?: string;
+  event?: string;
   limit: number;
 }
 
@@ -32,6 +33,7 @@ interface ReplayOptions {
   until?: string;
   types?: string[];
   only?: Exclude<NewReplay['only'], undefined>;
+  dryRun?: boolean;
   wait: boolean;
 }
 
@@ -47,6 +49,7 @@ export function addDeliveries(program: Command, terminal: Terminal): void {
     .addOption(new Option('--failed', 'short for --status failed').conflicts('status'))
     .option('--since <time>', 'finished since, or pending and created since: ISO 8601, or an age such as 1h')
     .option('--webhook <id>', 'only deliveries of this webhook')
+    .option('--event <id>', 'only deliveries of this event')
     .option('--limit <count>', 'maximum number of deliveries', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)
     .action(action(terminal, listDeliveries));
   addShow(deliveries, terminal, '/v1/deliveries', 'show a delivery with every attempt');
@@ -72,12 +75,13 @@ export function addDeliveries(program: Command, terminal: Terminal): void {
         'all',
       ]),
     )
+    .option('--dry-run', 'only count the events that would be delivered')
     .option('--no-wait', 'do not wait until everything was attempted')
     .action(action(terminal, replay));
 }
 
 async function listDeliveries(context: CommandContext, options: ListOptions): Promise<undefined> {
-  const { status, failed, since, webhook, limit } = options;
+  const { status, failed, since, webhook, event, limit } = options;
   const wanted = failed === true ? 'failed' : status;
   const tidings = await context.client();
   await context.output.list(
@@ -85,6 +89,7 @@ async function listDeliveries(context: CommandContext, options: ListOptions): Pr
       ...(wanted === undefined ? {} : { status: wanted }),
       ...(since === undefined ? {} : { since: timeOf(since, '--since') }),
       ...(webhook === undefined ? {} : { webhookId: webhook }),
+      ...(event === undefined ? {} : { eventId: event }),
       signal: context.signal,
     }),
     [
@@ -128,15 +133,20 @@ async function replay(
   webhookId: string,
   options: ReplayOptions,
 ): Promise<undefined> {
-  const { since, until, types, only, wait } = options;
+  const { since, until, types, only, dryRun, wait } = options;
   const path = `/v1/webhooks/${encodeURIComponent(webhookId)}`;
   const body: NewReplay = {
     since: timeOf(since, '--since').toISOString(),
     ...(until === undefined ? {} : { until: timeOf(until, '--until').toISOString() }),
     ...(types === undefined ? {} : { eventTypes: types }),
     ...(only === undefined ? {} : { only }),
+    ...(dryRun === undefined ? {} : { dryRun }),
   };
   const started = (await context.call('POST', `${path}/replay`, body)) as StartedReplay;
+  if (dryRun === true) {
+    context.output.result(started, `${started.count} events would be delivered.`);
+    return;
+  }
   if (wait && started.count > 0 && context.output.isInteractive)
     await showProgress(context, path, started.count);
   context.output.result(started, `${started.count} deliveries were started.`);

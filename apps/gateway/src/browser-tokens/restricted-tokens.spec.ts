@@ -313,6 +313,7 @@ const TABLE: Readonly<Record<string, Entry>> = {
   'post /v1/webhooks/{id}/rotate-secret': { rule: 'no scope' },
   'post /v1/webhooks/{id}/test': { rule: 'no scope' },
   'post /v1/webhooks/{id}/replay': { rule: 'no scope' },
+  'post /v1/webhooks/{id}/deliveries': { rule: 'no scope' },
   'get /v1/webhooks/{id}/deliveries': { rule: 'no scope' },
   'get /v1/deliveries': { rule: 'no scope' },
   'get /v1/deliveries/{id}': { rule: 'no scope' },
@@ -444,6 +445,13 @@ describe('a token that is restricted to one contact', () => {
     expect(await eventIdsOf(`/v1/events?contactId=${OTHER.id}`)).toEqual([]);
     expect(await eventIdsOf('/v1/events?types=upstream.*,webhook.*,account.*')).toEqual([]);
     expect((await eventIdsOf(`/v1/events?contactId=${OWN.id}`)).length).toBe(2);
+  });
+
+  it('gets an empty list for the events of a send to another contact, and of a message only those of its contact', async () => {
+    expect(await eventIdsOf(`/v1/events?sendId=${sends.own}`)).toEqual([events.ownSend]);
+    expect(await eventIdsOf(`/v1/events?sendId=${sends.other}`)).toEqual([]);
+    // Both contacts have a message with this id.
+    expect(await eventIdsOf('/v1/events?messageId=x')).toEqual([events.own]);
   });
 
   it('gets new events of its contact in a stream and a long poll, which other events do not end', async () => {

@@ -83,6 +83,7 @@ describe('The OpenAPI document', () => {
       'post /v1/sends/{id}/resolve',
       'post /v1/tokens',
       'post /v1/webhooks',
+      'post /v1/webhooks/{id}/deliveries',
       'post /v1/webhooks/{id}/replay',
       'post /v1/webhooks/{id}/rotate-secret',
       'post /v1/webhooks/{id}/test',

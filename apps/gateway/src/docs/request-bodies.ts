@@ -15,6 +15,7 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   NewWebhook: { url: 'https://example.com/tidings', eventTypes: ['message.*'] },
   WebhookChanges: { enabled: true },
   SecretRotation: { overlapSeconds: 86_400 },
+  NewDelivery: { eventId: 'evt_8d0c3f9a4b5e6d7c8b9a0f1e2d3c4b5a69788796' },
   NewReplay: { since: '2026-01-31T09:00:00Z', only: 'failed' },
   NewAccount: { id: 'sales', baseUrl: 'https://messages.example.com/v1', apiKey: 'the-key-of-the-account' },
   AccountChanges: { requestsPerSecond: 5 },

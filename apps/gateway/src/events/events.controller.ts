@@ -50,7 +50,8 @@ export class EventsController {
     operationId: 'listEvents',
     summary: 'List events, oldest first',
     description:
-      'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins at the oldest event that is kept.',
+      'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins at the oldest event that is kept. ' +
+      'With a filter, one request examines at most 5,000 events: a page may have fewer than `limit` events, or none, and still have `hasMore` true.',
   })
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')

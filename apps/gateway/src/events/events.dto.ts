@@ -13,6 +13,20 @@ class FilterQuery {
   @Optional()
   @TextOf(1, 512)
   contactId?: string;
+
+  @ApiProperty({
+    description: 'Returns only `message.*` events of this message.',
+  })
+  @Optional()
+  @TextOf(1, 512)
+  messageId?: string;
+
+  @ApiProperty({
+    description: 'Returns only events of this send: its `send.*` events, and the events of its message.',
+  })
+  @Optional()
+  @TextOf(1, 100)
+  sendId?: string;
 }
 
 export class EventsQuery extends FilterQuery {
@@ -84,10 +98,12 @@ function CursorText(): PropertyDecorator {
 }
 
 /** Returns the event filter of a query. */
-export function filterOf({ types, contactId }: EventsQuery | StreamQuery): EventFilter {
+export function filterOf({ types, contactId, messageId, sendId }: EventsQuery | StreamQuery): EventFilter {
   return {
     ...(types === undefined ? {} : { types: typesOf(types).filter((type) => !isLiveType(type)) }),
     ...(contactId === undefined ? {} : { contactId }),
+    ...(messageId === undefined ? {} : { messageId }),
+    ...(sendId === undefined ? {} : { sendId }),
   };
 }
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventToJson, RedisEventLog } from '#events';
+import { eventToJson, type EventTypeOf, type NewEvent, RedisEventLog } from '#events';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { revisionIn, type SimpleType, someEvent } from '../fixtures/events.js';
-import { problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -23,6 +23,15 @@ afterAll(async () => {
 async function append(type: SimpleType, contactId?: string): Promise<void> {
   revision++;
   await log.append('default', [someEvent(type, revision, contactId)]);
+}
+
+function messageEvent(
+  type: EventTypeOf<'message'>,
+  contactId: string,
+  message: object,
+  more: object = {},
+): NewEvent {
+  return { type, contactId, subject: 'y', revision: ++revision, data: { contactId, message, ...more } };
 }
 
 interface Page {
@@ -73,9 +82,37 @@ describe('Events', () => {
     expect(await typesOf('types=upstream.*&types=contact.*')).toEqual(['upstream.recovered']);
   });
 
+  it('are filtered by message and by send, together with the other filters', async () => {
+    const { next } = await page('?after=now');
+    const request = json({ phoneNumber: '+14155550111', message: 'hello' });
+    const { id: sendId } = (await (await gateway.fetch('/v1/messages/send', request)).json()) as {
+      id: string;
+    };
+    const send = { ...gateway.sends.sends.get(`default/${sendId}`), messageId: 'm1' };
+    await log.append('default', [
+      { type: 'send.accepted', subject: `send:${sendId}`, revision: 1, data: { send } },
+      messageEvent('message.sent', 'c1', { id: 'm1' }, { sendId }),
+      messageEvent('message.received', 'c1', { id: 'm2', message: `m1 ${sendId}` }),
+      messageEvent('message.read', 'c1', { id: 'm1' }, { sendId, changes: {} }),
+      messageEvent('message.received', 'c2', { id: 'm1' }),
+      messageEvent('message.received', 'c2', { id: 17 }),
+    ]);
+    const found = async (query: string): Promise<string[]> =>
+      (await page(`?after=${next}&${query}`)).events.map(({ type }) => type);
+    expect(await found('messageId=m1')).toEqual(['message.sent', 'message.read', 'message.received']);
+    expect(await found('messageId=m1&contactId=c2')).toEqual(['message.received']);
+    expect(await found('messageId=m1&types=message.read')).toEqual(['message.read']);
+    expect(await found('messageId=17')).toEqual(['message.received']);
+    expect(await found(`sendId=${sendId}`)).toEqual(['send.accepted', 'message.sent', 'message.read']);
+    expect(await found(`messageId=m2&sendId=${sendId}`)).toEqual([]);
+    expect(await found('messageId=m1&wait=1')).toHaveLength(3);
+  });
+
   it.each([
     'after=nonsense',
     'after=',
+    'messageId=',
+    'sendId=',
     'types=nonsense',
     'types=',
     'limit=0',
@@ -104,6 +141,14 @@ describe('A long poll', () => {
     await append('contact.created', 'c3');
     expect((await waiting).events.map(({ type }) => type)).toEqual(['contact.created']);
     expect(performance.now() - began).toBeLessThan(5_000);
+  });
+
+  it('for a message returns when an event of this message is recorded', async () => {
+    const { next } = await page('?after=now');
+    const waiting = page(`?after=${next}&wait=10&messageId=m-awaited`);
+    await append('message.sent', 'c1');
+    await log.append('default', [messageEvent('message.read', 'c1', { id: 'm-awaited' }, { changes: {} })]);
+    expect((await waiting).events.map(({ type }) => type)).toEqual(['message.read']);
   });
 
   it('returns no events after its time limit', async () => {

@@ -128,6 +128,21 @@ describe('An event stream', () => {
     client.disconnect();
   });
 
+  it('is filtered by message and by send', async () => {
+    const ofMessage = await open('?messageId=x');
+    const ofSend = await open('?sendId=snd_1');
+    await Promise.all([opened(ofMessage), opened(ofSend)]);
+    const own = { type: 'message.sent' as const, contactId: 'c1', subject: 'y' };
+    const [other, wanted] = [++revision, ++revision];
+    await log.append('default', [
+      { ...own, revision: other, data: { message: { id: 'y', revision: other }, sendId: 'snd_1' } },
+      { ...own, revision: wanted, data: { message: { id: 'x', revision: wanted } } },
+    ]);
+    await Promise.all([received(ofMessage, 1), received(ofSend, 1)]);
+    expect([revisionsOf(ofMessage), revisionsOf(ofSend)]).toEqual([[wanted], [other]]);
+    for (const client of [ofMessage, ofSend]) client.disconnect();
+  });
+
   it('sends a comment and checks the API key again at each interval without events', async () => {
     const valid = {
       keys: new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES }]),
@@ -145,7 +160,7 @@ describe('An event stream', () => {
     expect((await other.fetch('/v1/events/stream')).status).toBe(403);
   });
 
-  it.each(['after=nonsense', 'after=', 'types=nonsense', 'contactId=', 'limit=1', 'wait=1'])(
+  it.each(['after=nonsense', 'after=', 'types=nonsense', 'contactId=', 'messageId=', 'limit=1', 'wait=1'])(
     'does not start with the invalid query %s: the request gets 400',
     async (query) => {
       const problem = await problemOf(await gateway.fetch(`/v1/events/stream?${query}`));

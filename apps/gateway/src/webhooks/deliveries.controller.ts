@@ -30,7 +30,8 @@ export class DeliveriesController {
   @ApiOperation({
     operationId: 'listAllDeliveries',
     summary: 'List the deliveries of all webhooks, newest first',
-    description: 'Deliveries to deleted webhooks are left out.',
+    description:
+      'Deliveries to deleted webhooks are left out. `eventId` selects the deliveries of one event: which webhooks got it, and when.',
   })
   @ApiOkResponse({ type: DeliveriesReply })
   @ApiProblems('not_found', 'validation_failed')

@@ -12,6 +12,7 @@ import type {
 import { decodePosition, encodePosition } from '../input/position.js';
 import {
   CursorOf,
+  Flag,
   Instant,
   ListOf,
   OneOf,
@@ -34,6 +35,11 @@ export class DeliveriesQuery {
   @Optional()
   @OneOf(STATUSES)
   status?: DeliveryStatus;
+
+  @ApiProperty({ description: 'Returns only deliveries of this event: at most one per webhook.' })
+  @Optional()
+  @TextOf(1, 100)
+  eventId?: string;
 
   @ApiProperty({ default: 20 })
   @Optional()
@@ -67,11 +73,18 @@ export class AllDeliveriesQuery extends DeliveriesQuery {
 }
 
 /** Converts query parameters to a query of the delivery store. */
-export function deliveryQueryOf({ status, limit, cursor, since }: AllDeliveriesQuery): DeliveryQuery {
+export function deliveryQueryOf({
+  status,
+  eventId,
+  limit,
+  cursor,
+  since,
+}: AllDeliveriesQuery): DeliveryQuery {
   const before = decodePosition(LIST_NAME, cursor);
   return {
     limit: Number(limit),
     ...(status === undefined ? {} : { status }),
+    ...(eventId === undefined ? {} : { eventId }),
     ...(since === undefined ? {} : { since: parseInstant(since) ?? 0 }),
     ...(before === undefined ? {} : { before }),
   };
@@ -187,6 +200,26 @@ export class ReplayDto {
   @Optional()
   @OneOf(SCOPES)
   only: ReplayScope = 'failed';
+
+  @ApiProperty({
+    default: false,
+    description:
+      'Set to true to only count the deliveries. Nothing is replayed. A later replay can have another count, because events ' +
+      'are recorded and delivered meanwhile.',
+  })
+  @Optional()
+  @Flag()
+  dryRun: boolean = false;
+}
+
+@ApiSchema({ name: 'NewDelivery' })
+export class NewDeliveryDto {
+  @ApiProperty({
+    example: 'evt_8d0c3f9a4b5e6d7c8b9a0f1e2d3c4b5a69788796',
+    description: 'The event to deliver. Tidings must still store the event.',
+  })
+  @TextOf(1, 100)
+  eventId!: string;
 }
 
 /**
@@ -202,6 +235,10 @@ export function replayRequestOf({ since, until, eventTypes, only: scope }: Repla
 
 @ApiSchema({ name: 'StartedReplay' })
 export class ReplayReply {
-  @ApiProperty({ type: 'integer', description: 'Number of deliveries that will be attempted.' })
+  @ApiProperty({
+    type: 'integer',
+    description:
+      'Number of deliveries that will be attempted. With `dryRun`, the number that a replay would attempt now.',
+  })
   count!: number;
 }

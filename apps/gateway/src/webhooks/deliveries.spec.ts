@@ -148,6 +148,62 @@ describe('The deliveries of a webhook', () => {
     });
   });
 
+  it('of one event are listed by its id, for all webhooks or for one', async () => {
+    const [event, other] = await dispatched(2);
+    const found = async (path: string): Promise<string[]> => {
+      const { deliveries } = await body<Listed>(gateway.fetch(path));
+      return deliveries.map(({ eventId, webhookId }) => `${eventId} ${webhookId}`);
+    };
+    const expected = [`${event?.id} ${webhook}`];
+    const query = `eventId=${event?.id}`;
+    expect(await found(`/v1/deliveries?${query}`)).toEqual(expected);
+    expect(await found(`/v1/deliveries?${query}&webhookId=${webhook}&status=pending`)).toEqual(expected);
+    expect(await found(`/v1/deliveries?${query}&status=failed`)).toEqual([]);
+    expect(await found(`/v1/webhooks/${webhook}/deliveries?${query}`)).toEqual(expected);
+    expect(await found(`/v1/deliveries?eventId=evt_unknown`)).toEqual([]);
+    // Another webhook gets the other event.
+    const made = await body<{ id: string }>(
+      gateway.fetch('/v1/webhooks', json({ url: 'https://example.com/second' })),
+    );
+    expect((await post(`/v1/webhooks/${made.id}/deliveries`, { eventId: other?.id })).status).toBe(202);
+    const first = await body<Listed>(gateway.fetch(`/v1/deliveries?eventId=${other?.id}&limit=1`));
+    expect(first).toMatchObject({ deliveries: [{ webhookId: made.id }], hasMore: true });
+    const path = `/v1/deliveries?eventId=${other?.id}&limit=1&cursor=${String(first.next)}`;
+    expect(await body(gateway.fetch(path))).toMatchObject({
+      ...{ deliveries: [{ webhookId: webhook }], hasMore: false, next: null },
+    });
+  });
+
+  it('can be requested for one stored event, whatever the filter of the webhook', async () => {
+    const path = `/v1/webhooks/${webhook}`;
+    await gateway.fetch(path, { ...json({ eventTypes: ['send.*'] }), method: 'PATCH' });
+    await log.append(ACCOUNT, [
+      { type: 'contact.created', contactId: 'c1', subject: 'x', revision: ++revision, data: {} },
+    ]);
+    const event = (await log.read(ACCOUNT, undefined, 1_000)).events.at(-1);
+    const request = (eventId?: string): Promise<Response> => post(`${path}/deliveries`, { eventId });
+    const reply = await request(event?.id);
+    expect(reply.status).toBe(202);
+    const delivery = (await reply.json()) as { id: string };
+    expect(delivery).toMatchObject({
+      ...{ webhookId: webhook, eventId: event?.id, eventType: 'contact.created', contactId: 'c1' },
+      ...{ status: 'pending', attempts: [] },
+    });
+    await failAll();
+    expect(await (await request(event?.id)).json()).toMatchObject({
+      ...{ id: delivery.id, status: 'pending', attempts: [ATTEMPT] },
+    });
+    const unknown = await problemOf(await request('evt_unknown'));
+    expect(unknown).toMatchObject({ status: 404, detail: 'The event evt_unknown was not found.' });
+    const nowhere = await problemOf(await post('/v1/webhooks/whk_none/deliveries', { eventId: event?.id }));
+    expect(nowhere).toMatchObject({ status: 404, detail: 'The webhook whk_none was not found.' });
+    expect(await problemOf(await request())).toMatchObject({ status: 400, errors: [{ field: 'eventId' }] });
+    await gateway.fetch(path, { ...json({ enabled: false }), method: 'PATCH' });
+    const refused = await problemOf(await request(event?.id));
+    expect(refused).toMatchObject({ status: 409, code: 'conflict' });
+    expect(refused.detail).toMatch(/disabled.*PATCH it/);
+  });
+
   it('can be retried while pending or after a failure; a failed delivery becomes pending again', async () => {
     await dispatched(1);
     const id = String((await list()).deliveries[0]?.id);
@@ -185,8 +241,12 @@ describe('The deliveries of a webhook', () => {
     await failAll();
     const since = new Date(0).toISOString();
     const replay = (request: object): Promise<Response> => post(`/v1/webhooks/${webhook}/replay`, request);
-    const reply = await replay({ since });
+    const counted = await replay({ since, dryRun: true });
+    expect([counted.status, await counted.json()]).toEqual([202, { count: 3 }]);
+    expect((await list('?status=pending')).deliveries).toEqual([]);
+    const reply = await replay({ since, dryRun: false });
     expect([reply.status, await reply.json()]).toEqual([202, { count: 3 }]);
+    expect(await (await replay({ since, dryRun: true })).json()).toEqual({ count: 0 });
     expect(await (await replay({ since })).json()).toEqual({ count: 0 });
     await failAll();
     expect(await (await replay({ since, eventTypes: ['contact.*'] })).json()).toEqual({ count: 0 });
@@ -200,10 +260,12 @@ describe('The deliveries of a webhook', () => {
       ['until', { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }],
       ['eventTypes', { since, eventTypes: ['message.unheard'] }],
       ['only', { since, only: 'some' }],
+      ['dryRun', { since, dryRun: 'yes' }],
     ] as const) {
       expect(await problemOf(await replay(request))).toMatchObject({ status: 400, errors: [{ field }] });
     }
     await gateway.fetch(`/v1/webhooks/${webhook}`, { ...json({ enabled: false }), method: 'PATCH' });
+    expect(await problemOf(await replay({ since, dryRun: true }))).toMatchObject({ status: 409 });
     const refused = await problemOf(await replay({ since }));
     expect(refused).toMatchObject({ status: 409, code: 'conflict' });
     expect(refused.detail).toMatch(/disabled.*PATCH it/);
@@ -215,6 +277,7 @@ describe('The deliveries of a webhook', () => {
       ['limit', '0'],
       ['limit', '101'],
       ['cursor', 'abc'],
+      ['eventId', ''],
       ['cursor', Buffer.from('sends/3').toString('base64url')],
       ['order', 'asc'],
     ]) {
@@ -225,16 +288,22 @@ describe('The deliveries of a webhook', () => {
   });
 
   it('are accessible only with an API key of their account that may manage webhooks', async () => {
-    await dispatched(1);
+    const [event] = await dispatched(1);
+    const bodyOf = (address: string): object | undefined => {
+      if (address.endsWith('replay')) return { since: '2026-01-01T00:00:00Z' };
+      return address.endsWith('deliveries') ? { eventId: event?.id } : undefined;
+    };
     const delivery = `/v1/deliveries/${String((await list()).deliveries[0]?.id)}`;
     for (const [method, address] of [
       ['GET', `/v1/webhooks/${webhook}/deliveries`],
+      ['POST', `/v1/webhooks/${webhook}/deliveries`],
       ['POST', `/v1/webhooks/${webhook}/replay`],
       ['GET', delivery],
       ['POST', `${delivery}/retry`],
     ] as const) {
       const as = async (key: string | null): Promise<string> => {
-        const request = address.endsWith('replay') ? json({ since: '2026-01-01T00:00:00Z' }) : { method };
+        const given = method === 'POST' ? bodyOf(address) : undefined;
+        const request = given === undefined ? { method } : json(given);
         return (await problemOf(await gateway.fetch(address, { ...request, key }))).code;
       };
       expect([address, await as(OTHER_KEY), await as(EMPTY_KEY), await as(null)]).toEqual([

@@ -1,18 +1,21 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { DeliveryOperations, EventReplays } from '#webhooks';
+import type { DeliveryOperations, EventReplays, RequestedDeliveries } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
-import { DELIVERIES, REPLAYS } from '../tokens.js';
+import { DELIVERIES, REPLAYS, REQUESTED_DELIVERIES } from '../tokens.js';
 import {
   DeliveriesQuery,
   DeliveriesReply,
   deliveriesReplyOf,
   deliveryQueryOf,
+  DeliveryView,
+  deliveryViewOf,
+  NewDeliveryDto,
   ReplayDto,
   ReplayReply,
   replayRequestOf,
@@ -23,7 +26,8 @@ import {
 export class WebhookDeliveriesController {
   constructor(
     @Inject(DELIVERIES) private readonly deliveries: Pick<DeliveryOperations, 'list'>,
-    @Inject(REPLAYS) private readonly replays: Pick<EventReplays, 'start'>,
+    @Inject(REPLAYS) private readonly replays: Pick<EventReplays, 'start' | 'count'>,
+    @Inject(REQUESTED_DELIVERIES) private readonly requested: Pick<RequestedDeliveries, 'deliver'>,
   ) {}
 
   @Get(':id/deliveries')
@@ -45,6 +49,31 @@ export class WebhookDeliveriesController {
     return deliveriesReplyOf(page);
   }
 
+  @Post(':id/deliveries')
+  @HttpCode(202)
+  @RequireScope('webhooks:manage')
+  @ApiOperation({
+    operationId: 'deliverEvent',
+    summary: 'Deliver an event to a webhook now',
+    description:
+      'Delivers one stored event, again or for the first time, even if the filter of the webhook does not select it. ' +
+      'If the webhook has a finished delivery of the event, this delivery becomes pending and is attempted now, with the ' +
+      'full retry schedule. A pending delivery is also attempted now, and its retry schedule continues. ' +
+      'An `ordered` webhook gets the event after the earlier pending events of the same contact.',
+  })
+  @ApiAcceptedResponse({ type: DeliveryView })
+  @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')
+  async deliver(
+    @Caller() { account }: Principal,
+    @Param('id') id: string,
+    @Body(new InputPipe(NewDeliveryDto)) { eventId }: NewDeliveryDto,
+  ): Promise<DeliveryView> {
+    const requested = await this.requested.deliver(account, id, eventId);
+    if (requested.kind === 'unknownEndpoint') throw notFound('webhook', id);
+    if (requested.kind === 'unknownEvent') throw notFound('event', eventId);
+    return deliveryViewOf(requested.delivery);
+  }
+
   @Post(':id/replay')
   @HttpCode(202)
   @RequireScope('webhooks:manage')
@@ -53,7 +82,7 @@ export class WebhookDeliveriesController {
     summary: 'Deliver past events again, or for the first time',
     description:
       'Only events that Tidings still stores can be replayed. One request covers at most 50,000 events; use several requests ' +
-      'for more. It is safe to repeat an interrupted replay: pending deliveries stay pending.',
+      'for more. It is safe to repeat an interrupted replay: pending deliveries stay pending. With `dryRun`, the deliveries are only counted.',
   })
   @ApiAcceptedResponse({ type: ReplayReply })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')
@@ -62,7 +91,10 @@ export class WebhookDeliveriesController {
     @Param('id') id: string,
     @Body(new InputPipe(ReplayDto)) body: ReplayDto,
   ): Promise<ReplayReply> {
-    const count = await this.replays.start(account, id, replayRequestOf(body));
+    const request = replayRequestOf(body);
+    const count = body.dryRun
+      ? await this.replays.count(account, id, request)
+      : await this.replays.start(account, id, request);
     if (count === undefined) throw notFound('webhook', id);
     return { count };
   }

@@ -16,6 +16,7 @@ import {
   RedisEndpointHealth,
   RedisEndpointStore,
   EventReplays,
+  RequestedDeliveries,
   type Resolver,
 } from '#webhooks';
 import { openHintQueue } from '../hint-queue.js';
@@ -27,6 +28,7 @@ import {
   ENDPOINT_SECRETS,
   ENDPOINT_TEST,
   REPLAYS,
+  REQUESTED_DELIVERIES,
 } from '../tokens.js';
 
 /** Dependencies of the webhook services. */
@@ -64,5 +66,9 @@ export function webhookBindings({
     { provide: DELIVERIES, useValue: new DeliveryOperations(store, deliveries, jobs, logger) },
     { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesOverviewReader(redis, prefix) },
     { provide: REPLAYS, useValue: new EventReplays(store, deliveries, log, jobs, logger) },
+    {
+      provide: REQUESTED_DELIVERIES,
+      useValue: new RequestedDeliveries(store, deliveries, log, jobs, logger),
+    },
   ];
 }

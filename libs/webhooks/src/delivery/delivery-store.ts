@@ -100,6 +100,8 @@ export interface DeliveryPage {
 
 /** Selects a page of deliveries. */
 export interface DeliveryQuery {
+  /** Selects only deliveries of this event: at most one per endpoint. */
+  eventId?: string;
   status?: DeliveryStatus;
   /**
    * Start of the selected period, in milliseconds since 1970 by Redis' clock. Only deliveries that finished at this time
@@ -116,6 +118,12 @@ export interface DeliveryQuery {
  * event. `disabled` or `removed`: state of the webhook. `unknown`: the delivery does not exist.
  */
 export type RetryResult = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
+
+/**
+ * Result of a request to deliver one event to one endpoint now. `lost`: the event log no longer contains the event.
+ * `full`: the endpoint has the maximum number of pending deliveries. `disabled` or `removed`: state of the webhook.
+ */
+export type DeliverNowResult = 'due' | 'lost' | 'full' | 'disabled' | 'removed';
 
 /** Max deliveries that one call of {@link DeliveryStore.refill} creates. */
 export const MAX_DELIVERIES_PER_REFILL = 500;
@@ -179,6 +187,23 @@ export interface DeliveryStore {
    * removed endpoint. Makes no more deliveries pending once the endpoint has the maximum number.
    */
   replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
+  /**
+   * Returns the number of deliveries that {@link DeliveryStore.replay} would make pending and due now. Changes nothing.
+   * @param events the next events of the replay
+   * @param counted sum of the results for the earlier events of the replay
+   */
+  countReplay(
+    account: string,
+    endpointId: string,
+    scope: ReplayScope,
+    events: readonly NewDelivery['event'][],
+    counted: number,
+  ): Promise<number>;
+  /**
+   * Delivers an event now, whatever the endpoint's filter. Creates the delivery if it does not exist; otherwise does what
+   * {@link DeliveryStore.retry} does. Makes nothing pending once the endpoint has the maximum number of deliveries.
+   */
+  deliverNow(account: string, delivery: NewDelivery): Promise<DeliverNowResult>;
   /**
    * Returns the range of the event log for which an endpoint's deliveries must still be created. Returns undefined if
    * there is none, or if the endpoint still has too many pending deliveries.

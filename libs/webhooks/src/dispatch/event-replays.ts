@@ -38,7 +38,7 @@ export class ReplayTooLargeError extends Error {
 export class EventReplays {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
-    private readonly deliveries: Pick<DeliveryStore, 'replay'>,
+    private readonly deliveries: Pick<DeliveryStore, 'replay' | 'countReplay'>,
     private readonly log: Pick<EventLog, 'read' | 'end'>,
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
@@ -52,21 +52,51 @@ export class EventReplays {
    * @throws {ReplayTooLargeError} if the time window contains too many events
    */
   async start(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
+    const count = await this.sum(account, id, request, (events) =>
+      this.deliveries.replay(
+        account,
+        request.scope,
+        events.map((event) => ({ endpointId: id, event })),
+      ),
+    );
+    if (count !== undefined && count > 0) await wakeEndpointOrLog(this.jobs, this.logger, account, id);
+    return count;
+  }
+
+  /**
+   * Returns what {@link start} would return or throw now, and changes nothing. A later replay can have another result,
+   * because events are recorded and delivered meanwhile.
+   */
+  count(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
+    return this.sum(account, id, request, (events, counted) =>
+      this.deliveries.countReplay(account, id, request.scope, events, counted),
+    );
+  }
+
+  /**
+   * Returns the sum of what `step` returns for each part of the selected events.
+   * @param step is given the next selected events, and the sum of its earlier results
+   */
+  private async sum(
+    account: string,
+    id: string,
+    request: ReplayRequest,
+    step: (events: readonly LoggedEvent[], sum: number) => Promise<number>,
+  ): Promise<number | undefined> {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) return undefined;
     if (!endpoint.enabled) throw createWebhookDisabledError('A replay would deliver nothing');
     await this.checkSize(account, request);
-    const { eventTypes = ['*'], scope } = request;
+    const { eventTypes = ['*'] } = request;
     const isSelected = (event: LoggedEvent): boolean =>
       isEventForEndpoint(endpoint, event) &&
       eventTypes.some((pattern) => matchesEventType(pattern, event.type));
-    let count = 0;
+    let sum = 0;
     for await (const events of readEventsInTimeWindow(this.log, account, request)) {
-      const replayed = events.filter(isSelected).map((event) => ({ endpointId: id, event }));
-      if (replayed.length > 0) count += await this.deliveries.replay(account, scope, replayed);
+      const selected = events.filter(isSelected);
+      if (selected.length > 0) sum += await step(selected, sum);
     }
-    if (count > 0) await wakeEndpointOrLog(this.jobs, this.logger, account, id);
-    return count;
+    return sum;
   }
 
   /**

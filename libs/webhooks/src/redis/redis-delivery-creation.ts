@@ -9,6 +9,14 @@ export const CREATE_DELIVERIES = LuaScript.from(import.meta.url, 'lua/create-del
 export const REPLAY_EVENTS = LuaScript.from(import.meta.url, 'lua/replay-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
+/** Counts the deliveries that {@link REPLAY_EVENTS} would make pending. */
+export const COUNT_REPLAY = LuaScript.from(import.meta.url, 'lua/count-replay.lua', {
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
+});
+/** Delivers one event to one endpoint now. */
+export const DELIVER_EVENT = LuaScript.from(import.meta.url, 'lua/deliver-event.lua', {
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
+});
 /** Makes one delivery due now. */
 export const RETRY_DELIVERY = LuaScript.from(import.meta.url, 'lua/retry-delivery.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,

@@ -19,6 +19,8 @@ export const END_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/end-p
 });
 /** Lists deliveries of one endpoint or of all endpoints, newest first. */
 export const LIST_DELIVERIES = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
+/** Lists the deliveries of one event, newest first. */
+export const LIST_EVENT_DELIVERIES = LuaScript.from(import.meta.url, 'lua/list-event-deliveries.lua');
 /** Lists the endpoints with due deliveries. */
 export const LIST_DUE_ENDPOINTS = LuaScript.from(import.meta.url, 'lua/list-due-endpoints.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,

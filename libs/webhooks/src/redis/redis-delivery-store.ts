@@ -13,6 +13,7 @@ import type {
   ClaimResult,
   ClaimedDelivery,
   ClaimLimits,
+  DeliverNowResult,
   DeliveryPage,
   DeliveryQuery,
   DeliveryRetention,
@@ -24,21 +25,22 @@ import type {
   SettlementResult,
   Settlement,
 } from '../delivery/delivery-store.js';
-import { splitDeliveriesIntoChunks } from '../delivery/delivery-chunks.js';
+import { chunksOf } from '../delivery/delivery-chunks.js';
 import {
   READ_UNDELIVERED_RANGE,
+  COUNT_REPLAY,
   CREATE_DELIVERIES,
+  DELIVER_EVENT,
   REFILL_PENDING_DELIVERIES,
   REPLAY_EVENTS,
   RETRY_DELIVERY,
 } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
 import { contentOfEvent, type EventContent, RecentEvents } from '../delivery/recent-events.js';
-import { parseDelivery } from './redis-delivery-record.js';
+import { RedisDeliveryList } from './redis-delivery-list.js';
 import {
   CLAIM_DELIVERIES,
   END_PENDING_DELIVERIES,
-  LIST_DELIVERIES,
   LIST_DUE_ENDPOINTS,
   RELEASE_DELIVERY,
   RECORD_ATTEMPTS,
@@ -51,22 +53,21 @@ const MAX_ENDED = 500;
 const MAX_TRIMMED = 1_000;
 /** Max endpoints with due deliveries that one script lists. */
 const MAX_LISTED = 500;
-/**
- * Max deliveries that are examined for one page of a list. If few of them match, the page is short, but more pages may
- * follow.
- */
-const MAX_SCANNED = 1_000;
 /** Max attempts that are stored with one delivery. */
 const MAX_ATTEMPTS = 100;
 
 /** Implements {@link DeliveryStore} in Redis. All times are by Redis' clock. */
 export class RedisDeliveryStore implements DeliveryStore {
+  private readonly stored: RedisDeliveryList;
+
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
     /** The events that this process has read itself. */
     private readonly recent = new RecentEvents(),
-  ) {}
+  ) {
+    this.stored = new RedisDeliveryList(redis, prefix);
+  }
 
   async create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void> {
     const lease =
@@ -77,53 +78,22 @@ export class RedisDeliveryStore implements DeliveryStore {
             token: reader.token,
             leaseMs: reader.leaseMs,
           };
-    for (const chunk of splitDeliveriesIntoChunks(deliveries)) {
+    for (const chunk of chunksOf(deliveries)) {
       const held = await this.run(CREATE_DELIVERIES, account, { ...lease, ...creationArguments(chunk) });
       if (held === 0) throw new EventLogReaderLeaseLostError();
     }
   }
 
-  async find(account: string, id: string): Promise<Delivery | undefined> {
-    const keys = accountKeys(this.prefix, account);
-    const stored = await this.redis.hgetall(keys('delivery', id));
-    const delivery = parseDelivery(id, stored);
-    const { lane } = stored;
-    if (delivery?.status !== 'pending' || lane === undefined) return delivery;
-    const first = await this.redis.hget(keys('endpoint', delivery.endpointId, 'turns'), lane);
-    return first === id ? delivery : { ...delivery, blockedBy: first };
+  find(account: string, id: string): Promise<Delivery | undefined> {
+    return this.stored.find(account, id);
   }
 
-  async list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage> {
-    return this.page(account, endpointId, query);
+  list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage> {
+    return this.stored.page(account, endpointId, query);
   }
 
-  async listAll(account: string, query: DeliveryQuery): Promise<DeliveryPage> {
-    return this.page(account, '', query);
-  }
-
-  private async page(
-    account: string,
-    endpoint: string,
-    { status, since, limit, before }: DeliveryQuery,
-  ): Promise<DeliveryPage> {
-    const stored = status === 'missed' ? 'failed' : (status ?? '');
-    const missed = stored === 'failed' ? (status === 'missed' ? 'yes' : 'no') : '';
-    const reply = await this.run(LIST_DELIVERIES, account, {
-      endpoint,
-      status: stored,
-      missed,
-      since: since ?? '',
-      before: before ?? '',
-      maxCount: limit,
-      maxExamined: MAX_SCANNED,
-    });
-    const { next, ids } = reply as { next: string; ids: string[] };
-    // A delivery that was removed after the ids were read is undefined.
-    const found = await Promise.all(ids.map((id) => this.find(account, id)));
-    return {
-      deliveries: found.filter((delivery) => delivery !== undefined),
-      ...(next === '' ? {} : { next: Number(next) }),
-    };
+  listAll(account: string, query: DeliveryQuery): Promise<DeliveryPage> {
+    return this.stored.page(account, undefined, query);
   }
 
   async retry(account: string, id: string): Promise<RetryResult> {
@@ -132,10 +102,37 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
     let count = 0;
-    for (const chunk of splitDeliveriesIntoChunks(deliveries)) {
+    for (const chunk of chunksOf(deliveries)) {
       count += Number(await this.run(REPLAY_EVENTS, account, { scope, ...creationArguments(chunk) }));
     }
     return count;
+  }
+
+  async countReplay(
+    account: string,
+    endpointId: string,
+    scope: ReplayScope,
+    events: readonly NewDelivery['event'][],
+    counted: number,
+  ): Promise<number> {
+    let count = 0;
+    for (const chunk of chunksOf(events)) {
+      const reply = await this.run(COUNT_REPLAY, account, {
+        ...{ scope, endpoint: endpointId, counted: counted + count },
+        entries: chunk.flatMap(({ id, position }) => [deliveryId(id, endpointId), position]),
+      });
+      count += Number(reply);
+    }
+    return count;
+  }
+
+  async deliverNow(account: string, { endpointId, event }: NewDelivery): Promise<DeliverNowResult> {
+    const { id, type, contactId = '', position } = event;
+    const reply = await this.run(DELIVER_EVENT, account, {
+      ...{ endpoint: endpointId, id: deliveryId(id, endpointId) },
+      entries: [id, type, contactId, position],
+    });
+    return reply as DeliverNowResult;
   }
 
   async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {

@@ -12,20 +12,12 @@
 -- @reply             An array.
 -- @field next        Number before which the next page begins, or ''.
 -- @fields ids        Ids of the deliveries.
---- @include "includes/delivery-keys.lua"
+--- @include "includes/delivery-filter.lua"
 
 local limit = tonumber(max_count)
-local filters = missed ~= '' or since ~= ''
-local max = filters and tonumber(max_examined) or limit
+local max = is_filtered and tonumber(max_examined) or limit
 local endpoints = endpoint ~= '' and {endpoint} or redis.call('HKEYS', webhooks)
 local batch = #endpoints == 1 and max + 1 or BATCH
-
-local function matches(id)
-  if not filters then return true end
-  local lost, finished, created = unpack(redis.call('HMGET', delivery(id), 'lost', 'finishedAt', 'createdAt'))
-  if missed ~= '' and (lost == '1') ~= (missed == 'yes') then return false end
-  return since == '' or tonumber(finished or created or 0) >= tonumber(since)
-end
 
 -- Each list is the deliveries of one endpoint, newest first. Deliveries are numbered over all endpoints of an account,
 -- so the lists are merged by number: `lists` is sorted by the number of each list's next delivery, newest last.

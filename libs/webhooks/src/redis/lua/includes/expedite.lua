@@ -10,11 +10,15 @@
 
 local MAX_PER_SUCCESS, MAX_PER_DELIVERY, MIN_FAILING_MS = 10, 3, 5000
 
+-- Returns true if a pending delivery waits for a later time.
+local function is_waiting(endpoint, id)
+  if redis.call('ZSCORE', inflight(endpoint), id) then return false end
+  return tonumber(redis.call('HGET', delivery(id), 'nextAttemptAt') or NOW) > NOW
+end
+
 -- Makes a waiting pending delivery due now. Returns true if the delivery was waiting for a later time.
 local function expedite(endpoint, id)
-  if redis.call('ZSCORE', inflight(endpoint), id) then return false end
-  local at = tonumber(redis.call('HGET', delivery(id), 'nextAttemptAt') or NOW)
-  if at <= NOW then return false end
+  if not is_waiting(endpoint, id) then return false end
   redis.call('HSET', delivery(id), 'nextAttemptAt', whole(NOW))
   redis.call('ZADD', due(endpoint), 'XX', whole(NOW), id)
   return true

@@ -1,0 +1,42 @@
+import type { LoggedEvent } from './event.js';
+
+/** Selects events by the message or send in their data. An absent field does not restrict the selection. */
+export interface EventDataFilter {
+  /** Id of the message that the event is about: `message.id` in its data. */
+  messageId?: string;
+  /** Id of the send that the event belongs to: `sendId` or `send.id` in its data. */
+  sendId?: string;
+}
+
+/** The fields of an event's data that the filter compares. Their values are upstream's, so they may have any type. */
+interface FilteredData {
+  message?: { id?: unknown } | null;
+  send?: { id?: unknown } | null;
+  sendId?: unknown;
+}
+
+/** Returns true if the filter restricts the selection. */
+export function hasDataFilter({ messageId, sendId }: EventDataFilter): boolean {
+  return messageId !== undefined || sendId !== undefined;
+}
+
+/** Returns true if an event passes the filter. */
+export function matchesDataFilter(filter: EventDataFilter, { data }: Pick<LoggedEvent, 'data'>): boolean {
+  const { messageId, sendId } = filter;
+  // A read examines thousands of events. Those whose text does not contain the id are not parsed.
+  if (!mayContain(data, messageId) || !mayContain(data, sendId)) return false;
+  if (!hasDataFilter(filter)) return true;
+  const { message, send, sendId: ownSend } = JSON.parse(data) as FilteredData;
+  if (messageId !== undefined && !isId(message?.id, messageId)) return false;
+  return sendId === undefined || isId(ownSend, sendId) || isId(send?.id, sendId);
+}
+
+/** Returns false if no string or number in the data equals the id. Data is written by `JSON.stringify`. */
+function mayContain(data: string, id: string | undefined): boolean {
+  return id === undefined || data.includes(JSON.stringify(id).slice(1, -1));
+}
+
+/** Upstream's ids are strings or numbers. */
+function isId(value: unknown, id: string): boolean {
+  return (typeof value === 'string' || typeof value === 'number') && String(value) === id;
+}

@@ -1,0 +1,53 @@
+import type { EventLog } from '#events';
+import type { Logger } from '#platform';
+import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
+import type { DeliveryStore } from '../delivery/delivery-store.js';
+import { type Delivery, deliveryId } from '../delivery/delivery.js';
+import { wakeEndpointOrLog } from '../delivery/wake-quietly.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
+
+/** Result of a requested delivery: the delivery, or what does not exist. */
+export type RequestedDelivery =
+  { kind: 'due'; delivery: Delivery } | { kind: 'unknownEndpoint' } | { kind: 'unknownEvent' };
+
+/** Delivers single events on request. */
+export class RequestedDeliveries {
+  constructor(
+    private readonly endpoints: Pick<EndpointStore, 'find'>,
+    private readonly deliveries: Pick<DeliveryStore, 'deliverNow' | 'find'>,
+    private readonly log: Pick<EventLog, 'find'>,
+    private readonly jobs: DeliveryJobs,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Delivers an event to an endpoint now: for the first time, or again. The caller names both, so the endpoint's filter
+   * does not matter. A pending delivery becomes due now; a finished one restarts its retry schedule.
+   * @throws {WebhookConflictError} if the endpoint is disabled or has too many pending deliveries
+   */
+  async deliver(account: string, endpointId: string, eventId: string): Promise<RequestedDelivery> {
+    const endpoint = await this.endpoints.find(account, endpointId);
+    if (endpoint === undefined) return { kind: 'unknownEndpoint' };
+    const event = await this.log.find(account, eventId);
+    if (event === undefined) return { kind: 'unknownEvent' };
+    switch (await this.deliveries.deliverNow(account, { endpointId, event })) {
+      case 'removed':
+        return { kind: 'unknownEndpoint' };
+      case 'lost':
+        return { kind: 'unknownEvent' };
+      case 'disabled':
+        throw createWebhookDisabledError('The event would not be delivered');
+      case 'full':
+        throw new WebhookConflictError(
+          'The webhook has the maximum number of pending deliveries. Request the delivery again when there are fewer.',
+        );
+      case 'due': {
+        await wakeEndpointOrLog(this.jobs, this.logger, account, endpointId);
+        const delivery = await this.deliveries.find(account, deliveryId(eventId, endpointId));
+        // The endpoint was removed meanwhile, with its deliveries.
+        return delivery === undefined ? { kind: 'unknownEndpoint' } : { kind: 'due', delivery };
+      }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { accountKeys, type LuaArguments, type LuaScript, type RedisClient } from '#platform';
+import { type Delivery, deliveryId } from '../delivery/delivery.js';
+import type { DeliveryPage, DeliveryQuery } from '../delivery/delivery-store.js';
+import { parseDelivery } from './redis-delivery-record.js';
+import { LIST_DELIVERIES, LIST_EVENT_DELIVERIES } from './redis-delivery-scripts.js';
+
+/**
+ * Max deliveries that are examined for one page of a list. If few of them match, the page is short, but more pages may
+ * follow.
+ */
+const MAX_SCANNED = 1_000;
+
+/** Reads deliveries, one by one and page by page. */
+export class RedisDeliveryList {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+  ) {}
+
+  async find(account: string, id: string): Promise<Delivery | undefined> {
+    const keys = accountKeys(this.prefix, account);
+    const stored = await this.redis.hgetall(keys('delivery', id));
+    const delivery = parseDelivery(id, stored);
+    const { lane } = stored;
+    if (delivery?.status !== 'pending' || lane === undefined) return delivery;
+    const first = await this.redis.hget(keys('endpoint', delivery.endpointId, 'turns'), lane);
+    return first === id ? delivery : { ...delivery, blockedBy: first };
+  }
+
+  /** Returns a page of the deliveries of an endpoint, or of all endpoints. */
+  async page(account: string, endpoint: string | undefined, query: DeliveryQuery): Promise<DeliveryPage> {
+    const { eventId } = query;
+    const { next, ids } =
+      eventId === undefined
+        ? await this.ids(account, endpoint ?? '', query)
+        : await this.idsOfEvent(account, endpoint, eventId, query);
+    // A delivery that was removed after the ids were read is undefined.
+    const found = await Promise.all(ids.map((id) => this.find(account, id)));
+    return {
+      deliveries: found.filter((delivery) => delivery !== undefined),
+      ...(next === '' ? {} : { next: Number(next) }),
+    };
+  }
+
+  private async ids(account: string, endpoint: string, query: DeliveryQuery): Promise<Ids> {
+    const args = { endpoint, maxExamined: MAX_SCANNED, ...listArguments(query) };
+    return (await this.run(LIST_DELIVERIES, account, args)) as Ids;
+  }
+
+  /**
+   * An event has at most one delivery per endpoint, and an account has at most a thousand endpoints. So the deliveries
+   * are looked up by their ids.
+   */
+  private async idsOfEvent(
+    account: string,
+    endpoint: string | undefined,
+    eventId: string,
+    query: DeliveryQuery,
+  ): Promise<Ids> {
+    const webhooks = accountKeys(this.prefix, account)('webhooks');
+    const endpoints = endpoint === undefined ? await this.redis.hkeys(webhooks) : [endpoint];
+    const reply = await this.run(LIST_EVENT_DELIVERIES, account, {
+      ...listArguments(query),
+      entries: endpoints.flatMap((id) => [id, deliveryId(eventId, id)]),
+    });
+    return reply as Ids;
+  }
+
+  private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
+    const keys = accountKeys(this.prefix, account);
+    return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
+  }
+}
+
+/** Reply of the scripts that list deliveries. */
+interface Ids {
+  next: string;
+  ids: string[];
+}
+
+/** Returns the arguments that the scripts share. */
+function listArguments({ status, since, before, limit }: DeliveryQuery): {
+  status: string;
+  missed: string;
+  since: string | number;
+  before: string | number;
+  maxCount: number;
+} {
+  const stored = status === 'missed' ? 'failed' : (status ?? '');
+  const missed = stored === 'failed' ? (status === 'missed' ? 'yes' : 'no') : '';
+  return { status: stored, missed, since: since ?? '', before: before ?? '', maxCount: limit };
+}
