@@ -1,0 +1,169 @@
+import type { Delivery, DeliveryList, Webhook } from '#client';
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import { part, useApi } from '../api/api.js';
+import { useRead, useRefresh } from '../api/queries.js';
+import { to, useParameters, withParameters } from '../kit/address.js';
+import { DeliveryBadge } from '../kit/badge.js';
+import { ActionButton } from '../kit/button.js';
+import { ChoiceField } from '../kit/fields.js';
+import { Empty, Loaded, Section } from '../kit/page.js';
+import { type Column, Table } from '../kit/table.js';
+import { Time } from '../kit/time.js';
+import { attemptText } from './attempt-text.js';
+
+const PAGE = 25;
+const STATUSES = [
+  { value: '', label: 'All deliveries' },
+  { value: 'pending', label: 'Pending' },
+  { value: 'succeeded', label: 'Succeeded' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'missed', label: 'Missed' },
+] as const;
+
+/**
+ * The deliveries of a webhook, one page at a time: what is shown is read again every 3 s, and that stays one request
+ * however far back the reader goes. The status and the page are in the address.
+ */
+export function DeliveriesSection(props: {
+  webhook: Webhook;
+  onRetryPending: () => Promise<void>;
+}): JSX.Element {
+  const { webhook, onRetryPending } = props;
+  const [{ status = '', cursor }, setParameters] = useParameters();
+  const known = STATUSES.find(({ value }) => value === status)?.value ?? '';
+  const deliveries = useRead<DeliveryList>(
+    `/v1/webhooks/${part(webhook.id)}/deliveries`,
+    { status: known, cursor, limit: PAGE },
+    { everyMs: 3_000 },
+  );
+  return (
+    <Section
+      title="Deliveries"
+      actions={
+        webhook.pending > 0 &&
+        webhook.enabled && <ActionButton action={onRetryPending}>Retry all pending now</ActionButton>
+      }
+    >
+      <div class="filters">
+        <ChoiceField
+          label="Status"
+          value={known}
+          choices={STATUSES}
+          onChange={(value) => {
+            setParameters({ status: value, cursor: undefined });
+          }}
+        />
+      </div>
+      <Loaded of={deliveries}>
+        {({ deliveries: shown, next }) => (
+          <>
+            {shown.length === 0 ? (
+              <NoDeliveries status={known} hasMore={next !== null} />
+            ) : (
+              <DeliveryTable deliveries={shown} webhook={webhook} />
+            )}
+            <Turn next={next} isFirst={cursor === undefined} />
+          </>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function NoDeliveries({ status, hasMore }: { status: string; hasMore: boolean }): JSX.Element {
+  if (hasMore)
+    return <Empty title={`No delivery in this part is ${status}.`}>Older parts may have one.</Empty>;
+  if (status !== '') return <Empty title={`No delivery is ${status}.`} />;
+  return (
+    <Empty title="No deliveries yet">
+      <p>
+        A delivery appears here with the next event that the webhook selects. A test event makes one at once.
+      </p>
+    </Empty>
+  );
+}
+
+/** Links to the next page and to the first one. The browser's Back leads to the page before. */
+function Turn({ next, isFirst }: { next: string | null; isFirst: boolean }): JSX.Element | null {
+  const { path } = useLocation();
+  const [parameters] = useParameters();
+  if (next === null && isFirst) return null;
+  return (
+    <nav class="turn" aria-label="Pages of the deliveries">
+      {!isFirst && (
+        <a class="button" href={withParameters(path, { ...parameters, cursor: undefined })}>
+          Newest
+        </a>
+      )}
+      {next !== null && (
+        <a class="button" href={withParameters(path, { ...parameters, cursor: next })}>
+          Older
+        </a>
+      )}
+    </nav>
+  );
+}
+
+function DeliveryTable(props: { deliveries: readonly Delivery[]; webhook: Webhook }): JSX.Element {
+  const { deliveries, webhook } = props;
+  const api = useApi();
+  const refresh = useRefresh();
+  const maySeeContacts = api.may('messages:read');
+  const columns: readonly Column<Delivery>[] = [
+    { title: 'Event', cell: ({ id, eventType }) => <a href={to('deliveries', id)}>{eventType}</a> },
+    { title: 'Status', cell: ({ status }) => <DeliveryBadge status={status} /> },
+    {
+      title: 'Contact',
+      cell: ({ contactId }) =>
+        contactId === null ? (
+          <span class="quiet">–</span>
+        ) : maySeeContacts ? (
+          <a class="wrap" href={to('conversations', contactId)}>
+            {contactId}
+          </a>
+        ) : (
+          <span class="wrap">{contactId}</span>
+        ),
+    },
+    { title: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts.length },
+    { title: 'Last outcome', cell: (delivery) => <LastOutcome delivery={delivery} /> },
+    { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: 'Next attempt', cell: (delivery) => <NextAttempt delivery={delivery} /> },
+    {
+      title: 'Retry',
+      isTitleHidden: true,
+      cell: ({ id, status }) => (
+        <ActionButton
+          look="quiet"
+          disabledBecause={webhook.enabled ? undefined : 'The webhook is disabled. Enable it first.'}
+          action={async () => {
+            await api.change('POST', `/v1/deliveries/${part(id)}/retry`);
+            await refresh('/v1/webhooks');
+          }}
+        >
+          {status === 'pending' ? 'Retry now' : 'Deliver again'}
+        </ActionButton>
+      ),
+    },
+  ];
+  return <Table caption="Deliveries" columns={columns} rows={deliveries} keyOf={({ id }) => id} />;
+}
+
+function LastOutcome({ delivery: { attempts, reason } }: { delivery: Delivery }): JSX.Element {
+  const last = attempts.at(-1);
+  const text = last === undefined ? reason : attemptText(last);
+  return text === null ? <span class="quiet">–</span> : <span class="outcome">{text}</span>;
+}
+
+function NextAttempt({ delivery }: { delivery: Delivery }): JSX.Element {
+  const { status, nextAttemptAt, blockedBy } = delivery;
+  if (blockedBy !== null)
+    return (
+      <>
+        after <a href={to('deliveries', blockedBy)}>an earlier delivery</a>
+      </>
+    );
+  if (status === 'pending' && nextAttemptAt === null) return <span>now</span>;
+  return <Time at={nextAttemptAt} />;
+}

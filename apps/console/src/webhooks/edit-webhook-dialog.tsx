@@ -1,0 +1,38 @@
+import type { Webhook } from '#client';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { part, useApi } from '../api/api.js';
+import { useRefresh } from '../api/queries.js';
+import { Dialog } from '../kit/dialog.js';
+import { useToasts } from '../kit/toasts.js';
+import { changesBetween, draftOf, valuesOf, type WebhookValues } from './webhook-draft.js';
+import { WebhookForm } from './webhook-form.js';
+
+/** Changes the settings of a webhook: those that the reader changed, and no others. */
+export function EditWebhookDialog({
+  webhook,
+  onClose,
+}: {
+  webhook: Webhook;
+  onClose: () => void;
+}): JSX.Element {
+  const api = useApi();
+  const refresh = useRefresh();
+  const toasts = useToasts();
+  // The page reads the webhook again and again; the form starts with what it was at first.
+  const [initial] = useState(() => draftOf(webhook));
+  const save = async (values: WebhookValues): Promise<void> => {
+    const changes = changesBetween(valuesOf(initial).values, values);
+    if (Object.keys(changes).length > 0) {
+      await api.change('PATCH', `/v1/webhooks/${part(webhook.id)}`, changes);
+      await refresh('/v1/webhooks');
+      toasts.say('Saved');
+    }
+    onClose();
+  };
+  return (
+    <Dialog title="Edit the webhook" onClose={onClose}>
+      <WebhookForm initial={initial} verb="Save" onSubmit={save} onCancel={onClose} />
+    </Dialog>
+  );
+}

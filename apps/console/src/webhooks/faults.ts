@@ -1,0 +1,29 @@
+import { TidingsError } from '#client';
+import type { Faults } from './webhook-draft.js';
+
+/** What the API rejected, by field, and the error if a field that the form does not have is at fault. */
+export interface Rejection {
+  faults: Faults;
+  other: unknown;
+}
+
+/** Distributes an error of the API to the fields of a form. */
+export function rejectionOf(error: unknown, fields: readonly string[]): Rejection {
+  if (!(error instanceof TidingsError) || error.fields.length === 0) return { faults: {}, other: error };
+  const faults: Record<string, string> = {};
+  let isWhole = true;
+  for (const { field, message } of error.fields) {
+    const name = fields.find(
+      (each) => field === each || (/^[.[]/.test(field.slice(each.length)) && field.startsWith(each)),
+    );
+    if (name === undefined) isWhole = false;
+    else faults[name] = sentenceOf(message);
+  }
+  return { faults, other: isWhole ? undefined : error };
+}
+
+/** The API's message continues the name of its field: `must be a number`. */
+function sentenceOf(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return text.endsWith('.') ? text : `${text}.`;
+}

@@ -1,0 +1,161 @@
+import type { NewReplay, StartedReplay } from '#client';
+import { useQuery } from '@tanstack/preact-query';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { part, useApi } from '../api/api.js';
+import { keyOf } from '../api/queries.js';
+import { ActionButton, Button } from '../kit/button.js';
+import { Dialog } from '../kit/dialog.js';
+import { ChoiceField, TextField } from '../kit/fields.js';
+import { Failure } from '../kit/page.js';
+import { countText } from '../kit/text.js';
+import { EventTypeFields } from './event-type-choice.js';
+import { localText, type ReplayDraft, replayOf, type ReplayScope, type ReplaySpan } from './replay-window.js';
+import { ALL_TYPES } from './webhook-draft.js';
+
+const SCOPES: readonly { value: ReplayScope; label: string }[] = [
+  { value: 'failed', label: 'Events whose delivery failed' },
+  { value: 'missed', label: 'Missed events: from before the webhook, or while it was disabled' },
+  { value: 'pending', label: 'Events that wait for a retry: retry now' },
+  { value: 'all', label: 'All events, delivered ones too' },
+];
+const SPANS: readonly { value: ReplaySpan; label: string }[] = [
+  { value: 'hour', label: 'The last hour' },
+  { value: 'day', label: 'The last 24 hours' },
+  { value: 'week', label: 'The last 7 days' },
+  { value: 'custom', label: 'From a time until a time' },
+];
+const SINCE_TROUBLE = { value: 'trouble', label: 'Since it fails or was disabled' } as const;
+
+interface ReplayDialogProps {
+  webhookId: string;
+  /** What is selected at first. */
+  scope: ReplayScope;
+  troubleSince: string | undefined;
+  /** Called with the number of deliveries of a started replay. */
+  onReplayed: (count: number) => Promise<void>;
+  onClose: () => void;
+}
+
+/** Selects events, counts them, and delivers them again. */
+export function ReplayDialog(props: ReplayDialogProps): JSX.Element {
+  const { webhookId, scope, troubleSince, onReplayed, onClose } = props;
+  const api = useApi();
+  const [now] = useState(Date.now);
+  const [draft, setDraft] = useState<ReplayDraft>(() => ({
+    span: troubleSince === undefined ? 'day' : 'trouble',
+    since: localText(now - 3_600_000),
+    until: '',
+    only: scope,
+    eventTypes: ALL_TYPES,
+  }));
+  const change = (changes: Partial<ReplayDraft>): void => {
+    setDraft({ ...draft, ...changes });
+  };
+  const path = `/v1/webhooks/${part(webhookId)}/replay`;
+  const read = replayOf(draft, now, troubleSince);
+  const request = 'request' in read ? read.request : undefined;
+  const faultOf = (field: string): string | undefined =>
+    'field' in read && read.field === field ? read.fault : undefined;
+  return (
+    <Dialog title="Replay events" onClose={onClose}>
+      <div class="form">
+        <ChoiceField
+          label="Which events"
+          value={draft.only}
+          choices={SCOPES}
+          onChange={(only) => {
+            change({ only });
+          }}
+        />
+        <ChoiceField
+          label="Of which time"
+          value={draft.span}
+          choices={troubleSince === undefined ? SPANS : [SINCE_TROUBLE, ...SPANS]}
+          hint={draft.span === 'trouble' ? 'With the five minutes before.' : undefined}
+          onChange={(span) => {
+            change({ span });
+          }}
+        />
+        {draft.span === 'custom' && <CustomTimes draft={draft} faultOf={faultOf} onChange={change} />}
+        <EventTypeFields
+          label="Event types"
+          value={draft.eventTypes}
+          fault={faultOf('eventTypes')}
+          onChange={(eventTypes) => {
+            change({ eventTypes });
+          }}
+        />
+        {request !== undefined && <Count path={path} request={request} />}
+      </div>
+      <footer>
+        <Button onClick={onClose}>Cancel</Button>
+        <ActionButton
+          look="primary"
+          disabledBecause={request === undefined ? 'Complete the fields first.' : undefined}
+          action={async () => {
+            const { count } = await api.change<StartedReplay>('POST', path, request);
+            onClose();
+            await onReplayed(count);
+          }}
+        >
+          Replay
+        </ActionButton>
+      </footer>
+    </Dialog>
+  );
+}
+
+function CustomTimes(props: {
+  draft: ReplayDraft;
+  faultOf: (field: string) => string | undefined;
+  onChange: (changes: Partial<ReplayDraft>) => void;
+}): JSX.Element {
+  const { draft, faultOf, onChange } = props;
+  return (
+    <>
+      <TextField
+        label="From"
+        type="datetime-local"
+        value={draft.since}
+        fault={faultOf('since')}
+        onInput={(since) => {
+          onChange({ since });
+        }}
+      />
+      <TextField
+        label="Until"
+        type="datetime-local"
+        value={draft.until}
+        hint="Empty: now."
+        fault={faultOf('until')}
+        onInput={(until) => {
+          onChange({ until });
+        }}
+      />
+    </>
+  );
+}
+
+/** Says how many deliveries a replay would attempt, before it is started. */
+function Count({ path, request }: { path: string; request: NewReplay }): JSX.Element {
+  const api = useApi();
+  const count = useQuery({
+    queryKey: [...keyOf(api, path), request],
+    queryFn: () => api.change<StartedReplay>('POST', path, { ...request, dryRun: true }),
+  });
+  if (count.error !== null) return <Failure error={count.error} retry={count.refetch} />;
+  return (
+    <p role="status" class="replay-count">
+      {count.data === undefined ? (
+        'Counting …'
+      ) : count.data.count === 0 ? (
+        'No event matches: nothing would be delivered.'
+      ) : (
+        <>
+          <strong>{countText(count.data.count, 'delivery', 'deliveries')}</strong> will be attempted.
+        </>
+      )}
+    </p>
+  );
+}

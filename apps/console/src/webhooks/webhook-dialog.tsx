@@ -1,0 +1,103 @@
+import type { Webhook } from '#client';
+import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
+import { part, useApi } from '../api/api.js';
+import { useRefresh } from '../api/queries.js';
+import { to } from '../kit/address.js';
+import { Confirmation } from '../kit/dialog.js';
+import { countText } from '../kit/text.js';
+import { EditWebhookDialog } from './edit-webhook-dialog.js';
+import { ReplayDialog } from './replay-dialog.js';
+import type { ReplayScope } from './replay-window.js';
+import { setEnabled } from './webhook-operations.js';
+import { nameOf } from './webhook-state.js';
+
+/** A dialog that the page of a webhook can open. */
+export type OpenDialog =
+  { kind: 'edit' } | { kind: 'disable' } | { kind: 'delete' } | { kind: 'replay'; scope: ReplayScope };
+
+interface WebhookDialogProps {
+  open: OpenDialog | undefined;
+  webhook: Webhook;
+  troubleSince: string | undefined;
+  onReplayed: (count: number) => Promise<void>;
+  onClose: () => void;
+}
+
+/** The dialog of a webhook's page that is open, if one is. */
+export function WebhookDialog(props: WebhookDialogProps): JSX.Element | null {
+  const { open, webhook, troubleSince, onReplayed, onClose } = props;
+  switch (open?.kind) {
+    case undefined:
+      return null;
+    case 'edit':
+      return <EditWebhookDialog webhook={webhook} onClose={onClose} />;
+    case 'replay':
+      return (
+        <ReplayDialog
+          webhookId={webhook.id}
+          scope={open.scope}
+          troubleSince={troubleSince}
+          onReplayed={onReplayed}
+          onClose={onClose}
+        />
+      );
+    case 'disable':
+      return <DisableConfirmation webhook={webhook} onClose={onClose} />;
+    case 'delete':
+      return <DeleteConfirmation webhook={webhook} onClose={onClose} />;
+  }
+}
+
+function DisableConfirmation({ webhook, onClose }: { webhook: Webhook; onClose: () => void }): JSX.Element {
+  const api = useApi();
+  const refresh = useRefresh();
+  return (
+    <Confirmation
+      title="Disable the webhook?"
+      verb="Disable"
+      done="Disabled"
+      onClose={onClose}
+      action={async () => {
+        await setEnabled(api, webhook, false);
+        await refresh('/v1/webhooks');
+      }}
+    >
+      <p>
+        “{nameOf(webhook)}” gets no events until it is enabled again. Events of that time count as missed;
+        they can be replayed while they are kept.
+      </p>
+      {webhook.pending > 0 && (
+        <p>{countText(webhook.pending, 'pending delivery ends', 'pending deliveries end')} as missed.</p>
+      )}
+    </Confirmation>
+  );
+}
+
+function DeleteConfirmation({ webhook, onClose }: { webhook: Webhook; onClose: () => void }): JSX.Element {
+  const api = useApi();
+  const refresh = useRefresh();
+  const { route } = useLocation();
+  return (
+    <Confirmation
+      title="Delete the webhook?"
+      verb="Delete the webhook"
+      isDangerous
+      done="Deleted"
+      onClose={onClose}
+      action={async () => {
+        await api.change('DELETE', `/v1/webhooks/${part(webhook.id)}`);
+        route(to('webhooks'));
+        await refresh('/v1/webhooks');
+      }}
+    >
+      <p>
+        “{nameOf(webhook)}” gets no more events. Its settings, its signing secret and the list of its
+        deliveries are lost. This cannot be undone: a new webhook has another secret.
+      </p>
+      {webhook.pending > 0 && (
+        <p>{countText(webhook.pending, 'pending delivery is', 'pending deliveries are')} cancelled.</p>
+      )}
+    </Confirmation>
+  );
+}

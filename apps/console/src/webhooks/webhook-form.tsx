@@ -1,0 +1,175 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from '../kit/button.js';
+import { CheckField, TextField } from '../kit/fields.js';
+import { Failure } from '../kit/page.js';
+import { EventTypeFields } from './event-type-choice.js';
+import { type Rejection, rejectionOf } from './faults.js';
+import { type Faults, valuesOf, type WebhookDraft, type WebhookValues } from './webhook-draft.js';
+
+interface WebhookFormProps {
+  initial: WebhookDraft;
+  verb: string;
+  /** A rejection is shown at the fields that it names. */
+  onSubmit: (values: WebhookValues) => Promise<void>;
+  onCancel: () => void;
+}
+
+/** Fields of the API that the form shows. */
+const MORE_FIELDS = ['contactIds', 'headers', 'maxConcurrency', 'rateLimitPerSecond'] as const;
+const FIELDS: readonly (keyof WebhookValues)[] = ['url', 'description', 'eventTypes', ...MORE_FIELDS];
+const NONE: Rejection = { faults: {}, other: undefined };
+
+/** The settings of a webhook. */
+export function WebhookForm({ initial, verb, onSubmit, onCancel }: WebhookFormProps): JSX.Element {
+  const [draft, setDraft] = useState(initial);
+  const [isBusy, setBusy] = useState(false);
+  const [{ faults, other }, setRejection] = useState<Rejection>(NONE);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus();
+  }, [faults]);
+  const change = (changes: Partial<WebhookDraft>): void => {
+    setDraft({ ...draft, ...changes });
+  };
+  const submit = async (): Promise<void> => {
+    if (isBusy) return;
+    const { values, faults: own } = valuesOf(draft);
+    if (Object.keys(own).length > 0) {
+      setRejection({ faults: own, other: undefined });
+      return;
+    }
+    setBusy(true);
+    setRejection(NONE);
+    try {
+      await onSubmit(values);
+    } catch (error) {
+      setRejection(rejectionOf(error, FIELDS));
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      ref={form}
+      class="form"
+      // The API validates, and its faults are shown at the fields.
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <TextField
+        label="URL"
+        type="url"
+        value={draft.url}
+        placeholder="https://example.com/tidings"
+        isRequired
+        hasFocus
+        fault={faults['url']}
+        onInput={(url) => {
+          change({ url });
+        }}
+      />
+      <TextField
+        label="Description"
+        value={draft.description}
+        placeholder="Order service"
+        fault={faults['description']}
+        onInput={(description) => {
+          change({ description });
+        }}
+      />
+      <EventTypeFields
+        label="Events"
+        value={draft.eventTypes}
+        fault={faults['eventTypes']}
+        onChange={(eventTypes) => {
+          change({ eventTypes });
+        }}
+      />
+      <CheckField
+        label="Enabled: events are delivered"
+        isChecked={draft.isEnabled}
+        onChange={(isEnabled) => {
+          change({ isEnabled });
+        }}
+      />
+      <MoreFields draft={draft} faults={faults} onChange={change} />
+      {other !== undefined && <Failure error={other} />}
+      <footer>
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" look="primary" isBusy={isBusy}>
+          {verb}
+        </Button>
+      </footer>
+    </form>
+  );
+}
+
+/** Settings that few webhooks need. They are open if one of them has a value. */
+function MoreFields(props: {
+  draft: WebhookDraft;
+  faults: Faults;
+  onChange: (changes: Partial<WebhookDraft>) => void;
+}): JSX.Element {
+  const { draft, faults, onChange } = props;
+  const { contactIds, headers, maxConcurrency, rateLimitPerSecond, isOrdered } = draft;
+  const [hasValue] = useState(
+    isOrdered || [contactIds, headers, maxConcurrency, rateLimitPerSecond].some((text) => text !== ''),
+  );
+  const hasFault = MORE_FIELDS.some((field) => faults[field] !== undefined);
+  return (
+    <details class="more-fields" open={hasValue || hasFault}>
+      <summary>Contacts, headers, limits and order</summary>
+      <div class="form">
+        <CheckField
+          label="Ordered: one event at a time for each contact, the next after the last one succeeded or finally failed"
+          isChecked={isOrdered}
+          onChange={(value) => {
+            onChange({ isOrdered: value });
+          }}
+        />
+        <TextField
+          label="Only these contacts"
+          value={contactIds}
+          lines={3}
+          hint="One contact id a line. Empty: all contacts."
+          fault={faults['contactIds']}
+          onInput={(value) => {
+            onChange({ contactIds: value });
+          }}
+        />
+        <TextField
+          label="Headers of each request"
+          value={headers}
+          lines={3}
+          placeholder="Authorization: Bearer abc"
+          hint="One header a line, as “Name: value”."
+          fault={faults['headers']}
+          onInput={(value) => {
+            onChange({ headers: value });
+          }}
+        />
+        <TextField
+          label="Simultaneous requests, at most"
+          value={maxConcurrency}
+          hint="Empty: the default of the installation."
+          fault={faults['maxConcurrency']}
+          onInput={(value) => {
+            onChange({ maxConcurrency: value });
+          }}
+        />
+        <TextField
+          label="Requests a second, at most"
+          value={rateLimitPerSecond}
+          hint="Empty: no limit."
+          fault={faults['rateLimitPerSecond']}
+          onInput={(value) => {
+            onChange({ rateLimitPerSecond: value });
+          }}
+        />
+      </div>
+    </details>
+  );
+}

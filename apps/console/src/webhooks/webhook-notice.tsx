@@ -1,0 +1,174 @@
+import type { DeliveryList, Webhook } from '#client';
+import type { ComponentChildren, JSX } from 'preact';
+import { part } from '../api/api.js';
+import { useRead } from '../api/queries.js';
+import { ActionButton, Button } from '../kit/button.js';
+import { countText } from '../kit/text.js';
+import { Time } from '../kit/time.js';
+import { attemptText } from './attempt-text.js';
+import type { ReplayScope } from './replay-window.js';
+import { stateOf, type WebhookState } from './webhook-state.js';
+import { deliveriesHref } from './webhook-table.js';
+
+/** What the reader can do about the state of a webhook. */
+export interface NoticeActions {
+  retry: () => Promise<void>;
+  enable: () => Promise<void>;
+  test: () => Promise<void>;
+  replay: (scope: ReplayScope) => void;
+}
+
+interface NoticeProps {
+  webhook: Webhook;
+  /** Since when events were missed, if the reader has just enabled the webhook. */
+  missedSince: string | undefined;
+  actions: NoticeActions;
+}
+
+const TONES: Readonly<Record<WebhookState, string>> = {
+  failing: 'bad',
+  stopped: 'bad',
+  off: 'warn',
+  ok: 'good',
+  new: '',
+};
+
+/** Says in a sentence what the webhook does and why, with the button that helps. */
+export function WebhookNotice(props: NoticeProps): JSX.Element {
+  const { webhook, missedSince, actions } = props;
+  const state = stateOf(webhook);
+  return (
+    <section class={`notice ${TONES[state]}`} aria-label="State">
+      <Sentence state={state} {...props} />
+      {missedSince !== undefined && webhook.enabled && (
+        <Advice
+          buttons={
+            <Button
+              look="primary"
+              onClick={() => {
+                actions.replay('missed');
+              }}
+            >
+              Replay what was missed
+            </Button>
+          }
+        >
+          The webhook is enabled again. Events since <Time at={missedSince} /> may be missing.
+        </Advice>
+      )}
+    </section>
+  );
+}
+
+function Sentence({ state, webhook, actions }: NoticeProps & { state: WebhookState }): JSX.Element {
+  switch (state) {
+    case 'failing':
+      return <Failing webhook={webhook} actions={actions} />;
+    case 'stopped':
+      return (
+        <Advice
+          title="Disabled by Tidings"
+          buttons={
+            <ActionButton look="primary" action={actions.enable}>
+              Enable
+            </ActionButton>
+          }
+        >
+          {webhook.disabledReason} New events are not delivered. Repair the receiver, then enable the webhook.
+        </Advice>
+      );
+    case 'off':
+      return (
+        <Advice
+          title="Disabled"
+          buttons={
+            <ActionButton look="primary" action={actions.enable}>
+              Enable
+            </ActionButton>
+          }
+        >
+          Somebody disabled the webhook. New events are not delivered; they can be replayed once it is
+          enabled.
+        </Advice>
+      );
+    case 'ok':
+      return (
+        <Advice>
+          Deliveries succeed: the last one <Time at={webhook.lastSuccessAt} />. <Pending webhook={webhook} />
+        </Advice>
+      );
+    case 'new':
+      return (
+        <Advice
+          buttons={
+            <ActionButton look="primary" action={actions.test}>
+              Send a test event
+            </ActionButton>
+          }
+        >
+          Nothing has been delivered yet. <Pending webhook={webhook} />
+        </Advice>
+      );
+  }
+}
+
+function Failing({ webhook, actions }: { webhook: Webhook; actions: NoticeActions }): JSX.Element {
+  const latest = useRead<DeliveryList>(
+    `/v1/webhooks/${part(webhook.id)}/deliveries`,
+    { limit: 20 },
+    { everyMs: 3_000 },
+  );
+  const last = latest.data?.deliveries
+    .flatMap(({ attempts }) => attempts.slice(-1))
+    .sort((a, b) => a.at.localeCompare(b.at))
+    .at(-1);
+  return (
+    <Advice
+      title="Failing"
+      buttons={
+        <>
+          {webhook.pending > 0 && (
+            <ActionButton look="primary" action={actions.retry}>
+              Retry now
+            </ActionButton>
+          )}
+          <Button
+            onClick={() => {
+              actions.replay('failed');
+            }}
+          >
+            Replay what failed
+          </Button>
+        </>
+      }
+    >
+      Every attempt has failed since <Time at={webhook.failingSince} />.{' '}
+      {last !== undefined && <>The last one: {attemptText(last)}. </>}
+      <Pending webhook={webhook} />
+    </Advice>
+  );
+}
+
+function Pending({ webhook }: { webhook: Webhook }): JSX.Element | null {
+  if (webhook.pending === 0) return null;
+  return (
+    <a href={deliveriesHref(webhook.id, 'pending')}>
+      {countText(webhook.pending, 'delivery is', 'deliveries are')} pending.
+    </a>
+  );
+}
+
+function Advice(props: {
+  title?: string;
+  buttons?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  const { title, buttons, children } = props;
+  return (
+    <>
+      {title !== undefined && <strong>{title}</strong>}
+      <p>{children}</p>
+      {buttons !== undefined && <div class="actions">{buttons}</div>}
+    </>
+  );
+}

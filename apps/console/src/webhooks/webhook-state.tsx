@@ -1,0 +1,47 @@
+import type { Webhook } from '#client';
+import type { JSX } from 'preact';
+import { Badge, type Tone } from '../kit/badge.js';
+import { Time } from '../kit/time.js';
+
+/**
+ * What a webhook does. `stopped`: Tidings disabled it. `off`: a person disabled it. `new`: nothing was delivered yet.
+ */
+export type WebhookState = 'failing' | 'stopped' | 'off' | 'ok' | 'new';
+
+/** Returns what a webhook does. */
+export function stateOf(webhook: Webhook): WebhookState {
+  if (!webhook.enabled) return webhook.disabledReason === null ? 'off' : 'stopped';
+  if (webhook.failingSince !== null) return 'failing';
+  return webhook.lastSuccessAt === null ? 'new' : 'ok';
+}
+
+const LOOKS: Readonly<Record<WebhookState, { tone: Tone; text: string }>> = {
+  failing: { tone: 'bad', text: 'failing' },
+  stopped: { tone: 'bad', text: 'disabled' },
+  off: { tone: 'plain', text: 'disabled' },
+  ok: { tone: 'good', text: 'ok' },
+  new: { tone: 'plain', text: 'no deliveries yet' },
+};
+
+/** The state of a webhook in a word, and why. */
+export function WebhookBadge({ webhook }: { webhook: Webhook }): JSX.Element {
+  const state = stateOf(webhook);
+  const { tone, text } = LOOKS[state];
+  return (
+    <span class="webhook-state">
+      <Badge tone={tone}>{text}</Badge>
+      {state === 'failing' && (
+        <span class="quiet">
+          since <Time at={webhook.failingSince} />
+        </span>
+      )}
+      {state === 'stopped' && <span class="quiet">{webhook.disabledReason}</span>}
+      {state === 'off' && <span class="quiet">by hand</span>}
+    </span>
+  );
+}
+
+/** Returns the name of a webhook for the reader: its description, or else its URL. */
+export function nameOf({ description, url }: Webhook): string {
+  return description ?? url;
+}
