@@ -134,16 +134,18 @@ function DeliveryTable(props: { deliveries: readonly Delivery[]; webhook: Webhoo
       title: 'Retry',
       isTitleHidden: true,
       cell: ({ id, status }) => (
-        <ActionButton
-          look="quiet"
-          disabledBecause={webhook.enabled ? undefined : 'The webhook is disabled. Enable it first.'}
-          action={async () => {
-            await api.change('POST', `/v1/deliveries/${part(id)}/retry`);
-            await refresh('/v1/webhooks');
-          }}
-        >
-          {status === 'pending' ? 'Retry now' : 'Deliver again'}
-        </ActionButton>
+        <span class="row-action">
+          <ActionButton
+            look="quiet"
+            disabledBecause={webhook.enabled ? undefined : 'The webhook is disabled. Enable it first.'}
+            action={async () => {
+              await api.change('POST', `/v1/deliveries/${part(id)}/retry`);
+              await refresh('/v1/webhooks');
+            }}
+          >
+            {status === 'pending' ? 'Retry now' : 'Deliver again'}
+          </ActionButton>
+        </span>
       ),
     },
   ];

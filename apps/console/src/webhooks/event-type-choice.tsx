@@ -5,13 +5,16 @@ import type { EventTypeChoice } from './webhook-draft.js';
 
 interface EventTypeFieldsProps {
   label: string;
+  /** Label of the choice of all event types. */
+  allLabel: string;
   value: EventTypeChoice;
   onChange: (value: EventTypeChoice) => void;
   fault: string | undefined;
 }
 
 /** Selects event types: all, whole subjects, single types, or a pattern. */
-export function EventTypeFields({ label, value, onChange, fault }: EventTypeFieldsProps): JSX.Element {
+export function EventTypeFields(props: EventTypeFieldsProps): JSX.Element {
+  const { label, allLabel, value, onChange, fault } = props;
   const { isAll, checked, others } = value;
   const toggle = (pattern: string, isChecked: boolean): void => {
     const rest = checked.filter((each) => each !== pattern);
@@ -21,7 +24,7 @@ export function EventTypeFields({ label, value, onChange, fault }: EventTypeFiel
     <fieldset class="choices">
       <legend>{label}</legend>
       <CheckField
-        label="All events, of types to come too"
+        label={allLabel}
         isChecked={isAll}
         onChange={(isChecked) => {
           onChange({ ...value, isAll: isChecked });

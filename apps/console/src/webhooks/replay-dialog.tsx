@@ -80,6 +80,7 @@ export function ReplayDialog(props: ReplayDialogProps): JSX.Element {
         {draft.span === 'custom' && <CustomTimes draft={draft} faultOf={faultOf} onChange={change} />}
         <EventTypeFields
           label="Event types"
+          allLabel="All event types of the webhook"
           value={draft.eventTypes}
           fault={faultOf('eventTypes')}
           onChange={(eventTypes) => {

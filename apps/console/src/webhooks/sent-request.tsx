@@ -41,9 +41,9 @@ export function SentRequest(props: {
           ],
         ]}
       />
+      {webhook !== undefined && <CurlCopy event={event} webhook={webhook} />}
       <h3>Body</h3>
       <Json value={event} label="Body" />
-      {webhook !== undefined && <CurlCopy event={event} webhook={webhook} />}
     </>
   );
 }

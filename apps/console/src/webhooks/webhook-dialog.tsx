@@ -1,8 +1,9 @@
 import type { Webhook } from '#client';
+import { useQueryClient } from '@tanstack/preact-query';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import { part, useApi } from '../api/api.js';
-import { useRefresh } from '../api/queries.js';
+import { keyOf, useRefresh } from '../api/queries.js';
 import { to } from '../kit/address.js';
 import { Confirmation } from '../kit/dialog.js';
 import { countText } from '../kit/text.js';
@@ -76,7 +77,7 @@ function DisableConfirmation({ webhook, onClose }: { webhook: Webhook; onClose: 
 
 function DeleteConfirmation({ webhook, onClose }: { webhook: Webhook; onClose: () => void }): JSX.Element {
   const api = useApi();
-  const refresh = useRefresh();
+  const queries = useQueryClient();
   const { route } = useLocation();
   return (
     <Confirmation
@@ -87,8 +88,9 @@ function DeleteConfirmation({ webhook, onClose }: { webhook: Webhook; onClose: (
       onClose={onClose}
       action={async () => {
         await api.change('DELETE', `/v1/webhooks/${part(webhook.id)}`);
+        // The list is read anew. What this page shows is not: it no longer exists.
+        queries.removeQueries({ queryKey: keyOf(api, '/v1/webhooks') });
         route(to('webhooks'));
-        await refresh('/v1/webhooks');
       }}
     >
       <p>

@@ -82,6 +82,7 @@ export function WebhookForm({ initial, verb, onSubmit, onCancel }: WebhookFormPr
       />
       <EventTypeFields
         label="Events"
+        allLabel="All events, also those of future types"
         value={draft.eventTypes}
         fault={faults['eventTypes']}
         onChange={(eventTypes) => {

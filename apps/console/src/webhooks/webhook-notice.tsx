@@ -2,6 +2,7 @@ import type { DeliveryList, Webhook } from '#client';
 import type { ComponentChildren, JSX } from 'preact';
 import { part } from '../api/api.js';
 import { useRead } from '../api/queries.js';
+import { to } from '../kit/address.js';
 import { ActionButton, Button } from '../kit/button.js';
 import { countText } from '../kit/text.js';
 import { Time } from '../kit/time.js';
@@ -119,8 +120,8 @@ function Failing({ webhook, actions }: { webhook: Webhook; actions: NoticeAction
     { everyMs: 3_000 },
   );
   const last = latest.data?.deliveries
-    .flatMap(({ attempts }) => attempts.slice(-1))
-    .sort((a, b) => a.at.localeCompare(b.at))
+    .flatMap(({ id, attempts }) => attempts.slice(-1).map((attempt) => ({ id, attempt })))
+    .sort((a, b) => a.attempt.at.localeCompare(b.attempt.at))
     .at(-1);
   return (
     <Advice
@@ -142,9 +143,14 @@ function Failing({ webhook, actions }: { webhook: Webhook; actions: NoticeAction
         </>
       }
     >
-      Every attempt has failed since <Time at={webhook.failingSince} />.{' '}
-      {last !== undefined && <>The last one: {attemptText(last)}. </>}
-      <Pending webhook={webhook} />
+      Every attempt fails. The first one failed <Time at={webhook.failingSince} />
+      {last !== undefined && (
+        <>
+          , the last one <Time at={last.attempt.at} />:{' '}
+          <a href={to('deliveries', last.id)}>{attemptText(last.attempt)}</a>
+        </>
+      )}
+      . <Pending webhook={webhook} />
     </Advice>
   );
 }

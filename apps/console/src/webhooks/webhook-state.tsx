@@ -32,7 +32,7 @@ export function WebhookBadge({ webhook }: { webhook: Webhook }): JSX.Element {
       <Badge tone={tone}>{text}</Badge>
       {state === 'failing' && (
         <span class="quiet">
-          since <Time at={webhook.failingSince} />
+          first failure <Time at={webhook.failingSince} />
         </span>
       )}
       {state === 'stopped' && <span class="quiet">{webhook.disabledReason}</span>}
