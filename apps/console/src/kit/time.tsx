@@ -62,5 +62,16 @@ function relativeText(fromNowMs: number): string {
 export function Countdown({ until, over }: { until: string; over: string }): JSX.Element {
   useClock(1_000);
   const leftMs = new Date(until).getTime() - Date.now();
-  return <span title={EXACT.format(new Date(until))}>{leftMs <= 0 ? over : durationText(leftMs)}</span>;
+  return <span title={EXACT.format(new Date(until))}>{leftMs <= 0 ? over : clockText(leftMs)}</span>;
+}
+
+/** Returns a duration as clocks show it, for example `1:59:07`, with the days before it. */
+function clockText(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  const [days, hours, minutes] = [86_400, 3_600, 60].map((unit) => Math.floor(seconds / unit));
+  const two = (value: number): string => String(value % 60).padStart(2, '0');
+  const inHour = `${two(minutes ?? 0)}:${two(seconds)}`;
+  const hour = (hours ?? 0) % 24;
+  if (days !== undefined && days > 0) return `${days} d ${hour}:${inHour}`;
+  return hour > 0 ? `${hour}:${inHour}` : inHour;
 }

@@ -38,7 +38,7 @@ export function SecretSection({ webhook }: { webhook: Webhook }): JSX.Element {
       }
     >
       {oldEndsAt !== undefined && (
-        <p class="notice warn" role="status">
+        <p class="notice warn">
           <span>
             The secret was rotated. The old one still signs, beside the new one, for{' '}
             <Countdown until={oldEndsAt} over="no longer" />. Give the new one to the receiver until then.

@@ -1,0 +1,58 @@
+import { expect } from '@jest/globals';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { Product } from './product.js';
+
+/** A page of the console, and what went wrong on it. */
+export interface OpenConsole {
+  page: Page;
+  /** Errors, broken rules of the content security policy, and requests to other hosts. */
+  troubles: string[];
+  /** Goes to a path of the console without a reload, which would sign out. */
+  goTo: (path: string) => Promise<void>;
+  expectNoTrouble: () => void;
+}
+
+/**
+ * Opens the console in a new page and signs in.
+ * @param path path that is opened, and shown after the sign-in
+ */
+export async function openConsole(
+  browser: BrowserContext,
+  product: Product,
+  key = product.apiKey,
+  path = '/console',
+): Promise<OpenConsole> {
+  const origin = `http://127.0.0.1:${product.gateway.port}`;
+  const page = await browser.newPage();
+  const troubles: string[] = [];
+  page.on('pageerror', (error) => troubles.push(String(error)));
+  page.on('console', (message) => {
+    // The browser reports each reply with an error status. The pages show these themselves.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      troubles.push(message.text());
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)) troubles.push(`request to ${url}`);
+  });
+  page.on('dialog', (dialog) => {
+    troubles.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.goto(`${origin}${path}`);
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Console' }).waitFor();
+  return {
+    page,
+    troubles,
+    goTo: async (to) => {
+      await page.evaluate(
+        `history.pushState(null, '', ${JSON.stringify(to)}); dispatchEvent(new PopStateEvent('popstate'));`,
+      );
+    },
+    expectNoTrouble: () => {
+      expect(troubles).toEqual([]);
+    },
+  };
+}
