@@ -436,7 +436,7 @@ withChromium('the webhooks of the console', () => {
         process.stderr.write(`SKIPPED: the receiver in ${language} is not tested without ${needs}\n`);
       (isMissing ? it.skip : it)(`in ${language} that takes signed deliveries only`, async () => {
         const port = await findFreePort();
-        const url = `http://127.0.0.1:${port}/hooks/a%20b`;
+        const url = `http://127.0.0.1:${port}/hooks/a%20b?from=tidings`;
         const { id, secret } = await add({ url, eventTypes: ['message.received', 'send.*'], enabled: false });
         let code = '';
         await withConsole(`/console/webhooks/${id}`, async (page) => {
@@ -449,7 +449,7 @@ withChromium('the webhooks of the console', () => {
           await page.getByText('Copied', { exact: true }).waitFor();
           code = await clipboardOf(page);
         });
-        expect(code).toContain('/hooks/a%20b');
+        expect(code).toContain('/hooks/a%20b?from=tidings');
         expect(code).toContain('"message.received"');
         const [file, ...parameters] = await commandOf(code);
         const program = spawn(file, parameters, {

@@ -68,10 +68,10 @@ export function Countdown({ until, over }: { until: string; over: string }): JSX
 /** Returns a duration as clocks show it, for example `1:59:07`, with the days before it. */
 function clockText(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
-  const [days, hours, minutes] = [86_400, 3_600, 60].map((unit) => Math.floor(seconds / unit));
+  const days = Math.floor(seconds / 86_400);
+  const hours = Math.floor(seconds / 3_600) % 24;
   const two = (value: number): string => String(value % 60).padStart(2, '0');
-  const inHour = `${two(minutes ?? 0)}:${two(seconds)}`;
-  const hour = (hours ?? 0) % 24;
-  if (days !== undefined && days > 0) return `${days} d ${hour}:${inHour}`;
-  return hour > 0 ? `${hour}:${inHour}` : inHour;
+  const inHour = `${two(Math.floor(seconds / 60))}:${two(seconds)}`;
+  if (days > 0) return `${days} d ${hours}:${inHour}`;
+  return hours > 0 ? `${hours}:${inHour}` : inHour;
 }

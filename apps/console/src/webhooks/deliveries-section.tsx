@@ -1,8 +1,8 @@
-import type { Delivery, DeliveryList, Webhook } from '#client';
+import type { Delivery, Webhook } from '#client';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import { part, useApi } from '../api/api.js';
-import { useRead, useRefresh } from '../api/queries.js';
+import { useRefresh } from '../api/queries.js';
 import { to, useParameters, withParameters } from '../kit/address.js';
 import { DeliveryBadge } from '../kit/badge.js';
 import { ActionButton } from '../kit/button.js';
@@ -11,8 +11,8 @@ import { Empty, Loaded, Section } from '../kit/page.js';
 import { type Column, Table } from '../kit/table.js';
 import { Time } from '../kit/time.js';
 import { attemptText } from './attempt-text.js';
+import { useDeliveries } from './webhook-reads.js';
 
-const PAGE = 25;
 const STATUSES = [
   { value: '', label: 'All deliveries' },
   { value: 'pending', label: 'Pending' },
@@ -32,11 +32,7 @@ export function DeliveriesSection(props: {
   const { webhook, onRetryPending } = props;
   const [{ status = '', cursor }, setParameters] = useParameters();
   const known = STATUSES.find(({ value }) => value === status)?.value ?? '';
-  const deliveries = useRead<DeliveryList>(
-    `/v1/webhooks/${part(webhook.id)}/deliveries`,
-    { status: known, cursor, limit: PAGE },
-    { everyMs: 3_000 },
-  );
+  const deliveries = useDeliveries(webhook.id, { status: known, cursor });
   return (
     <Section
       title="Deliveries"

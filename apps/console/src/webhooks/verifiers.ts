@@ -13,7 +13,8 @@ export interface Verifier {
  * verification of test/examples, and the tests of the console run each of them.
  */
 export function verifiersOf({ url, eventTypes }: Pick<Webhook, 'url' | 'eventTypes'>): Verifier[] {
-  const path = new URL(url).pathname;
+  const { pathname, search } = new URL(url);
+  const path = pathname + search;
   const types = eventTypes === null || eventTypes.includes('*') ? [] : eventTypes;
   return [
     { language: 'TypeScript', needs: 'the package @tidings/client', code: typescript(path, types) },
@@ -195,7 +196,7 @@ func main() {
 		body, err := io.ReadAll(request.Body)
 		var received event
 		switch {
-		case request.URL.EscapedPath() != ${JSON.stringify(path)}:
+		case request.RequestURI != ${JSON.stringify(path)}:
 			response.WriteHeader(http.StatusNotFound)
 		case err != nil || !isSigned(request.Header, body, secret):
 			response.WriteHeader(http.StatusUnauthorized)

@@ -1,13 +1,12 @@
-import type { DeliveryList, Webhook } from '#client';
+import type { Webhook } from '#client';
 import type { ComponentChildren, JSX } from 'preact';
-import { part } from '../api/api.js';
-import { useRead } from '../api/queries.js';
 import { to } from '../kit/address.js';
 import { ActionButton, Button } from '../kit/button.js';
 import { countText } from '../kit/text.js';
 import { Time } from '../kit/time.js';
 import { attemptText } from './attempt-text.js';
 import type { ReplayScope } from './replay-window.js';
+import { useDeliveries } from './webhook-reads.js';
 import { stateOf, type WebhookState } from './webhook-state.js';
 import { deliveriesHref } from './webhook-table.js';
 
@@ -114,11 +113,7 @@ function Sentence({ state, webhook, actions }: NoticeProps & { state: WebhookSta
 }
 
 function Failing({ webhook, actions }: { webhook: Webhook; actions: NoticeActions }): JSX.Element {
-  const latest = useRead<DeliveryList>(
-    `/v1/webhooks/${part(webhook.id)}/deliveries`,
-    { limit: 20 },
-    { everyMs: 3_000 },
-  );
+  const latest = useDeliveries(webhook.id);
   const last = latest.data?.deliveries
     .flatMap(({ id, attempts }) => attempts.slice(-1).map((attempt) => ({ id, attempt })))
     .sort((a, b) => a.attempt.at.localeCompare(b.attempt.at))

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useRoute } from 'preact-iso';
 import { useRef, useState } from 'preact/hooks';
 import { isNotFound, part, useApi } from '../api/api.js';
-import { useLive, useRead, useRefresh } from '../api/queries.js';
+import { useRead, useRefresh } from '../api/queries.js';
 import { to } from '../kit/address.js';
 import { Empty, Loaded, Page } from '../kit/page.js';
 import { useToasts } from '../kit/toasts.js';
@@ -19,6 +19,7 @@ import { type OpenDialog, WebhookDialog } from './webhook-dialog.js';
 import { WebhookFacts } from './webhook-facts.js';
 import { WebhookNotice } from './webhook-notice.js';
 import { retryPending, sendTest, setEnabled } from './webhook-operations.js';
+import { useLiveWebhooks } from './webhook-reads.js';
 import { nameOf } from './webhook-state.js';
 
 const BACK = { href: to('webhooks'), label: 'Webhooks' };
@@ -43,11 +44,7 @@ function OneWebhook({ id }: { id: string }): JSX.Element {
   const toasts = useToasts();
   const refresh = useRefresh();
   const readAgain = (): Promise<void> => refresh('/v1/webhooks');
-  useLive({
-    types: ['webhook.disabled'],
-    onEvent: () => void readAgain(),
-    onGap: () => void readAgain(),
-  });
+  useLiveWebhooks();
 
   if (isNotFound(webhook.error))
     return (

@@ -1,12 +1,12 @@
-import type { Webhook, WebhookList } from '#client';
+import type { Webhook } from '#client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { useLive, useRead, useRefresh } from '../api/queries.js';
 import { useParameters } from '../kit/address.js';
 import { Button } from '../kit/button.js';
 import { ChoiceField, SearchField } from '../kit/fields.js';
 import { Empty, Loaded, More, Page } from '../kit/page.js';
 import { NewWebhookDialog } from './new-webhook-dialog.js';
+import { useLiveWebhooks, useWebhooks } from './webhook-reads.js';
 import { nameOf, stateOf, type WebhookState } from './webhook-state.js';
 import { WebhookTable } from './webhook-table.js';
 
@@ -24,11 +24,9 @@ const ORDER: readonly WebhookState[] = ['failing', 'stopped', 'ok', 'new', 'off'
 
 /** All webhooks, with how their deliveries go. */
 export function WebhooksPage(): JSX.Element {
-  const webhooks = useRead<WebhookList>('/v1/webhooks', {}, { everyMs: 3_000 });
+  const webhooks = useWebhooks();
   const [isAdding, setAdding] = useState(false);
-  const refresh = useRefresh();
-  const readAgain = (): void => void refresh('/v1/webhooks');
-  useLive({ types: ['webhook.disabled'], onEvent: readAgain, onGap: readAgain });
+  useLiveWebhooks();
   const add = (
     <Button
       look="primary"
