@@ -52,7 +52,7 @@ export type SendLookup = {
      */
     since: string;
     /**
-     * The contacts whose messages were read, at most 10.
+     * The contacts whose messages were read, at most 20.
      */
     contactIds: Array<string>;
     /**
@@ -99,7 +99,7 @@ export type Send = {
      */
     reason: string | null;
     /**
-     * When the send was looked for among the messages of its recipient, and what was found. Oldest first, at most 20: the first look-up and the last ones. Regular polls are not included, unless one ends the search for a send. Absent in events and timelines.
+     * Look-ups of the send among the messages of its recipient. Oldest first, at most 20: the first look-up and the last ones. Regular polls are not included, unless one ends the look-up of an ambiguous send. Absent in events and timelines.
      */
     lookups?: Array<SendLookup>;
 };

@@ -48,7 +48,7 @@ class SendLookupDto implements SendLookup {
   outcome!: SendLookup['outcome'];
   @ApiProperty({ format: 'date-time', description: 'Messages that were sent earlier do not fit.' })
   since!: string;
-  @ApiProperty({ type: [String], description: 'The contacts whose messages were read, at most 10.' })
+  @ApiProperty({ type: [String], description: 'The contacts whose messages were read, at most 20.' })
   contactIds!: string[];
   @ApiProperty({
     type: 'integer',
@@ -109,7 +109,7 @@ export class SendView implements Send {
     type: [SendLookupDto],
     required: false,
     description:
-      'When the send was looked for among the messages of its recipient, and what was found. Oldest first, at most 20: the first look-up and the last ones. Regular polls are not included, unless one ends the search for a send. Absent in events and timelines.',
+      'Look-ups of the send among the messages of its recipient. Oldest first, at most 20: the first look-up and the last ones. Regular polls are not included, unless one ends the look-up of an ambiguous send. Absent in events and timelines.',
   })
   lookups?: SendLookupDto[];
 }

@@ -14,11 +14,11 @@ describe('the look-ups of a send', () => {
     expect(lookups.map(({ at }) => at)).toEqual([0, ...Array.from({ length: 19 }, (_, i) => 11 + i)]);
   });
 
-  it('have at most 5 candidates, 10 contacts and an error of 300 characters', () => {
-    const ids = Array.from({ length: 12 }, (_, i) => `id${String(i)}`);
+  it('have at most 5 candidates, 20 contacts and an error of 300 characters', () => {
+    const ids = Array.from({ length: 30 }, (_, i) => `id${String(i)}`);
     const candidates = ids.map((messageId) => ({ contactId: 'c', messageId, reason: 'r' }));
     const [stored] = appendLookup([], lookup(0, { contactIds: ids, candidates, error: 'e'.repeat(400) }));
-    expect(stored?.contactIds).toEqual(ids.slice(0, 10));
+    expect(stored?.contactIds).toEqual(ids.slice(0, 20));
     expect(stored?.candidates).toEqual(candidates.slice(0, 5));
     expect(stored?.error).toHaveLength(300);
   });

@@ -32,7 +32,7 @@ const MAX_LOOKUPS = 20;
 /** Maximum number of candidates that are stored with a look-up. */
 export const MAX_CANDIDATES = 5;
 /** Maximum number of contacts that are stored with a look-up. */
-const MAX_CONTACTS = 10;
+const MAX_CONTACTS = 20;
 /** Maximum number of characters of an error that are stored with a look-up. */
 const MAX_ERROR_LENGTH = 300;
 
