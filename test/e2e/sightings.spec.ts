@@ -11,6 +11,8 @@ interface SendView {
   contactId: string | null;
   messageId: string | null;
   reason: string | null;
+  attempts: object[];
+  lookups: { outcome: string; candidates: { messageId: string; sendId: string | null }[] }[];
 }
 interface Accepted {
   phoneNumber: string;
@@ -33,6 +35,7 @@ const NUMBERS = {
   late: '+14155554005',
   overdue: '+14155554006',
   ambiguous: '+14155554007',
+  undecided: '+14155554008',
 } as const;
 const TEXT = 'Your table is ready.';
 const FILE_URL = 'https://files.example/menu.png';
@@ -196,5 +199,40 @@ describe('a send is bound to its message', () => {
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     for (const one of accepted) expect(await visibleAfterMs(one)).toBeGreaterThanOrEqual(LATE_MS - 100);
     expect(await sendEvents(late.late)).toEqual(['send.accepted', 'send.sent']);
+  });
+});
+
+describe('a send that ends as unknown', () => {
+  it('names in its look-ups the two messages that cannot be told apart, and none of their texts', async () => {
+    const phoneNumber = NUMBERS.undecided;
+    await product.simulate('messages', { direction: 'outbound', phoneNumber, text: 'Hello' });
+    await product.simulate('faults', [
+      { match: { method: 'POST', phoneNumber }, fault: 'timeoutAfter' },
+      // No message is read until both are shown and the POST has ended. Otherwise the first one would be bound.
+      {
+        match: { method: 'GET', path: '/messages' },
+        fault: { kind: 'status', status: 404 },
+        times: 'always',
+      },
+    ]);
+    const id = await post({ phoneNumber, message: TEXT });
+    const [accepted] = await untilAccepted(phoneNumber, 1);
+    const { ids } = await product.simulate<{ ids: string[] }>('messages', {
+      direction: 'outbound',
+      phoneNumber,
+      text: TEXT,
+    });
+    if (accepted === undefined) throw new Error('The send was not accepted.');
+    await eventually('the message is shown', async () => (await visibleAfterMs(accepted)) >= 0);
+    await eventually('the POST has ended', async () => (await view(id)).attempts.length === 1);
+    await product.simulate('faults/clear');
+    const { lookups, messageId } = await until(id, 'unknown');
+    expect(messageId).toBeNull();
+    const last = lookups.at(-1);
+    expect(last?.outcome).toBe('ambiguous');
+    expect(last?.candidates.map((candidate) => candidate.messageId).sort()).toEqual(
+      [...ids, ...accepted.messageIds].sort(),
+    );
+    expect(JSON.stringify(lookups)).not.toContain(TEXT);
   });
 });

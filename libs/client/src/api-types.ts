@@ -24,6 +24,51 @@ export type SendAttempt = {
     error?: string;
 };
 
+export type SendLookupCandidate = {
+    contactId: string;
+    messageId: string;
+    /**
+     * The timestamp of the message, by the clock of the messaging service.
+     */
+    sentAt: string | null;
+    /**
+     * Why the message was not recorded as the message of this send.
+     */
+    reason: string;
+    /**
+     * The send that the message belongs to.
+     */
+    sendId: string | null;
+};
+
+export type SendLookup = {
+    at: string;
+    /**
+     * `found`: a message was recorded as the message of the send. `ambiguous`: several messages fit the send equally well. `not_found`: no message fits. `incomplete`: some messages could not be read, and none of the others fits. `failed`: the messages could not be read.
+     */
+    outcome: 'found' | 'ambiguous' | 'not_found' | 'incomplete' | 'failed';
+    /**
+     * Messages that were sent earlier do not fit.
+     */
+    since: string;
+    /**
+     * The contacts whose messages were read, at most 20.
+     */
+    contactIds: Array<string>;
+    /**
+     * Number of messages that were read. A message that was read twice counts twice.
+     */
+    messagesRead: number;
+    /**
+     * Messages with the same text that were not recorded as the message of the send, at most 5.
+     */
+    candidates: Array<SendLookupCandidate>;
+    /**
+     * Why the look-up failed.
+     */
+    error: string | null;
+};
+
 export type Send = {
     id: string;
     status: 'scheduled' | 'queued' | 'relaying' | 'accepted' | 'sent' | 'delivered' | 'read' | 'unknown' | 'failed' | 'cancelled' | 'expired';
@@ -53,6 +98,10 @@ export type Send = {
      * Reason why the send failed, expired or is unknown.
      */
     reason: string | null;
+    /**
+     * Look-ups of the send among the messages of its recipient. Oldest first, at most 20: the first look-up and the last ones. Regular polls are not included, unless one ends the look-up of an ambiguous send. Absent in events and timelines.
+     */
+    lookups?: Array<SendLookup>;
 };
 
 export type SendList = {

@@ -65,6 +65,18 @@ export interface FeedSource {
   ): Promise<MessagePage>;
 }
 
+/** What a look-up of sends has read so far. Provided by the caller of the look-up. */
+export interface LookUpReads {
+  readonly contactIds: readonly string[];
+  /** Number of messages that were read. A message that was read twice counts twice. */
+  readonly messagesRead: number;
+  /**
+   * Must be called with the messages of each page before they are bound to sends.
+   * @param upstreamAheadMs how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown
+   */
+  add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void;
+}
+
 /** Outbound messages of one contact that are new or changed, as found by a poll. */
 export interface Sightings {
   account: string;
@@ -80,6 +92,12 @@ export interface Sightings {
    * upstream sent no `Date` header.
    */
   upstreamNow?: number;
+  /** When the read of the messages started, in milliseconds since 1970 by Redis' clock. */
+  readAt: number;
+  /** Number of messages that were read, including those that are neither new nor changed. */
+  messagesRead: number;
+  /** What the look-up has read so far, if the messages were read because of a look-up. */
+  lookUp?: LookUpReads;
 }
 
 /** The send that a message belongs to. */

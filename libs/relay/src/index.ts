@@ -40,10 +40,13 @@ export { type SendRecord } from './send/send-record.js';
 export { type Fence, type FenceResult, type RelayStore, type StateChange } from './send/relay-store.js';
 export { type SendState } from './send/send-record.js';
 export {
+  LOOKUP_OUTCOMES,
+  type LookupCandidate,
   type NewSend,
   type Send,
   SEND_STATUSES,
   type SendAttempt,
+  type SendLookup,
   type SendStatus,
   type StoredFile,
 } from './send/send.js';

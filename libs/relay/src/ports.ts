@@ -1,5 +1,5 @@
 import type { TimeLimit } from '#platform';
-import type { TokenExpiryCheck, UpstreamSend } from '#upstream';
+import type { TokenExpiryCheck, UpstreamMessage, UpstreamSend } from '#upstream';
 
 /** Posts sends to upstream, the messaging service of an account. */
 export interface Sender {
@@ -42,6 +42,19 @@ export interface Sender {
   ): Promise<void>;
 }
 
+/** What a look-up has read so far. */
+export interface LookUpReads {
+  /** The contacts whose messages were read, also those whose messages could not be read. */
+  readonly contactIds: readonly string[];
+  /** Number of messages that were read. A message that was read twice counts twice. */
+  readonly messagesRead: number;
+  /**
+   * Called before the messages of a page are bound to sends.
+   * @param upstreamAheadMs how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown
+   */
+  add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void;
+}
+
 /** Options for reading a recipient's messages. */
 export interface LookUpOptions {
   /**
@@ -54,6 +67,8 @@ export interface LookUpOptions {
    * look-up.
    */
   isLowPriority?: boolean;
+  /** Receives what the look-up reads, also if the look-up fails. */
+  reads?: LookUpReads;
 }
 
 /** Reads the messages and contacts of recipients from upstream. */

@@ -124,6 +124,24 @@ const eventTypes = async (): Promise<string[]> =>
   (await log.read(ACCOUNT, undefined, 1_000)).events.map(({ type }) => type);
 const keys = (): Promise<string[]> => redis.keys(`${prefix}:*`);
 
+describe('The look-ups of a send', () => {
+  it('are stored with its state, stay through each transition, and are not in its events', async () => {
+    const begun = await applyAll(await insert(), 'fenced', 'ambiguous');
+    expect(begun.state).not.toHaveProperty('lookups');
+    const candidates = [{ contactId: 'c1', messageId: 'm1', sentAt: 1, reason: 'r' }];
+    const lookup = { at: 2, since: 1, outcome: 'not_found', contactIds: ['c1'], messagesRead: 20 } as const;
+    const lookups = [{ ...lookup, candidates }];
+    const state = { ...fieldsKeptAcrossTransitions(begun.state), lookups };
+    const looked = await applyTo(begun, 'search_continued', { state });
+    if (looked === undefined) throw new Error('the look-up was refused');
+    await applyAll(looked, 'marked_unknown', 'resolved_resend', 'cancelled');
+    expect((await found(begun.order.id)).state.lookups).toEqual(lookups);
+    const events = (await log.read(ACCOUNT, undefined, 1_000)).events;
+    expect(events.map(({ type }) => type)).toEqual(['send.unknown', 'send.cancelled']);
+    for (const { data } of events) expect(data).not.toContain('lookups');
+  });
+});
+
 describe('The mark of a send that takes the token of its POST in the same step', () => {
   const mark = (record: SendRecord, requestsPerSecond = 10): ReturnType<RedisRelayStore['fence']> => {
     const state = { ...fieldsKeptAcrossTransitions(record.state), phase: 'posting', begunAt: 1 } as const;

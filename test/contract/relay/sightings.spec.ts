@@ -149,6 +149,7 @@ describe('two concurrent polls that find the same message', () => {
       contactId: 'c',
       newMessages: [messageNow('m')],
       changedMessages: [],
+      ...{ readAt: Date.now(), messagesRead: 1 },
     };
     const first = new MessageBinder(relay.harness.sends, relay.harness.logger);
     const overtakenStore = Object.create(relay.harness.sends) as RelayStore;

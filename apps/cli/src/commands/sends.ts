@@ -40,7 +40,7 @@ export function addSends(program: Command, terminal: Terminal): void {
     .option('--phone-number <number>', 'only sends to this recipient')
     .option('--limit <count>', 'maximum number of sends', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)
     .action(action(terminal, listSends));
-  addShow(sends, terminal, '/v1/sends', 'show a send with its attempts');
+  addShow(sends, terminal, '/v1/sends', 'show a send with its attempts and look-ups');
   sends
     .command('cancel')
     .argument('<id>')

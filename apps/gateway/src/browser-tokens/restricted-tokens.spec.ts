@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RedisEventLog, type NewEvent } from '#events';
-import type { Send, SendFilter, SendList, SendPage } from '#relay';
+import type { Send, SendFilter, SendList, SendLookup, SendPage } from '#relay';
 import { eventually } from '../../../../test/support/eventually.js';
 import { type ApiDocument } from '../../../../test/support/openapi.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
@@ -96,6 +96,8 @@ beforeAll(async () => {
   for (const name of ['bound', 'boundElsewhere', 'shared', 'unknown'] as const) await append(sendEvent(name));
   await append(eventOf('contact.created', OWN.id, OWN.text));
   await append(eventOf('contact.created', OTHER.id, OTHER.text));
+  const shared = gateway.sends.sends.get(`default/${sends.shared}`);
+  if (shared !== undefined) shared.lookups = [LOOKUP];
 });
 
 afterAll(async () => {
@@ -110,6 +112,15 @@ async function send(phoneNumber: string, message: string, contactId: string | nu
   if (stored !== undefined) stored.contactId = contactId;
   return id;
 }
+
+/** A look-up of a send to a number that two contacts have. */
+const LOOKUP: SendLookup = {
+  ...{ at: '2026-01-01T00:00:00.000Z', since: '2025-12-31T23:59:50.000Z', outcome: 'not_found' },
+  ...{ contactIds: [OWN.id, OTHER.id], messagesRead: 2, error: null },
+  candidates: [OWN, OTHER].map(({ id }) => ({
+    ...{ contactId: id, messageId: `m_${id}`, sentAt: null, reason: 'r', sendId: null },
+  })),
+};
 
 let revision = 0;
 
@@ -531,6 +542,18 @@ describe('an idempotency key', () => {
     const { id } = await sendWith({}, 'k2');
     expect(await sendWith({ key }, 'k2')).toEqual({ id, replayed: true });
     expect(await sendWith({ token: open }, 'k2')).toEqual({ id, replayed: true });
+  });
+});
+
+describe('the look-ups of a send', () => {
+  it('name only the contacts of the token; other callers see all', async () => {
+    const path = `/v1/sends/${sends.shared}`;
+    const lookupsOf = async (reply: Response): Promise<unknown> => ((await reply.json()) as Send).lookups;
+    const [own] = LOOKUP.candidates;
+    expect(await lookupsOf(await ask(path))).toEqual([
+      { ...LOOKUP, contactIds: [OWN.id], candidates: [own] },
+    ]);
+    expect(await lookupsOf(await gateway.fetch(path))).toEqual([LOOKUP]);
   });
 });
 

@@ -1,5 +1,13 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { type Send, SEND_STATUSES, type SendAttempt, type SendStatus } from '#relay';
+import {
+  LOOKUP_OUTCOMES,
+  type LookupCandidate,
+  type Send,
+  SEND_STATUSES,
+  type SendAttempt,
+  type SendLookup,
+  type SendStatus,
+} from '#relay';
 
 @ApiSchema({ name: 'SendAttempt' })
 class SendAttemptDto implements SendAttempt {
@@ -7,6 +15,53 @@ class SendAttemptDto implements SendAttempt {
   @ApiProperty({ enum: ['accepted', 'not_taken', 'refused', 'ambiguous'] }) outcome!: SendAttempt['outcome'];
   @ApiProperty({ type: 'integer', required: false }) httpStatus?: number;
   @ApiProperty({ type: 'string', required: false }) error?: string;
+}
+
+@ApiSchema({ name: 'SendLookupCandidate' })
+class LookupCandidateDto implements LookupCandidate {
+  @ApiProperty({ example: 'c_8' }) contactId!: string;
+  @ApiProperty({ example: 'm_1042' }) messageId!: string;
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description: 'The timestamp of the message, by the clock of the messaging service.',
+  })
+  sentAt!: string | null;
+  @ApiProperty({
+    description: 'Why the message was not recorded as the message of this send.',
+    example: 'The message and others fit this send equally well.',
+  })
+  reason!: string;
+  @ApiProperty({ type: 'string', nullable: true, description: 'The send that the message belongs to.' })
+  sendId!: string | null;
+}
+
+@ApiSchema({ name: 'SendLookup' })
+class SendLookupDto implements SendLookup {
+  @ApiProperty({ format: 'date-time' }) at!: string;
+  @ApiProperty({
+    enum: LOOKUP_OUTCOMES,
+    description:
+      '`found`: a message was recorded as the message of the send. `ambiguous`: several messages fit the send equally well. `not_found`: no message fits. `incomplete`: some messages could not be read, and none of the others fits. `failed`: the messages could not be read.',
+  })
+  outcome!: SendLookup['outcome'];
+  @ApiProperty({ format: 'date-time', description: 'Messages that were sent earlier do not fit.' })
+  since!: string;
+  @ApiProperty({ type: [String], description: 'The contacts whose messages were read, at most 20.' })
+  contactIds!: string[];
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of messages that were read. A message that was read twice counts twice.',
+  })
+  messagesRead!: number;
+  @ApiProperty({
+    type: [LookupCandidateDto],
+    description: 'Messages with the same text that were not recorded as the message of the send, at most 5.',
+  })
+  candidates!: LookupCandidateDto[];
+  @ApiProperty({ type: 'string', nullable: true, description: 'Why the look-up failed.' })
+  error!: string | null;
 }
 
 @ApiSchema({ name: 'SendFile' })
@@ -50,4 +105,11 @@ export class SendView implements Send {
     description: 'Reason why the send failed, expired or is unknown.',
   })
   reason!: string | null;
+  @ApiProperty({
+    type: [SendLookupDto],
+    required: false,
+    description:
+      'Look-ups of the send among the messages of its recipient. Oldest first, at most 20: the first look-up and the last ones. Regular polls are not included, unless one ends the look-up of an ambiguous send. Absent in events and timelines.',
+  })
+  lookups?: SendLookupDto[];
 }

@@ -11,7 +11,7 @@ import { SEND_INTAKE } from '../tokens.js';
 import { cursorAt, filterOf, positionIn, SendsQuery, SendsReply } from './list.dto.js';
 import { ResolveDto, ResolveManyDto, ResolveManyReply, type ResolveResult } from './resolve.dto.js';
 import { SendView } from './send.view.js';
-import { VisibleSends } from './visible-sends.js';
+import { VisibleSends, withVisibleLookups } from './visible-sends.js';
 
 @ApiTags('Sends')
 @Controller('v1/sends')
@@ -50,7 +50,7 @@ export class SendsController {
     operationId: 'getSend',
     summary: 'Get a send with its status',
     description:
-      'The reply has the status, every attempt, and the ids of the contact and of the message once they are known.',
+      'The reply has the status, every attempt, the look-ups, and the ids of the contact and of the message once they are known.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found')
@@ -75,7 +75,7 @@ export class SendsController {
     const isVisible = caller.contactIds === undefined || (await this.visible.find(caller, id)) !== undefined;
     const send = isVisible ? await this.sends.cancel(caller.account, id) : undefined;
     if (send === undefined) throw notFound('send', id);
-    return send;
+    return withVisibleLookups(caller, send);
   }
 
   @Post('resolve')

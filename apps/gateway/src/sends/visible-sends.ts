@@ -19,7 +19,9 @@ export class VisibleSends {
   /** Returns a send, or undefined if there is none that the caller may see. */
   async find(caller: Principal, id: string): Promise<Send | undefined> {
     const send = await this.sends.find(caller.account, id);
-    return send !== undefined && (await this.access.maySeeSend(caller, send)) ? send : undefined;
+    return send !== undefined && (await this.access.maySeeSend(caller, send))
+      ? withVisibleLookups(caller, send)
+      : undefined;
   }
 
   /**
@@ -35,6 +37,21 @@ export class VisibleSends {
       next = page.next;
       if (next === undefined || caller.contactIds === undefined || sends.length === limit) break;
     }
-    return { sends, ...(next === undefined ? {} : { next }) };
+    return {
+      sends: sends.map((send) => withVisibleLookups(caller, send)),
+      ...(next === undefined ? {} : { next }),
+    };
   }
+}
+
+/** Returns a send whose look-ups name only the contacts that the caller may see. */
+export function withVisibleLookups({ contactIds }: Principal, send: Send): Send {
+  if (contactIds === undefined || send.lookups === undefined) return send;
+  const isVisible = (contactId: string): boolean => contactIds.has(contactId);
+  const lookups = send.lookups.map((lookup) => ({
+    ...lookup,
+    contactIds: lookup.contactIds.filter(isVisible),
+    candidates: lookup.candidates.filter(({ contactId }) => isVisible(contactId)),
+  }));
+  return { ...send, lookups };
 }

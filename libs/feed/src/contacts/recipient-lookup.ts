@@ -2,6 +2,7 @@ import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#u
 import type { ContactListPoll } from './contact-list-poll.js';
 import type { ContactPoll } from '../poll/contact-poll.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
+import type { LookUpReads } from '../ports.js';
 import { CoalescedTask } from './coalesced-task.js';
 import { PollExpediter } from './poll-expediter.js';
 
@@ -29,7 +30,7 @@ export class RecipientLookup {
    * Reads the new messages of the recipient now, and binds them to sends.
    * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since
    * 1970 by Redis' clock), the contact list is read again first. `isLowPriority`: true if new sends have
-   * priority over this look-up in the request budget
+   * priority over this look-up in the request budget. `reads`: receives the contacts and messages that are read
    * @returns true if each contact that owns the number was read, or if upstream and the contact list both
    * show that the contact does not exist
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
@@ -37,7 +38,11 @@ export class RecipientLookup {
   async lookUp(
     account: string,
     phoneNumber: string,
-    { minListReadAt, isLowPriority = false }: { minListReadAt?: number; isLowPriority?: boolean } = {},
+    {
+      minListReadAt,
+      isLowPriority = false,
+      reads,
+    }: { minListReadAt?: number; isLowPriority?: boolean; reads?: LookUpReads } = {},
   ): Promise<boolean> {
     const purpose = isLowPriority ? 'confirmation' : 'lookup';
     let recipient = await this.findWithFreshList(account, phoneNumber, minListReadAt);
@@ -48,8 +53,9 @@ export class RecipientLookup {
       const contact = recipient.contacts.find(({ id }) => !readIds.has(id));
       if (contact === undefined) break;
       readIds.add(contact.id);
+      reads?.add(contact.id, [], 0);
       try {
-        if (!(await this.messages.pollNewMessages(account, contact.id, purpose))) isComplete = false;
+        if (!(await this.messages.pollNewMessages(account, contact.id, purpose, reads))) isComplete = false;
       } catch (error) {
         if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
         if (isNotFound(error)) {

@@ -17,7 +17,7 @@ import type { PageRequest } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
 import { addUnreadableElementHashes } from '../snapshot/poll-state.js';
 import type { PollCommitter, PollStart } from './poll-committer.js';
-import type { FeedSource, ReadPurpose } from '../ports.js';
+import type { FeedSource, LookUpReads, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
 /** Maximum number of pages that are read but not committed while none of them contains a known message. */
@@ -33,6 +33,8 @@ export interface PagesTask {
   account: string;
   contactId: string;
   purpose: ReadPurpose;
+  /** Receives the messages, if they are read because of a look-up of sends. */
+  lookUp?: LookUpReads;
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
   /**
@@ -298,8 +300,8 @@ export class CommittingPageReader {
   }
 
   startOf(): PollStart {
-    const { account, contactId } = this.task;
-    return { account, contactId, state: this.state };
+    const { account, contactId, lookUp } = this.task;
+    return { account, contactId, state: this.state, ...(lookUp === undefined ? {} : { lookUp }) };
   }
 
   readingOf(served: PagesRead['served']): PagesRead {

@@ -12,7 +12,7 @@ import { doesFirstPageShowAllNewMessages } from '../walk/page-order.js';
 import { lastPageOf } from '../walk/page-tail.js';
 import { PollCommitter, type PollStart } from './poll-committer.js';
 import { hashIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
-import type { FeedSource, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
+import type { FeedSource, LookUpReads, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
@@ -65,14 +65,20 @@ export class ContactPoll {
   /**
    * Reads all new messages of a contact: first the newest messages and then, if the pages with the newest
    * messages may not show all new ones, the older messages.
+   * @param lookUp receives the messages, if they are read because of a look-up of sends
    * @returns true if the reads were committed; false if the contact is unknown
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
-  async pollNewMessages(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
-    const read = await this.readHeadUntilCommitted(account, contactId, purpose);
+  async pollNewMessages(
+    account: string,
+    contactId: string,
+    purpose: ReadPurpose,
+    lookUp?: LookUpReads,
+  ): Promise<boolean> {
+    const read = await this.readHeadUntilCommitted(account, contactId, purpose, lookUp);
     if (read === undefined || read === 'enough') return read !== undefined;
     const signal = typeof purpose === 'object' ? purpose.signal : undefined;
-    return this.runDeepRead(account, contactId, purpose, signal);
+    return this.runDeepRead(account, contactId, purpose, signal, lookUp);
   }
 
   /**
@@ -83,12 +89,16 @@ export class ContactPoll {
     account: string,
     contactId: string,
     purpose: ReadPurpose,
+    lookUp?: LookUpReads,
   ): Promise<'enough' | 'in part' | undefined> {
     let isEnough = true;
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
       const state = claimedState(purpose) ?? (await this.store.contactState(account, contactId));
       if (state === undefined) return undefined;
-      const start = { account, contactId, state, ...budgetOf(purpose) };
+      const start: PollStart = {
+        ...{ account, contactId, state, ...budgetOf(purpose) },
+        ...(lookUp === undefined ? {} : { lookUp }),
+      };
       const look = await this.readUnchanged(start, purpose);
       if (look === 'committed') return 'enough';
       if (look === 'refused') continue;
@@ -109,8 +119,10 @@ export class ContactPoll {
     start: PollStart,
     purpose: ReadPurpose,
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
-    const { account, contactId, state } = start;
+    const { account, contactId, state, lookUp } = start;
     const expected = state.extension.unchangedPage;
+    // A look-up needs the messages of the page, to report those that resemble a send.
+    if (lookUp !== undefined) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
     const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
@@ -132,6 +144,7 @@ export class ContactPoll {
    * Reads older messages of a contact, if such a read is due. Reads either all pages, or only until every
    * message was read whose flags (`delivered`, `read`) may still change.
    * @param signal aborts the read after the current page
+   * @param lookUp receives the messages, if they are read because of a look-up of sends
    * @returns true if the read reached its end, or if no read of older messages was due
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
@@ -140,13 +153,18 @@ export class ContactPoll {
     contactId: string,
     purpose: ReadPurpose,
     signal?: AbortSignal,
+    lookUp?: LookUpReads,
   ): Promise<boolean> {
     const state = await this.store.contactState(account, contactId);
     if (state === undefined || lossReasonOf(state) !== undefined) return true;
     const goal = this.goalOf(state);
     if (goal === undefined) return true;
     const { settleMs, pageRetriesMs = [] } = this.settings;
-    const task = { account, contactId, purpose, goal, ...(signal === undefined ? {} : { signal }) };
+    const task = {
+      ...{ account, contactId, purpose, goal },
+      ...(signal === undefined ? {} : { signal }),
+      ...(lookUp === undefined ? {} : { lookUp }),
+    };
     const read = new DeepRead(
       this.store,
       this.source,

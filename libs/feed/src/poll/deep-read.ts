@@ -16,7 +16,7 @@ import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
 import { rowMessageOf, upstreamAheadMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
-import type { FeedSource, ReadPurpose } from '../ports.js';
+import type { FeedSource, LookUpReads, ReadPurpose } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /**
@@ -61,6 +61,8 @@ export interface DeepTask {
    * `read`) may still change.
    */
   goal: 'everything' | 'look';
+  /** Receives the messages, if they are read because of a look-up of sends. */
+  lookUp?: LookUpReads;
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
 }

@@ -24,7 +24,7 @@ import { packPollState } from '../snapshot/poll-state-codec.js';
 import { PollIntervalPlans } from '../schedule/poll-plans.js';
 import { msUntilNextFlagCheck, pollStateAfterRead } from './poll-state-after-read.js';
 import { type RowUpdateInput, rowUpdateOf, upstreamAheadMs } from './row-update.js';
-import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
+import type { BoundSend, LookUpReads, RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
@@ -54,6 +54,8 @@ export interface PollStart {
    * claimed.
    */
   requestsPerSecond?: number;
+  /** Receives the messages, if they are read because of a look-up of sends. */
+  lookUp?: LookUpReads;
 }
 
 /**
@@ -264,7 +266,7 @@ export class PollCommitter {
   }
 
   private async sendsIn(
-    { account, contactId }: PollStart,
+    { account, contactId, state, lookUp }: PollStart,
     { date }: PagesRead,
     observed: readonly UpstreamMessage[],
     fingerprints: ReadonlyMap<string, SeenFingerprint>,
@@ -276,12 +278,15 @@ export class PollCommitter {
       isChanged(message, fingerprints.get(message.id), known.get(message.id)),
     );
     if (observed.length === 0) return new Map();
+    lookUp?.add(contactId, observed, upstreamAheadMs(date, state.now));
     return this.binder.bind({
       account,
       contactId,
       newMessages,
       changedMessages,
       ...(date === undefined ? {} : { upstreamNow: date }),
+      ...{ readAt: state.now, messagesRead: observed.length },
+      ...(lookUp === undefined ? {} : { lookUp }),
     });
   }
 

@@ -1,7 +1,9 @@
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
-import type { Lookup, LookUpOptions } from '../ports.js';
+import { SimilarMessages } from '../match/similar-messages.js';
+import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
+import { type LookUpResult, lookUpRecipient, recordAfterLookUp } from './look-up-result.js';
 import { MAX_CONTACT_LIST_AGE_MS } from './send-look-up.js';
 import {
   isMessageOverdue,
@@ -33,8 +35,6 @@ const MAX_PARALLEL = 10;
 const MAX_ROUND_MS = 3_000;
 /** Maximum number of sends to one recipient that are checked with the same read of the recipient's messages. */
 const MAX_SHARED = 200;
-
-type LookUpResult = 'complete' | 'partial' | 'failed';
 
 /**
  * Checks whether the messages of accepted sends appear at upstream, and reports sends whose message does not appear in
@@ -100,9 +100,10 @@ export class AcceptedSendConfirmer {
     const others = await this.otherAcceptedSends(account, phoneNumber, due);
     const waiting = [...due, ...others].filter((record) => !this.isPollEnough(record, now));
     const minListReadAt = Math.max(...waiting.map((record) => this.minListReadAt(record, now)));
-    const options = { isLowPriority: true, ...(minListReadAt === -Infinity ? {} : { minListReadAt }) };
-    const result = await this.lookUp(account, phoneNumber, options);
-    for (const record of waiting) await this.recordResult(account, record, result, now);
+    const reads = new SimilarMessages(waiting);
+    const options = { isLowPriority: true, reads, ...(minListReadAt === -Infinity ? {} : { minListReadAt }) };
+    const result = await lookUpRecipient(this.lookup, account, phoneNumber, options);
+    for (const record of waiting) await this.recordResult(account, record, result, reads, now);
   }
 
   /**
@@ -164,19 +165,22 @@ export class AcceptedSendConfirmer {
     account: string,
     record: SendRecord,
     result: LookUpResult,
+    reads: SimilarMessages,
     now: number,
   ): Promise<void> {
+    const { outcome } = result;
+    const looked = await recordAfterLookUp(this.store, account, record, result, reads, now);
     const { leftMs, passedMs } = this.countdownOf(record, now);
-    const left = result === 'complete' ? leftMs - passedMs : leftMs;
+    const left = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);
-    if ((result === 'complete' && left <= 0) || age >= this.settings.maxAgeMs) {
-      const ended = { ...fieldsKeptAcrossTransitions(record.state), lookLeftMs: 0 };
+    if ((outcome === 'complete' && left <= 0) || age >= this.settings.maxAgeMs) {
+      const ended = { ...fieldsKeptAcrossTransitions(looked.state), lookLeftMs: 0 };
       await this.store.apply(account, record, { transition: 'unconfirmed', state: ended, confirmInMs: null });
       return;
     }
     const waitMs = Math.min(age, MAX_WAIT_MS);
-    const next: SendState = { ...record.state, lookLeftMs: left, lookedAt: now };
-    if (result !== 'failed') {
+    const next: SendState = { ...looked.state, lookLeftMs: left, lookedAt: now };
+    if (outcome === 'complete' || outcome === 'partial') {
       delete next.looks;
       const confirmInMs = Math.min(waitMs, Math.max(left, MIN_WAIT_MS));
       await this.store.apply(account, record, {
@@ -202,15 +206,6 @@ export class AcceptedSendConfirmer {
     } catch (error) {
       // The failed request does no harm: the next check repeats it.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
-    }
-  }
-
-  private async lookUp(account: string, phoneNumber: string, options: LookUpOptions): Promise<LookUpResult> {
-    try {
-      return (await this.lookup.lookUp(account, phoneNumber, options)) ? 'complete' : 'partial';
-    } catch (error) {
-      if (error instanceof UpstreamError || error instanceof BudgetExhaustedError) return 'failed';
-      throw error;
     }
   }
 }

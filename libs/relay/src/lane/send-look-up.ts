@@ -1,8 +1,9 @@
-import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
-import type { Lookup, LookUpOptions } from '../ports.js';
+import { SimilarMessages } from '../match/similar-messages.js';
+import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
+import { type LookUpResult, lookUpRecipient, recordAfterLookUp } from './look-up-result.js';
 
 /** Waits between the steps of a search, in milliseconds. The last wait repeats. */
 const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
@@ -17,12 +18,6 @@ export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
  * recipient's number, and each of them may have the send's message.
  */
 export const MAX_CONTACT_LIST_AGE_MS = 60_000;
-
-/**
- * The result of one search step. `held`: no request was made, because requests for the account are suspended during an
- * outage.
- */
-type StepResult = { outcome: 'complete' | 'partial' | 'held' } | { outcome: 'failed'; reason: string };
 
 /** Searches the recipient's messages for a send, to find out whether upstream accepted the send. */
 export class SendLookUp {
@@ -104,22 +99,23 @@ export class SendLookUp {
     const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
     const leftMs = state.lookLeftMs ?? 0;
     const isFinalStep = passedMs >= leftMs;
-    const step = await this.lookUp(
-      account,
-      record.order.phoneNumber,
-      isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {},
-    );
+    const reads = new SimilarMessages([record]);
+    const step = await lookUpRecipient(this.lookup, account, record.order.phoneNumber, {
+      reads,
+      ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {}),
+    });
     const { outcome } = step;
+    const looked = await recordAfterLookUp(this.store, account, record, step, reads, now);
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const isTimedOut = now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
-      await this.store.apply(account, record, this.endOfSearch(record));
+      await this.store.apply(account, record, this.endOfSearch(looked));
       return 0;
     }
     if (isTimedOut) {
       await this.store.apply(account, record, {
         transition: 'marked_unknown',
-        state: { ...fieldsKeptAcrossTransitions(state), reason: searchTimeoutReason(step) },
+        state: { ...fieldsKeptAcrossTransitions(looked.state), reason: searchTimeoutReason(step) },
       });
       return 0;
     }
@@ -132,7 +128,7 @@ export class SendLookUp {
     const waitMs =
       outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
     const next: SendState = {
-      ...state,
+      ...looked.state,
       lookSince: since,
       lookLeftMs,
       lookedAt: now,
@@ -151,18 +147,6 @@ export class SendLookUp {
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
-  private async lookUp(account: string, phoneNumber: string, options: LookUpOptions): Promise<StepResult> {
-    try {
-      const isComplete = await this.lookup.lookUp(account, phoneNumber, options);
-      return { outcome: isComplete ? 'complete' : 'partial' };
-    } catch (error) {
-      if (error instanceof UpstreamUnavailableError) return { outcome: 'held' };
-      if (error instanceof UpstreamError || error instanceof BudgetExhaustedError)
-        return { outcome: 'failed', reason: error.message };
-      throw error;
-    }
-  }
-
   private endOfSearch({ state }: SendRecord): StateChange {
     const { reason, thenPost } = state;
     if (thenPost === true) return { transition: 'recheck_passed', state: fieldsKeptAcrossTransitions(state) };
@@ -178,7 +162,7 @@ export class SendLookUp {
 }
 
 /** Returns the `reason` text of a send whose search has lasted for the maximum age. */
-function searchTimeoutReason(step: StepResult): string {
+function searchTimeoutReason(step: LookUpResult): string {
   const last = step.outcome === 'failed' ? ` The last search failed: ${step.reason}.` : '';
   return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
 }

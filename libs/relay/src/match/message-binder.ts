@@ -1,9 +1,11 @@
 import { type Logger, traceIdLogField } from '#platform';
 import type { UpstreamMessage } from '#upstream';
-import { type Match, matchMessages } from './message-match.js';
+import { type Match, matchMessages, type Undecided } from './message-match.js';
+import type { LookUpReads } from '../ports.js';
 import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
 import { transitionResult } from '../send/send-transitions.js';
-import { type SendRecord, fieldsKeptAcrossTransitions } from '../send/send-record.js';
+import type { StoredLookup } from '../send/send-lookup.js';
+import { type SendRecord, fieldsKeptAcrossTransitions, recordWithLookup } from '../send/send-record.js';
 
 /** Outbound messages of one contact that a poll found to be new or changed. */
 export interface Sightings {
@@ -18,6 +20,12 @@ export interface Sightings {
    * time.
    */
   upstreamNow?: number;
+  /** When the read of the messages started, in milliseconds since 1970 by Redis' clock. */
+  readAt: number;
+  /** Number of messages that were read, including those that are neither new nor changed. */
+  messagesRead: number;
+  /** What the look-up has read so far, if the messages were read because of a look-up. */
+  lookUp?: Pick<LookUpReads, 'contactIds' | 'messagesRead'>;
 }
 
 /**
@@ -32,6 +40,7 @@ const MAX_AWAITING = 1_000;
  */
 const MAX_CONFLICTS = 10;
 
+const AMBIGUOUS_CANDIDATE = 'The message and others fit this send equally well.';
 const AMBIGUOUS_MATCH =
   'Upstream shows several messages that may be this send, and it is unknown which of them is.';
 
@@ -78,11 +87,12 @@ export class MessageBinder {
   }
 
   private async bindFresh(
-    { account, contactId, upstreamNow }: Sightings,
+    sightings: Sightings,
     recipient: string,
     messages: readonly UpstreamMessage[],
     bound: Map<string, BoundSend>,
   ): Promise<void> {
+    const { account, contactId, upstreamNow } = sightings;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
       const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
       // Read this after the waiting sends. Another poll may have recorded the sends of some messages meanwhile, and the
@@ -91,9 +101,9 @@ export class MessageBinder {
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const { matches, undecided } = matchMessages(withoutSend, waiting, ahead);
-      if (matches.length === 0 && (await this.endUndecidedSearches(account, undecided))) return;
+      if (matches.length === 0 && (await this.endUndecidedSearches(sightings, undecided))) return;
       // Once all matches are recorded, look again, because the same send may have a second message in this list.
-      if (matches.length === 0 || (await this.bindAll(account, contactId, matches, bound))) conflicts += 1;
+      if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
     }
     throw new Error(
       `sends to the recipient of contact ${contactId} changed ${MAX_CONFLICTS} times while messages were bound`,
@@ -124,13 +134,14 @@ export class MessageBinder {
    * again.
    */
   private async bindAll(
-    account: string,
-    contactId: string,
+    sightings: Sightings,
     matches: readonly Match[],
     bound: Map<string, BoundSend>,
   ): Promise<boolean> {
+    const { account, contactId } = sightings;
     for (const { message, record } of matches) {
-      const done = await this.store.apply(account, record, matchChange(record, contactId, message.id));
+      const found = recordAfterRead(sightings, record, 'found');
+      const done = await this.store.apply(account, record, matchChange(found, contactId, message.id));
       if (done === undefined) return true;
       const duplicate = record.state.messageId !== undefined;
       bound.set(message.id, boundSendOf(record.order, duplicate));
@@ -147,10 +158,19 @@ export class MessageBinder {
    * polls do not report these messages as new. Another POST is not safe, because the send may already have arrived.
    * Returns false if a send changed meanwhile.
    */
-  private async endUndecidedSearches(account: string, undecided: readonly SendRecord[]): Promise<boolean> {
-    for (const record of undecided) {
+  private async endUndecidedSearches(
+    sightings: Sightings,
+    undecided: readonly Undecided[],
+  ): Promise<boolean> {
+    const { account, contactId } = sightings;
+    for (const { record, messages } of undecided) {
       if (record.state.status !== 'relaying') continue;
-      const state = { ...fieldsKeptAcrossTransitions(record.state), reason: AMBIGUOUS_MATCH };
+      const candidates = messages.map(({ id, timestamp }) => ({
+        ...{ contactId, messageId: id, reason: AMBIGUOUS_CANDIDATE },
+        ...(timestamp === undefined ? {} : { sentAt: timestamp }),
+      }));
+      const looked = recordAfterRead(sightings, record, 'ambiguous', candidates);
+      const state = { ...fieldsKeptAcrossTransitions(looked.state), reason: AMBIGUOUS_MATCH };
       if ((await this.store.apply(account, record, { transition: 'marked_unknown', state })) === undefined)
         return false;
       this.logger.warn(
@@ -173,6 +193,24 @@ export class MessageBinder {
     }
     throw new Error(`${sendId} changed ${MAX_CONFLICTS} times while its flags were copied`);
   }
+}
+
+/**
+ * Returns a record with the look-up that this read is. A poll counts as a look-up if it ends the search for the send.
+ * Other polls are no look-ups: most messages of accepted sends are found by polls.
+ */
+function recordAfterRead(
+  { contactId, readAt, messagesRead, lookUp }: Sightings,
+  record: SendRecord,
+  outcome: 'found' | 'ambiguous',
+  candidates: StoredLookup['candidates'] = [],
+): SendRecord {
+  if (lookUp === undefined && record.state.phase !== 'looking') return record;
+  const read = lookUp ?? { contactIds: [contactId], messagesRead };
+  return recordWithLookup(record, {
+    ...{ at: readAt, outcome, candidates },
+    ...{ contactIds: read.contactIds, messagesRead: read.messagesRead },
+  });
 }
 
 /**

@@ -48,7 +48,7 @@ function match(messages: UpstreamMessage[], waiting: SendRecord[], ahead = 0): s
 
 /** Returns the ids of the undecided sends. */
 function undecided(messages: UpstreamMessage[], waiting: SendRecord[]): string[] {
-  return matchMessages(messages, waiting, 0).undecided.map(({ order }) => order.id);
+  return matchMessages(messages, waiting, 0).undecided.map(({ record }) => record.order.id);
 }
 
 /** Returns a message whose timestamp is this many seconds after the first POST. */
@@ -267,6 +267,17 @@ describe('the matching of several messages with equal text to sends:', () => {
   ])('%s', (_, waiting, shown, matches, open) => {
     expect(match(shown, waiting)).toEqual(matches);
     expect(undecided(shown, waiting)).toEqual(open);
+  });
+});
+
+describe('a send that several messages match equally well', () => {
+  it('is returned with these messages, without those that belong to other sends or are unlikely', () => {
+    const waiting = [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })];
+    const shown = [at('m1', 1), at('m2', 2), at('m3', 3), at('m4', 60)];
+    const [only, ...more] = matchMessages(shown, waiting, 0).undecided;
+    expect(more).toEqual([]);
+    expect(only?.record.order.id).toBe('s2');
+    expect(only?.messages.map(({ id }) => id)).toEqual(['m2', 'm3']);
   });
 });
 

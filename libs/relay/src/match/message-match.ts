@@ -1,6 +1,12 @@
 import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
-import { matchedMessages, isMessageOverdue, type SendRecord } from '../send/send-record.js';
+import {
+  CLOCK_SLACK_MS,
+  firstPostOf,
+  isMessageOverdue,
+  matchedMessages,
+  type SendRecord,
+} from '../send/send-record.js';
 
 /** A message and the send that it belongs to. */
 export interface Match {
@@ -12,14 +18,15 @@ export interface MatchResult {
   /** The matches, at most one per send. If a send has a second message, the next call returns that match. */
   matches: Match[];
   /** Sends for which several messages match equally well. */
-  undecided: SendRecord[];
+  undecided: Undecided[];
 }
 
-/**
- * Maximum time by which a message's timestamp may be earlier than its POST, in milliseconds. The difference between
- * upstream's clock and Redis' clock is known only to within a second or two.
- */
-const CLOCK_SLACK_MS = 10_000;
+/** A send, and the messages that match it equally well, oldest first. */
+export interface Undecided {
+  record: SendRecord;
+  messages: UpstreamMessage[];
+}
+
 /** A message's timestamp is likely up to this time before its POST, in milliseconds. */
 const LIKELY_BEFORE_MS = 2_000;
 /** A message's timestamp is likely up to this time after its POST, in milliseconds. */
@@ -57,7 +64,7 @@ export function matchMessages(
   const wanted = new Set(slots.map(({ text }) => text));
   const unmatched = new Map(messages.map((message) => [message, normalizeText(message.body)]));
   const found: Match[] = [];
-  const undecided = new Set<SendRecord>();
+  const undecided = new Map<SendRecord, Set<UpstreamMessage>>();
   for (const fits of [isWhole, isPart]) {
     for (const text of wanted) {
       for (const attachments of [2, 1, 0]) {
@@ -73,18 +80,25 @@ export function matchMessages(
           slot.taken = true;
           found.push({ message, record: slot.record });
         }
-        for (const { message, slot } of paired.ambiguous) {
+        for (const { message, slot, rivals } of paired.ambiguous) {
           unmatched.delete(message);
           slot.taken = true;
-          undecided.add(slot.record);
+          undecided.set(slot.record, new Set([...(undecided.get(slot.record) ?? []), ...rivals]));
         }
       }
     }
   }
   const order = new Map(messages.map((message, i) => [message, i]));
-  found.sort((a, b) => (order.get(a.message) ?? 0) - (order.get(b.message) ?? 0));
+  const positionOf = (message: UpstreamMessage): number => order.get(message) ?? 0;
+  found.sort((a, b) => positionOf(a.message) - positionOf(b.message));
   const matches = found.filter(({ record }, i) => found.findIndex((one) => one.record === record) === i);
-  return { matches, undecided: [...undecided] };
+  return {
+    matches,
+    undecided: [...undecided].map(([record, rivals]) => ({
+      record,
+      messages: [...rivals].sort((a, b) => positionOf(a) - positionOf(b)),
+    })),
+  };
 }
 
 /** One message that a send is expected to have. A send that was posted twice has two slots. */
@@ -105,6 +119,11 @@ interface Pairing {
   slot: Slot;
 }
 
+interface AmbiguousPairing extends Pairing {
+  /** All messages that fit the slot, including the message of the pair. */
+  rivals: UpstreamMessage[];
+}
+
 function slotsOf(record: SendRecord, aheadMs: number): Slot[] {
   const { order, state } = record;
   const bound = matchedMessages(state).length;
@@ -112,7 +131,7 @@ function slotsOf(record: SendRecord, aheadMs: number): Slot[] {
     record,
     text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
-    from: (state.firstBegunAt ?? state.begunAt ?? order.createdAt) + aheadMs,
+    from: firstPostOf(record) + aheadMs,
     // If Redis lost the record of a POST, the time of the POST is not known, and every later time is likely.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
     rank: bound > 0 ? 2 : isMessageOverdue(state) ? 1 : 0,
@@ -140,7 +159,7 @@ function isPart(message: UpstreamMessage, text: string, attachments: number): bo
 function pair(
   candidates: readonly UpstreamMessage[],
   open: readonly Slot[],
-): { matches: Pairing[]; ambiguous: Pairing[] } {
+): { matches: Pairing[]; ambiguous: AmbiguousPairing[] } {
   const maxPairs = pairInOrder(candidates, open).length;
   const slots = likelierSlots(open, (less) => pairInOrder(candidates, less).length === maxPairs);
   let messages = [...candidates];
@@ -152,7 +171,13 @@ function pair(
   const others = messages.filter((message) => !pairs.some((pairing) => pairing.message === message));
   const isAmbiguous = ({ slot }: Pairing): boolean =>
     mayBeUnaccepted(slot.record) && others.some((message) => isLateEnough(message, slot));
-  return { matches: pairs.filter((one) => !isAmbiguous(one)), ambiguous: pairs.filter(isAmbiguous) };
+  const matches = pairs.filter((one) => !isAmbiguous(one));
+  const left = messages.filter((message) => !matches.some((one) => one.message === message));
+  const ambiguous = pairs.filter(isAmbiguous).map((one) => ({
+    ...one,
+    rivals: left.filter((message) => isLateEnough(message, one.slot)),
+  }));
+  return { matches, ambiguous };
 }
 
 /**

@@ -2,7 +2,7 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import { laneRedisKeys, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send-list.js';
-import { toPublicSend } from '../send/send-record.js';
+import { toPublicSendWithLookups } from '../send/send-record.js';
 import { SEND_STATUSES, type SendStatus } from '../send/send.js';
 
 /**
@@ -39,7 +39,9 @@ export class RedisSendList implements SendList {
     const records = await readSendRecords(this.redis, keys, ids);
     return {
       // Leave out sends whose status changed after their ids were read.
-      sends: records.map(toPublicSend).filter((send) => status === undefined || send.status === status),
+      sends: records
+        .map(toPublicSendWithLookups)
+        .filter((send) => status === undefined || send.status === status),
       ...(next === '' ? {} : { next: Number(next) }),
     };
   }

@@ -1,4 +1,5 @@
 import type { TraceContext } from '#platform';
+import { appendLookup, type StoredLookup, toPublicLookup } from './send-lookup.js';
 import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
 
 /** The part of a send that never changes after its acceptance. Times are in milliseconds since 1970. */
@@ -89,6 +90,11 @@ export interface SendState {
   duplicates?: readonly BoundMessage[];
   /** Why the send failed, expired or is unknown, as text. */
   reason?: string;
+  /**
+   * Look-ups that read the recipient's messages, oldest first: the first one and the last ones. Absent if there was
+   * none. Not complete if an older version of the software changed the send.
+   */
+  lookups?: readonly StoredLookup[];
 }
 
 /** Identifies a message. The contact's id is needed, because message ids may be unique only within a contact. */
@@ -116,11 +122,11 @@ export function appendAttempt(attempts: readonly SendAttempt[], attempt: SendAtt
 
 /**
  * Returns the fields of a state that remain when the send changes its phase or status: attempts, times of POSTs and
- * resends, and known messages.
+ * resends, known messages, and look-ups.
  */
 export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
   const { attempts, refusals, begunAt, firstBegunAt, resentAt, resentTo } = state;
-  const { contactId, messageId, boundAt, duplicates } = state;
+  const { contactId, messageId, boundAt, duplicates, lookups } = state;
   return {
     attempts,
     refusals,
@@ -132,7 +138,26 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
     ...(messageId === undefined ? {} : { messageId }),
     ...(boundAt === undefined ? {} : { boundAt }),
     ...(duplicates === undefined ? {} : { duplicates }),
+    ...(lookups === undefined ? {} : { lookups }),
   };
+}
+
+/**
+ * Maximum time by which a message's timestamp may be earlier than its POST, in milliseconds. The difference between
+ * upstream's clock and Redis' clock is known only to within a second or two.
+ */
+export const CLOCK_SLACK_MS = 10_000;
+
+/** Returns the start of the first POST whose message is not known, in milliseconds since 1970 by Redis' clock. */
+export function firstPostOf({ order, state }: SendRecord): number {
+  return state.firstBegunAt ?? state.begunAt ?? order.createdAt;
+}
+
+/** Returns a record with one more look-up. */
+export function recordWithLookup(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
+  const since = firstPostOf(record) - CLOCK_SLACK_MS;
+  const lookups = appendLookup(record.state.lookups ?? [], { ...lookup, since });
+  return { ...record, state: { ...record.state, lookups } };
 }
 
 /** True if a message that has not appeared yet may belong to this send. */
@@ -173,7 +198,12 @@ export function matchedMessages({ contactId, messageId, duplicates = [] }: SendS
   return [...first, ...duplicates];
 }
 
-/** Returns the send in the form that API replies and events contain. */
+/** Returns the send with its look-ups, in the form that API replies contain. */
+export function toPublicSendWithLookups(record: SendRecord): Send {
+  return { ...toPublicSend(record), lookups: (record.state.lookups ?? []).map(toPublicLookup) };
+}
+
+/** Returns the send without its look-ups, in the form that events and timelines contain. */
 export function toPublicSend({ order, state }: SendRecord): Send {
   const { file } = order;
   return {

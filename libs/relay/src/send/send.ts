@@ -66,6 +66,40 @@ export interface SendAttempt {
   error?: string;
 }
 
+/**
+ * Outcome of one look-up. `found`: a message was recorded as the send's. `ambiguous`: several messages may be the
+ * send's. `not_found`: none was. `incomplete`: not every message could be read, and none was. `failed`: the messages
+ * could not be read.
+ */
+export const LOOKUP_OUTCOMES = ['found', 'ambiguous', 'not_found', 'incomplete', 'failed'] as const;
+
+/** A message that resembles a send, but was not recorded as its message. */
+export interface LookupCandidate {
+  contactId: string;
+  messageId: string;
+  /** The timestamp of the message. Null if the message has no readable timestamp. */
+  sentAt: string | null;
+  /** Why the message was not recorded as the send's message, as text. */
+  reason: string;
+  /** The send that the message belongs to, or null. */
+  sendId: string | null;
+}
+
+/** One look-up of a send among the messages of its recipient. Times are ISO 8601 in UTC. */
+export interface SendLookup {
+  at: string;
+  outcome: (typeof LOOKUP_OUTCOMES)[number];
+  /** Messages that were sent earlier cannot be the send's message. */
+  since: string;
+  /** The contacts whose messages were read. */
+  contactIds: string[];
+  /** Number of messages that were read. A message that was read twice counts twice. */
+  messagesRead: number;
+  candidates: LookupCandidate[];
+  /** Why the look-up failed, as text. */
+  error: string | null;
+}
+
 /** A send as callers and `send.*` events show it. Times are ISO 8601 in UTC. */
 export interface Send {
   id: string;
@@ -87,4 +121,6 @@ export interface Send {
   messageId: string | null;
   /** Why the send failed, expired or is unknown, as text. */
   reason: string | null;
+  /** The look-ups of the send, oldest first: the first one and the last ones. Absent in events and timelines. */
+  lookups?: SendLookup[];
 }

@@ -17,7 +17,7 @@ import {
   SendNotResolvableError,
 } from './send-intake.js';
 import { transitionResult } from './send-transitions.js';
-import { type SendRecord, fieldsKeptAcrossTransitions, toPublicSend } from './send-record.js';
+import { type SendRecord, fieldsKeptAcrossTransitions, toPublicSendWithLookups } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
 /** Maximum number of times that other processes may change a send during one update. */
@@ -79,7 +79,7 @@ export class StoredSendIntake implements SendIntake {
 
   async find(account: string, id: string): Promise<Send | undefined> {
     const record = await this.store.find(account, id);
-    return record === undefined ? undefined : toPublicSend(record);
+    return record === undefined ? undefined : toPublicSendWithLookups(record);
   }
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
@@ -88,7 +88,7 @@ export class StoredSendIntake implements SendIntake {
         throw new SendNotCancellableError(state.status);
       return { transition: 'cancelled', state: fieldsKeptAcrossTransitions(state) };
     });
-    return record === undefined ? undefined : toPublicSend(record);
+    return record === undefined ? undefined : toPublicSendWithLookups(record);
   }
 
   async resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined> {
@@ -97,7 +97,7 @@ export class StoredSendIntake implements SendIntake {
     const record = await this.change(account, id, (current) => resolution(current, outcome, now, address));
     if (record === undefined) return undefined;
     if (outcome === 'resend') await this.jobs.wake(account, [record.order.phoneNumber]);
-    return toPublicSend(record);
+    return toPublicSendWithLookups(record);
   }
 
   /**

@@ -1,0 +1,117 @@
+import type { UpstreamMessage } from '#upstream';
+import { normalizeText } from './normalize-text.js';
+import type { LookUpReads } from '../ports.js';
+import type { RelayStore } from '../send/relay-store.js';
+import { MAX_CANDIDATES, type StoredCandidate } from '../send/send-lookup.js';
+import { CLOCK_SLACK_MS, firstPostOf, matchedMessages, type SendRecord } from '../send/send-record.js';
+
+/**
+ * Maximum time by which a similar message may be older than the send's POST, in milliseconds. Otherwise, a text that is
+ * sent every day would be reported again and again.
+ */
+const MAX_BEFORE_POST_MS = 3_600_000;
+
+/** A message with the same text as a send, and the contact that it was read from. */
+interface SimilarMessage {
+  contactId: string;
+  message: UpstreamMessage;
+  /** Time between the POST and the message, in milliseconds. Negative if the message is older. */
+  afterPostMs: number | undefined;
+}
+
+/**
+ * Counts the messages that a look-up reads, and collects those that resemble the sends of the look-up. Keeps only a few
+ * messages of each send, those closest to its POST.
+ */
+export class SimilarMessages implements LookUpReads {
+  readonly contactIds: string[] = [];
+  messagesRead = 0;
+  private readonly sendsByText = new Map<string, SendRecord[]>();
+  private readonly similar = new Map<SendRecord, SimilarMessage[]>();
+  /** Messages that were sent earlier resemble no send, in milliseconds since 1970 by Redis' clock. */
+  private readonly earliest: number;
+
+  constructor(sends: readonly SendRecord[]) {
+    for (const record of sends) {
+      const text = normalizeText(record.order.message ?? '');
+      this.sendsByText.set(text, [...(this.sendsByText.get(text) ?? []), record]);
+    }
+    this.earliest = Math.min(...sends.map(firstPostOf)) - MAX_BEFORE_POST_MS;
+  }
+
+  add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void {
+    if (!this.contactIds.includes(contactId)) this.contactIds.push(contactId);
+    this.messagesRead += messages.length;
+    for (const message of messages) {
+      const { direction, timestamp, body, attachments } = message;
+      const sentAt = timestamp === undefined ? undefined : timestamp - upstreamAheadMs;
+      if (direction !== 'outbound' || (sentAt !== undefined && sentAt < this.earliest)) continue;
+      const text = normalizeText(body);
+      // Without text, only the attachments can be compared.
+      if (text === '' && attachments === 0) continue;
+      for (const record of this.sendsByText.get(text) ?? []) {
+        const afterPostMs = sentAt === undefined ? undefined : sentAt - firstPostOf(record);
+        this.keepClosest(record, { contactId, message, afterPostMs });
+      }
+    }
+  }
+
+  private keepClosest(record: SendRecord, one: SimilarMessage): void {
+    const { contactId, message, afterPostMs = 0 } = one;
+    if (message.to !== undefined && message.to !== record.order.phoneNumber) return;
+    if (afterPostMs < -MAX_BEFORE_POST_MS) return;
+    // If a message is read twice, its last form counts.
+    const others = (this.similar.get(record) ?? []).filter(
+      (other) => other.contactId !== contactId || other.message.id !== message.id,
+    );
+    const closest = [...others, one].sort((a, b) => distance(a) - distance(b));
+    this.similar.set(record, closest.slice(0, MAX_CANDIDATES));
+  }
+
+  /** Returns the messages that resemble a send, and why none of them was recorded as its message. Oldest first. */
+  async candidatesOf(store: RelayStore, account: string, record: SendRecord): Promise<StoredCandidate[]> {
+    const own = matchedMessages(record.state);
+    const similar = (this.similar.get(record) ?? []).filter(
+      ({ contactId, message }) =>
+        !own.some((bound) => bound.contactId === contactId && bound.messageId === message.id),
+    );
+    const candidates: StoredCandidate[] = [];
+    for (const contactId of new Set(similar.map((one) => one.contactId))) {
+      const ofContact = similar.filter((one) => one.contactId === contactId);
+      const ids = ofContact.map(({ message }) => message.id);
+      const owners = await store.boundSends(account, contactId, ids);
+      for (const one of ofContact) {
+        const owner = owners.get(one.message.id)?.sendId;
+        if (owner !== record.order.id) candidates.push(candidateOf(one, record, owner));
+      }
+    }
+    return candidates.sort((a, b) => (a.sentAt ?? Infinity) - (b.sentAt ?? Infinity) || 0);
+  }
+}
+
+function distance({ afterPostMs }: SimilarMessage): number {
+  return afterPostMs === undefined ? Number.MAX_VALUE : Math.abs(afterPostMs);
+}
+
+function candidateOf(
+  { contactId, message, afterPostMs = 0 }: SimilarMessage,
+  { order }: SendRecord,
+  owner: string | undefined,
+): StoredCandidate {
+  const attachments = Number(order.file !== undefined) + Number(order.fileUrl !== undefined);
+  const reason =
+    owner !== undefined
+      ? 'The message belongs to another send.'
+      : afterPostMs < -CLOCK_SLACK_MS
+        ? 'The message was sent before this send was posted.'
+        : message.attachments !== attachments
+          ? 'The message has another number of attachments.'
+          : message.to === undefined
+            ? 'The message names no recipient.'
+            : 'The message was already known before this look-up.';
+  return {
+    ...{ contactId, messageId: message.id, reason },
+    ...(message.timestamp === undefined ? {} : { sentAt: message.timestamp }),
+    ...(owner === undefined ? {} : { sendId: owner }),
+  };
+}

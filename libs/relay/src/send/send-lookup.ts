@@ -1,0 +1,78 @@
+import type { SendLookup } from './send.js';
+
+/**
+ * One look-up of a send, as stored with the send. Times are in milliseconds since 1970. It contains no text of a
+ * message. Earlier builds ignore the list of look-ups, or drop it when the send changes.
+ */
+export interface StoredLookup {
+  /** When the look-up started, by Redis' clock. */
+  at: number;
+  outcome: SendLookup['outcome'];
+  /** Messages that were sent earlier cannot be the send's message. By Redis' clock. */
+  since: number;
+  contactIds: readonly string[];
+  messagesRead: number;
+  candidates?: readonly StoredCandidate[];
+  error?: string;
+}
+
+/** A message that resembles a send, but was not recorded as its message. */
+export interface StoredCandidate {
+  contactId: string;
+  messageId: string;
+  /** The timestamp of the message, by upstream's clock. Absent if the message has no readable timestamp. */
+  sentAt?: number;
+  reason: string;
+  /** The send that the message belongs to. */
+  sendId?: string;
+}
+
+/** Maximum number of look-ups that are stored with a send: the first one and the last ones. */
+const MAX_LOOKUPS = 20;
+/** Maximum number of candidates that are stored with a look-up. */
+export const MAX_CANDIDATES = 5;
+/** Maximum number of contacts that are stored with a look-up. */
+const MAX_CONTACTS = 20;
+/** Maximum number of characters of an error that are stored with a look-up. */
+const MAX_ERROR_LENGTH = 300;
+
+/** Adds a look-up to a list of look-ups. If the list gets too long, drops the second look-up. */
+export function appendLookup(lookups: readonly StoredLookup[], lookup: StoredLookup): StoredLookup[] {
+  const { contactIds, candidates = [], error, ...rest } = lookup;
+  const all: StoredLookup[] = [
+    ...lookups,
+    {
+      ...rest,
+      contactIds: contactIds.slice(0, MAX_CONTACTS),
+      ...(candidates.length === 0 ? {} : { candidates: candidates.slice(0, MAX_CANDIDATES) }),
+      ...(error === undefined ? {} : { error: error.slice(0, MAX_ERROR_LENGTH) }),
+    },
+  ];
+  return all.length <= MAX_LOOKUPS ? all : [...all.slice(0, 1), ...all.slice(1 - MAX_LOOKUPS)];
+}
+
+/** Returns a look-up in the form that API replies contain. */
+export function toPublicLookup(lookup: StoredLookup): SendLookup {
+  return {
+    at: iso(lookup.at),
+    outcome: lookup.outcome,
+    since: iso(lookup.since),
+    contactIds: [...lookup.contactIds],
+    messagesRead: lookup.messagesRead,
+    candidates: (lookup.candidates ?? []).map(({ contactId, messageId, sentAt, reason, sendId }) => ({
+      ...{ contactId, messageId, reason },
+      sentAt: sentAt === undefined || !isDate(sentAt) ? null : iso(sentAt),
+      sendId: sendId ?? null,
+    })),
+    error: lookup.error ?? null,
+  };
+}
+
+/** True if a time of upstream is a date that can be written. Upstream's numbers may be anything. */
+function isDate(ms: number): boolean {
+  return !Number.isNaN(new Date(ms).getTime());
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Send, SendLookup } from '#relay';
+import { eventually } from '../../support/eventually.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
+import { NUMBER, WithLane } from './with-lane.js';
+
+const relay = new WithLane();
+const { runner, rounds, accept, find, relayUntil, failPosts } = relay;
+
+/** Another person writes to the recipient. Returns the id of the message. */
+function write(text: string): string {
+  const message = { direction: 'outbound', phoneNumber: NUMBER, text };
+  const { ids } = relay.harness.control('messages', message) as { ids: string[] };
+  return ids[0] ?? '';
+}
+function lookupsOf({ lookups }: Send): SendLookup[] {
+  if (lookups === undefined) throw new Error('The send has no list of look-ups.');
+  return lookups;
+}
+const outcomesOf = (send: Send): string[] => lookupsOf(send).map(({ outcome }) => outcome);
+
+describe('the look-ups of a send', () => {
+  it('name the contact, the number of messages and the time from which messages count; the last one found the message', async () => {
+    failPosts('timeoutAfter');
+    const contactId = relay.harness.createContact(NUMBER);
+    await relay.harness.sweep();
+    write('Another text');
+    const send = await relayUntil(await accept(), 'sent');
+    const last = lookupsOf(send).at(-1);
+    expect(last).toMatchObject({ outcome: 'found', contactIds: [contactId], candidates: [], error: null });
+    expect(last?.messagesRead).toBeGreaterThanOrEqual(2);
+    const begun = Date.parse(send.attempts[0]?.at ?? '');
+    expect(Math.abs(begun - 10_000 - Date.parse(last?.since ?? ''))).toBeLessThan(1_000);
+    expect(Date.parse(last?.at ?? '')).toBeGreaterThanOrEqual(begun);
+  });
+
+  it('name the messages that fit equally well, if these make the send unknown', async () => {
+    failPosts('timeoutAfter');
+    const id = await accept();
+    await runner().run(ACCOUNT, NUMBER);
+    const written = write('Hi');
+    const send = await relayUntil(id, 'unknown');
+    const last = lookupsOf(send).at(-1);
+    expect(last?.outcome).toBe('ambiguous');
+    expect(last?.candidates).toHaveLength(2);
+    expect(last?.candidates.map(({ messageId }) => messageId)).toContain(written);
+    for (const candidate of last?.candidates ?? [])
+      expect(candidate).toEqual({
+        contactId: last?.contactIds[0],
+        messageId: expect.any(String),
+        sentAt: expect.any(String),
+        reason: 'The message and others fit this send equally well.',
+        sendId: null,
+      });
+    expect(JSON.stringify(lookupsOf(send))).not.toContain('Hi');
+  });
+
+  it('name the message of another send with the same text, if the message of this send was not found', async () => {
+    const first = await relayUntil(await accept(), 'accepted');
+    await relay.harness.sweepUntil('sent', async () => (await find(first.id)).status === 'sent');
+    const { messageId, contactId } = await find(first.id);
+    failPosts('resetBefore');
+    const send = await relayUntil(await accept(), 'unknown');
+    expect(new Set(outcomesOf(send))).toEqual(new Set(['not_found']));
+    expect(lookupsOf(send).at(-1)?.candidates).toMatchObject([
+      { contactId, messageId, reason: 'The message belongs to another send.', sendId: first.id },
+    ]);
+    expect(lookupsOf(await find(first.id))).toEqual([]);
+  });
+
+  it('say why messages could not be read', async () => {
+    failPosts('resetBefore');
+    relay.harness.createContact(NUMBER);
+    const id = await accept();
+    relay.harness.control('faults', {
+      match: { method: 'GET' },
+      fault: { kind: 'status', status: 500 },
+      times: 'always',
+    });
+    const lane = runner();
+    await eventually('a look-up failed', async () => {
+      await lane.run(ACCOUNT, NUMBER);
+      return outcomesOf(await find(id)).length > 0;
+    });
+    relay.harness.control('faults/clear');
+    const send = await relayUntil(id, 'unknown', lane);
+    expect(lookupsOf(send)[0]).toMatchObject({ outcome: 'failed', messagesRead: 0, candidates: [] });
+    expect(lookupsOf(send)[0]?.error).toContain('500');
+    expect(outcomesOf(send).at(-1)).toBe('not_found');
+  });
+
+  it('stay with the send when it is resolved, and are not in events', async () => {
+    failPosts('resetBefore');
+    const id = await accept();
+    const { lookups } = await relayUntil(id, 'unknown');
+    expect(lookups?.length).toBeGreaterThan(0);
+    expect((await relay.intake.resolve(ACCOUNT, id, 'failed'))?.lookups).toEqual(lookups);
+    for (const { data } of await relay.harness.deliveredEvents())
+      expect(data['send'] ?? {}).not.toHaveProperty('lookups');
+  });
+
+  it('include those of accepted sends whose message does not appear', async () => {
+    relay.harness.control('settings', { sendLostProbability: 1 });
+    relay.harness.createContact(NUMBER);
+    await relay.harness.sweep();
+    const id = await accept();
+    await relayUntil(id, 'accepted');
+    await eventually('the event was emitted', async () => {
+      await rounds().confirm(ACCOUNT);
+      return (await relay.harness.eventTypes()).includes('send.unconfirmed');
+    });
+    const send = await find(id);
+    expect(outcomesOf(send).length).toBeGreaterThan(0);
+    expect(new Set(outcomesOf(send))).toEqual(new Set(['not_found']));
+  });
+
+  it('do not include polls: a send whose message a poll finds has none stored', async () => {
+    const id = await accept();
+    await relayUntil(id, 'accepted');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    expect(lookupsOf(await find(id))).toEqual([]);
+    const record = await relay.harness.sends.find(ACCOUNT, id);
+    expect(record?.state).not.toHaveProperty('lookups');
+  });
+});
