@@ -11,6 +11,7 @@ import { MetricsModule } from './metrics/metrics.module.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import { SendsModule } from './sends/sends.module.js';
 import { TokensModule } from './browser-tokens/tokens.module.js';
+import { StatsModule } from './stats/stats.module.js';
 import { StatusModule } from './status/status.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
@@ -45,6 +46,7 @@ export class GatewayModule {
         ApiKeysModule,
         TokensModule,
         StatusModule,
+        StatsModule,
         HealthModule,
         MetricsModule,
       ],
