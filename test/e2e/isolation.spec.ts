@@ -205,10 +205,13 @@ function queriesFor({ parameters = [] }: ApiOperation, theirs: AccountObjects): 
   return ['', ...names.map(({ name }) => `?${name}=${encodeURIComponent(values[name] ?? '')}`)];
 }
 
-/** All data of an account in Redis, byte by byte, except the readiness probes, which change on their own. */
+/**
+ * All data of an account in Redis, byte by byte, except the readiness probes, which change on their own, and the
+ * statistics, which are written late.
+ */
 async function storedData(account: string): Promise<Map<string, string>> {
   const names = (await redis.keys(`tidings:{${account}}:*`))
-    .filter((name) => !name.endsWith(':health:probe'))
+    .filter((name) => !/:(health:probe|stats)$/.test(name))
     // Redis returns keys in another order while its hash table grows.
     .sort();
   const entries = names.map(async (name): Promise<[string, string]> => {
@@ -227,11 +230,11 @@ async function storedData(account: string): Promise<Map<string, string>> {
   ]);
 }
 
-/** The lists and the status of an account, without ages. */
+/** The lists and the status of an account, without ages and without the statistics, which change with time. */
 async function listedData(account: string): Promise<string> {
   const { key } = objectsOf(account);
   const lists = (await operations()).filter(
-    ({ method, path }) => method === 'GET' && !path.includes('{') && !path.endsWith('/stream'),
+    ({ method, path }) => method === 'GET' && !path.includes('{') && !/\/(stream|stats)$/.test(path),
   );
   const answers = await Promise.all(lists.map(({ path }) => ask(key, 'GET', path)));
   return answers

@@ -12,6 +12,7 @@ import { MetricsModule } from './metrics/metrics.module.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import { SendsModule } from './sends/sends.module.js';
 import { TokensModule } from './browser-tokens/tokens.module.js';
+import { StatsModule } from './stats/stats.module.js';
 import { StatusModule } from './status/status.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
@@ -47,6 +48,7 @@ export class GatewayModule {
         TokensModule,
         CallerModule,
         StatusModule,
+        StatsModule,
         HealthModule,
         MetricsModule,
       ],

@@ -12,9 +12,13 @@ import {
   type Tokens,
 } from '#accounts';
 import {
+  countSends,
+  createBacklogReader,
   registerClockDifferenceMetric,
   registerRedisCommandMetrics,
   PromMetrics,
+  RedisStatsStore,
+  type StatsRecorder,
   UpstreamMetrics,
 } from '#metrics';
 import { RedisConversationChanges, RedisConversations } from '#conversations';
@@ -69,6 +73,7 @@ import {
   API_KEY_REGISTRY,
   API_KEYS,
   AUTHENTICATOR,
+  BACKLOG,
   BLOB_STORE,
   BLOB_STORE_MONITOR,
   BUDGET_WATCH,
@@ -89,6 +94,7 @@ import {
   SEND_INTAKE,
   SEND_LIST,
   SHUTDOWN,
+  STATS,
   TOKEN_RATE_LIMIT,
   TOKENS,
   UPSTREAM,
@@ -107,6 +113,7 @@ export interface OpenedResources {
   clock: RedisClock;
   blobs: BlobStore;
   blobStoreMonitor: BlobStoreMonitor;
+  stats: StatsRecorder;
   /** Undefined if traces are off. */
   tracing?: Tracing | undefined;
   shutdown: AbortSignal;
@@ -117,7 +124,7 @@ export function bindings(opened: OpenedResources): Provider[] {
   const { environment, logger, redis, clock, shutdown } = opened;
   const prefix = environment.REDIS_KEY_PREFIX;
   const metrics = new PromMetrics('gateway', productVersion());
-  const upstreamMetrics = new UpstreamMetrics(metrics);
+  const upstreamMetrics = new UpstreamMetrics(metrics, opened.stats);
   const feed = new RedisFeedStore(redis, prefix, environment.CONVERSATIONS);
   const budget = upstreamMetrics.observeBudget(new RedisRequestBudget(redis, prefix));
   registerRedisCommandMetrics(redis, metrics);
@@ -163,6 +170,8 @@ export function bindings(opened: OpenedResources): Provider[] {
       useFactory: (accounts: AccountDirectory) => sendsOf(opened, accounts),
     },
     value(SEND_LIST, new RedisSendList(redis, prefix)),
+    value(STATS, new RedisStatsStore(redis, prefix)),
+    value(BACKLOG, createBacklogReader(redis, prefix)),
     ...timelineBindings(redis, prefix),
     ...webhookBindings({ environment, redis, logger, clock, resolver: systemResolver() }),
   ];
@@ -202,7 +211,7 @@ function subscriberOf({
 }
 
 function sendsOf(
-  { environment, logger, redis, clock, blobs }: OpenedResources,
+  { environment, logger, redis, clock, blobs, stats }: OpenedResources,
   accounts: AccountDirectory,
 ): SendIntake {
   const prefix = environment.REDIS_KEY_PREFIX;
@@ -212,7 +221,10 @@ function sendsOf(
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoredSendIntake(
-    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
+    countSends(
+      new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
+      stats,
+    ),
     new RedisIdempotencyKeys(redis, prefix),
     new RelayJobsWithLossRecovery(jobs, relay.hints),
     async (account) => {

@@ -23,6 +23,7 @@ import {
   warnAboutUnknownEnvironmentVariables,
 } from '#platform';
 import { type BlobPeers, BlobStoreSharingCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
+import { openStatsRecorder } from '#metrics';
 import { openTracing } from '#tracing';
 import { bindings } from './bindings.js';
 import { createGateway } from './create-gateway.js';
@@ -49,6 +50,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
     await blobStoreMonitor.start();
     const tracing = await openTracing('tidings-gateway', instance, environment, logger);
+    const stats = openStatsRecorder(redis, environment.REDIS_KEY_PREFIX, clock, logger);
     const opened = {
       environment,
       logger,
@@ -57,6 +59,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
       clock,
       blobs,
       blobStoreMonitor,
+      stats,
       tracing,
       shutdown: stopping.signal,
     };
@@ -69,6 +72,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
         stopping.abort();
         clock.stop();
         await closeServer(app);
+        await stats.stop();
         await blobStoreMonitor.stop();
         await tracing?.close();
         await closeRedis(redis);

@@ -16,6 +16,8 @@ export const API_KEY_REGISTRY = Symbol('ApiKeyRegistry');
 export const API_KEYS = Symbol('ApiKeys');
 /** Authenticates callers by API keys and tokens. */
 export const AUTHENTICATOR = Symbol('Authenticator');
+/** Reads how many sends and deliveries of an account wait. */
+export const BACKLOG = Symbol('ReadBacklog');
 export const BLOB_STORE = Symbol('BlobStore');
 /** Checks regularly that the blob store is usable. */
 export const BLOB_STORE_MONITOR = Symbol('BlobStoreMonitor');
@@ -47,6 +49,8 @@ export const SEND_LIST = Symbol('SendList');
 export const SEND_INTAKE = Symbol('SendIntake');
 /** AbortSignal that aborts when the gateway begins to shut down. */
 export const SHUTDOWN = Symbol('AbortSignal');
+/** The counts of each account by minute. */
+export const STATS = Symbol('StatsStore');
 /** Limits how many requests each token may make per minute. */
 export const TOKEN_RATE_LIMIT = Symbol('TokenRateLimit');
 /** Creates, authenticates and revokes tokens of browsers. */

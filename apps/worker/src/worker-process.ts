@@ -28,6 +28,7 @@ import {
   WorkerEnvironment,
 } from '#platform';
 import { type BlobPeers, BlobStoreSharingCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
+import { openStatsRecorder } from '#metrics';
 import { openTracing } from '#tracing';
 import { WorkerMetrics } from './metrics/worker-metrics.js';
 import { WorkerTraces } from './tracing/worker-traces.js';
@@ -52,7 +53,8 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
       : undefined;
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
     await blobStoreMonitor.start();
-    const metrics = new WorkerMetrics(redis, clock);
+    const stats = openStatsRecorder(redis, environment.REDIS_KEY_PREFIX, clock, logger);
+    const metrics = new WorkerMetrics(redis, clock, stats);
     const tracing = await openTracing('tidings-worker', instance, environment, logger);
     const app = await NestFactory.create<NestFastifyApplication>(
       WorkerModule.register({
@@ -72,6 +74,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
       stop: async () => {
         clock.stop();
         await closeWithinLimit(app, redis, logger);
+        await stats.stop();
         await blobStoreMonitor.stop();
         await tracing?.close();
         await closeRedis(redis);

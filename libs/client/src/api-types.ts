@@ -1111,6 +1111,139 @@ export type Status = {
     deliveries: DeliveriesStatus;
 };
 
+export type SendStats = {
+    /**
+     * Sends that callers created.
+     */
+    created: Array<number>;
+    /**
+     * Sends that reached the status `accepted`.
+     */
+    accepted: Array<number>;
+    /**
+     * Sends that reached the status `sent`.
+     */
+    sent: Array<number>;
+    /**
+     * Sends that reached the status `failed`.
+     */
+    failed: Array<number>;
+    /**
+     * Sends that reached the status `unknown`.
+     */
+    unknown: Array<number>;
+    /**
+     * Sends that reached the status `expired`.
+     */
+    expired: Array<number>;
+};
+
+export type EventStats = {
+    /**
+     * Events of all types, by the minute in which they were recorded.
+     */
+    total: Array<number>;
+    /**
+     * Events of the type `message.received`.
+     */
+    received: Array<number>;
+};
+
+export type DeliveryStats = {
+    /**
+     * Deliveries that succeeded.
+     */
+    succeeded: Array<number>;
+    /**
+     * Attempts that failed, whether another attempt follows or not.
+     */
+    failedAttempts: Array<number>;
+    /**
+     * Deliveries whose last attempt failed.
+     */
+    failed: Array<number>;
+};
+
+export type DelayStats = {
+    /**
+     * Mean, in milliseconds.
+     */
+    mean: Array<number | null>;
+    /**
+     * Maximum, in milliseconds.
+     */
+    max: Array<number | null>;
+};
+
+export type RequestStats = {
+    /**
+     * Requests to the messaging service, by the minute in which they ended.
+     */
+    used: Array<number>;
+    /**
+     * Of these, requests that the messaging service answered with 429.
+     */
+    throttled: Array<number>;
+    /**
+     * Of these, requests that failed for another reason.
+     */
+    failed: Array<number>;
+    /**
+     * Number of requests per minute that the request budget allows.
+     */
+    budgetPerMinute: number;
+};
+
+export type BacklogStats = {
+    /**
+     * Sends with the status `queued` or `relaying`.
+     */
+    sends: Array<number | null>;
+    /**
+     * Pending deliveries.
+     */
+    deliveries: Array<number | null>;
+};
+
+export type Stats = {
+    /**
+     * Id of the account.
+     */
+    account: string;
+    /**
+     * Start of the first minute.
+     */
+    from: string;
+    /**
+     * Time of the response.
+     */
+    to: string;
+    /**
+     * Duration of each step, in seconds.
+     */
+    stepSeconds: number;
+    /**
+     * Start of each minute, oldest first. The last minute is the current, incomplete one.
+     */
+    minutes: Array<string>;
+    sends: SendStats;
+    events: EventStats;
+    deliveries: DeliveryStats;
+    /**
+     * Time from the timestamp of a new message to its event, by the minute of the event.
+     */
+    detectionDelayMs: DelayStats;
+    /**
+     * Time from an event to its receipt by a webhook, by the minute of the receipt. Replayed events count from their event.
+     */
+    deliveryDelayMs: DelayStats;
+    requests: RequestStats;
+    /**
+     * Sends and deliveries that wait, measured about once a minute while the account is in use.
+     */
+    backlog: BacklogStats;
+};
+
 export type Liveness = {
     status: 'ok';
 };

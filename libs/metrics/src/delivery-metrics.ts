@@ -1,3 +1,4 @@
+import type { LoggedEvent } from '#events';
 import { type Clock, observeMethodCalls } from '#platform';
 import type { DeliveryStore, EventDispatcher, FinishedAttempt } from '#webhooks';
 import { BoundedMetricLabel } from './bounded-metric-label.js';
@@ -7,6 +8,7 @@ import {
   type Histogram,
   type PromMetrics,
 } from './prom-metrics.js';
+import type { StatsCounter } from './stats/stats-recorder.js';
 
 /** Maximum number of webhooks that get time series of their own. All other webhooks share one label value. */
 const MAX_WEBHOOKS = 100;
@@ -24,6 +26,7 @@ export class DeliveryMetrics {
   constructor(
     metrics: PromMetrics,
     private readonly clock: Clock,
+    private readonly stats: StatsCounter,
   ) {
     this.events = metrics.counter(
       'tidings_events_dispatched_total',
@@ -50,8 +53,8 @@ export class DeliveryMetrics {
   /** Wraps the dispatcher in an object that counts the dispatched events. */
   observeDispatcher(dispatcher: Pick<EventDispatcher, 'dispatch'>): Pick<EventDispatcher, 'dispatch'> {
     return observeMethodCalls(dispatcher, {
-      dispatch: ({ parameters: [, events], outcome }) => {
-        if ('result' in outcome) for (const { type } of events) this.events.labels(type).inc();
+      dispatch: ({ parameters: [account, events], outcome }) => {
+        if ('result' in outcome) for (const event of events) this.countEvent(account, event);
       },
     });
   }
@@ -59,21 +62,34 @@ export class DeliveryMetrics {
   /** Wraps the store in an object that counts the delivery attempts that are recorded. */
   observeStore<T extends DeliveryStore>(store: T): T {
     return observeMethodCalls<DeliveryStore>(store, {
-      settleAll: ({ parameters: [, attempts], outcome }) => {
+      settleAll: ({ parameters: [account, attempts], outcome }) => {
         if (!('result' in outcome)) return;
         for (const [n, attempt] of attempts.entries()) {
-          if (outcome.result[n]?.isRecorded === true) this.count(attempt);
+          if (outcome.result[n]?.isRecorded === true) this.count(account, attempt);
         }
       },
     }) as T;
   }
 
-  private count({ delivery, attempt, settlement: { status } }: FinishedAttempt): void {
+  private countEvent(account: string, { type, position }: LoggedEvent): void {
+    this.events.labels(type).inc();
+    // The position of an event begins with the time of its commit.
+    const at = Number.parseInt(position, 10);
+    this.stats.add(account, 'eventsTotal', 1, at);
+    if (type === 'message.received') this.stats.add(account, 'eventsReceived', 1, at);
+  }
+
+  private count(account: string, { delivery, attempt, settlement: { status } }: FinishedAttempt): void {
     const result = status === 'pending' ? 'retry' : status;
     this.attempts.labels(this.webhooks.valueOf(delivery.endpointId), result).inc();
     this.durations.observe(attempt.durationMs / 1_000);
+    this.stats.add(account, status === 'succeeded' ? 'deliveriesSucceeded' : 'deliveryAttemptsFailed');
+    if (status === 'failed') this.stats.add(account, 'deliveriesFailed');
     const at = status === 'succeeded' ? timeOfEvent(delivery.body) : undefined;
-    if (at !== undefined) this.delays.observe(Math.max(this.clock.now() - at, 0) / 1_000);
+    if (at === undefined) return;
+    const delayMs = Math.max(this.clock.now() - at, 0);
+    this.delays.observe(delayMs / 1_000);
+    this.stats.addDelay(account, 'delivery', delayMs);
   }
 }
 

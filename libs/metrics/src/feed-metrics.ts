@@ -6,6 +6,7 @@ import {
   type Histogram,
   type PromMetrics,
 } from './prom-metrics.js';
+import type { StatsCounter } from './stats/stats-recorder.js';
 import type { UpstreamMetrics } from './upstream-metrics.js';
 
 /** Upper bounds of the buckets of the number of requests. */
@@ -24,6 +25,7 @@ export class FeedMetrics {
   constructor(
     metrics: PromMetrics,
     private readonly upstream: Pick<UpstreamMetrics, 'countToken'>,
+    private readonly stats: StatsCounter,
   ) {
     this.polls = metrics.counter(
       'tidings_polls_total',
@@ -58,10 +60,13 @@ export class FeedMetrics {
   /** Wraps the store in an object that counts the changes that polls commit, and the polls that found none. */
   observeStore<T extends FeedStore>(store: T): T {
     return observeMethodCalls<FeedStore>(store, {
-      commitPoll: ({ parameters: [, , { events }], outcome }) => {
+      commitPoll: ({ parameters: [account, , { events }], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
         for (const { type } of events) this.changes.labels(type).inc();
-        for (const delayMs of outcome.result.delaysMs) this.delays.observe(delayMs / 1_000);
+        for (const delayMs of outcome.result.delaysMs) {
+          this.delays.observe(delayMs / 1_000);
+          this.stats.addDelay(account, 'detection', delayMs);
+        }
       },
       // This commit also ends the claim of the poll.
       commitUnchangedPoll: ({ parameters: [, , { lease }], outcome }) => {

@@ -9,6 +9,7 @@
  * | `redis-command-observer.ts` | reports the commands of a connection to Redis |
  * | `bounded-metric-label.ts`          | keeps the number of values of a label bounded |
  * | `metrics-authorization.ts`         | who may read the metrics |
+ * | `stats/`                    | the last hour of each account by minute, in Redis: the same observations, without Prometheus |
  */
 export { registerClockDifferenceMetric } from './clock-metrics.js';
 export { DeliveryMetrics } from './delivery-metrics.js';
@@ -17,4 +18,19 @@ export { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization } from './metrics-au
 export { type Counter, type Gauge, type Histogram, PromMetrics } from './prom-metrics.js';
 export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';
+export { createBacklogReader } from './stats/redis-backlog.js';
+export {
+  COUNT_NAMES,
+  type CountsByMinute,
+  type MinuteCounts,
+  addCount,
+  minuteOf,
+  noCounts,
+} from './stats/minute-counts.js';
+export { openStatsRecorder } from './stats/redis-stats-recorder.js';
+export { RedisStatsStore } from './stats/redis-stats-store.js';
+export { countSends } from './stats/send-stats.js';
+export { type DelaySeries, type StatsOfHour, statsOfHour } from './stats/stats-of-hour.js';
+export { type Backlog, type ReadBacklog, type StatsCounter, StatsRecorder } from './stats/stats-recorder.js';
+export { type KeptStats, SHOWN_MINUTES, type StatsStore } from './stats/stats-store.js';
 export { UpstreamMetrics } from './upstream-metrics.js';

@@ -6,6 +6,8 @@ import {
   type Histogram,
   type PromMetrics,
 } from './prom-metrics.js';
+import { countSendStatus } from './stats/send-stats.js';
+import type { StatsCounter } from './stats/stats-recorder.js';
 
 /** The transitions that record the outcome of a POST. */
 const ATTEMPTS: ReadonlySet<string> = new Set(['accepted', 'refused', 'not_taken', 'ambiguous']);
@@ -16,7 +18,10 @@ export class RelayMetrics {
   private readonly statuses: Counter<'status'>;
   private readonly seconds: Histogram<'status'>;
 
-  constructor(metrics: PromMetrics) {
+  constructor(
+    metrics: PromMetrics,
+    private readonly stats: StatsCounter,
+  ) {
     this.attempts = metrics.counter(
       'tidings_relay_attempts_total',
       'Attempts to hand a send to the messaging service. `ambiguous`: the service may have taken the send.',
@@ -36,10 +41,11 @@ export class RelayMetrics {
   /** Wraps the store in an object that counts the transitions of sends. */
   observeStore<T extends RelayStore>(store: T): T {
     return observeMethodCalls<RelayStore>(store, {
-      apply: ({ parameters: [, before, { transition }], outcome }) => {
+      apply: ({ parameters: [account, before, { transition }], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
         if (ATTEMPTS.has(transition)) this.attempts.labels(transition).inc();
         this.countStatus(before, outcome.result);
+        countSendStatus(this.stats, account, before, outcome.result);
       },
       fence: ({ parameters: [, before], outcome }) => {
         if ('result' in outcome && outcome.result.kind === 'fenced')

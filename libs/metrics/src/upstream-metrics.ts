@@ -1,8 +1,10 @@
-import { type CallObservers, type ObservedCall, observeMethodCalls } from '#platform';
+import { type CallObservers, observeMethodCalls } from '#platform';
 import {
   type AdaptiveBudget,
   type Upstream,
+  type UpstreamAddress,
   UpstreamConnectionLostError,
+  UpstreamError,
   UpstreamReplyUnreadableError,
   UpstreamRequestTooLateError,
   UpstreamStatusError,
@@ -11,9 +13,17 @@ import {
 } from '#upstream';
 import { BoundedMetricLabel } from './bounded-metric-label.js';
 import type { Counter, Histogram, PromMetrics } from './prom-metrics.js';
+import type { StatsCounter } from './stats/stats-recorder.js';
 
 /** Maximum number of HTTP statuses that get a time series of their own. */
 const MAX_STATUSES = 20;
+
+/** A request to upstream that has ended. */
+interface ObservedRequest {
+  parameters: readonly [UpstreamAddress, ...unknown[]];
+  outcome: { result: unknown } | { error: unknown };
+  seconds: number;
+}
 
 /** Metrics of the requests to upstream and of the waits for the request budget. */
 export class UpstreamMetrics {
@@ -24,7 +34,10 @@ export class UpstreamMetrics {
   private readonly refusals: Counter<'class'>;
   private readonly statuses = new BoundedMetricLabel(MAX_STATUSES);
 
-  constructor(metrics: PromMetrics) {
+  constructor(
+    metrics: PromMetrics,
+    private readonly stats: StatsCounter,
+  ) {
     this.requests = metrics.counter(
       'tidings_upstream_requests_total',
       'Requests to the messaging service. The outcome is `ok`, `http_` with a status, or the kind of error.',
@@ -56,8 +69,8 @@ export class UpstreamMetrics {
   observe(upstream: Upstream): Upstream {
     const observer =
       (operation: string) =>
-      (call: ObservedCall<unknown>): void => {
-        this.count(operation, call);
+      (request: ObservedRequest): void => {
+        this.count(operation, request);
       };
     const observers: CallObservers<Upstream> = {
       send: observer('send'),
@@ -98,9 +111,21 @@ export class UpstreamMetrics {
     this.countToken(kind);
   }
 
-  private count(operation: string, { outcome, seconds }: ObservedCall<unknown>): void {
+  private count(operation: string, { parameters: [{ id }], outcome, seconds }: ObservedRequest): void {
     this.requests.labels(operation, 'result' in outcome ? 'ok' : this.kindOf(outcome.error)).inc();
     this.durations.labels(operation).observe(seconds);
+    if (id !== undefined) this.countRequest(id, outcome);
+  }
+
+  private countRequest(account: string, outcome: ObservedRequest['outcome']): void {
+    if ('error' in outcome) {
+      const { error } = outcome;
+      // The request was not sent, for example because its token had expired.
+      if (!(error instanceof UpstreamError) || error instanceof UpstreamRequestTooLateError) return;
+      const isThrottled = error instanceof UpstreamStatusError && error.status === 429;
+      this.stats.add(account, isThrottled ? 'requestsThrottled' : 'requestsFailed');
+    }
+    this.stats.add(account, 'requestsUsed');
   }
 
   private kindOf(error: unknown): string {

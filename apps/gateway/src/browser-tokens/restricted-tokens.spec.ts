@@ -329,6 +329,7 @@ const TABLE: Readonly<Record<string, Entry>> = {
   'get /v1/deliveries': { rule: 'no scope' },
   'get /v1/deliveries/{id}': { rule: 'no scope' },
   'post /v1/deliveries/{id}/retry': { rule: 'no scope' },
+  'get /v1/stats': { rule: 'denied' },
   'get /v1/status': { rule: 'no scope' },
   'get /v1/accounts': { rule: 'no scope' },
   'post /v1/accounts': { rule: 'no scope' },

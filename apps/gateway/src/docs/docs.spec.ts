@@ -65,6 +65,7 @@ describe('The OpenAPI document', () => {
       'get /v1/events/{id}',
       'get /v1/sends',
       'get /v1/sends/{id}',
+      'get /v1/stats',
       'get /v1/status',
       'get /v1/webhooks',
       'get /v1/webhooks/{id}',

@@ -5,6 +5,7 @@ import {
   registerRedisCommandMetrics,
   PromMetrics,
   RelayMetrics,
+  type StatsRecorder,
   UpstreamMetrics,
 } from '#metrics';
 import { productVersion, type RedisClient, type RedisClock } from '#platform';
@@ -12,13 +13,17 @@ import { productVersion, type RedisClient, type RedisClock } from '#platform';
 /** What a worker measures. The objects that it observes are built in `compose.ts` and the files of the roles. */
 export class WorkerMetrics {
   readonly all = new PromMetrics('worker', productVersion());
-  readonly upstream = new UpstreamMetrics(this.all);
-  readonly feed = new FeedMetrics(this.all, this.upstream);
-  readonly relay = new RelayMetrics(this.all);
+  readonly upstream: UpstreamMetrics;
+  readonly feed: FeedMetrics;
+  readonly relay: RelayMetrics;
   readonly deliveries: DeliveryMetrics;
 
-  constructor(redis: RedisClient, clock: RedisClock) {
-    this.deliveries = new DeliveryMetrics(this.all, clock);
+  /** @param stats counts the same for the statistics of the accounts */
+  constructor(redis: RedisClient, clock: RedisClock, stats: StatsRecorder) {
+    this.upstream = new UpstreamMetrics(this.all, stats);
+    this.feed = new FeedMetrics(this.all, this.upstream, stats);
+    this.relay = new RelayMetrics(this.all, stats);
+    this.deliveries = new DeliveryMetrics(this.all, clock, stats);
     registerClockDifferenceMetric(clock, this.all);
     registerRedisCommandMetrics(redis, this.all);
   }

@@ -1,0 +1,40 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { type AccountDirectory, API_KEY_SCOPES, type Principal } from '#accounts';
+import { type ReadBacklog, statsOfHour, type StatsStore } from '#metrics';
+import { Caller } from '../auth/caller.js';
+import { RequireOneScope } from '../auth/require-scope.js';
+import { ApiProblems } from '../problems/api-problems.js';
+import { ACCOUNTS, BACKLOG, STATS } from '../tokens.js';
+import { StatsView } from './stats.view.js';
+
+@ApiTags('Status')
+@Controller('v1')
+export class StatsController {
+  constructor(
+    @Inject(STATS) private readonly store: Pick<StatsStore, 'read'>,
+    @Inject(BACKLOG) private readonly readBacklog: ReadBacklog,
+    @Inject(ACCOUNTS) private readonly accounts: Pick<AccountDirectory, 'find'>,
+  ) {}
+
+  @Get('stats')
+  @RequireOneScope(API_KEY_SCOPES, 'denied')
+  @ApiOperation({
+    operationId: 'getStats',
+    summary: 'Get the last hour of the account by minute',
+    description:
+      'Every list has 60 values, oldest first. The last value belongs to the current minute, which is incomplete. 0 means that nothing happened, null that nothing was measured. Counts appear within some seconds. The counts of the last seconds before a process was killed are missing. Any scope is sufficient.',
+  })
+  @ApiOkResponse({ type: StatsView })
+  @ApiProblems()
+  async get(@Caller() { account }: Principal): Promise<StatsView> {
+    const [kept, backlog, settings] = await Promise.all([
+      this.store.read(account),
+      this.readBacklog(account),
+      this.accounts.find(account),
+    ]);
+    const { requests, ...stats } = statsOfHour(kept, backlog);
+    const budgetPerMinute = (settings?.requestsPerSecond ?? 0) * 60;
+    return { account, ...stats, requests: { ...requests, budgetPerMinute } };
+  }
+}

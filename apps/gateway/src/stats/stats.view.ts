@@ -1,0 +1,100 @@
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { type DelaySeries, SHOWN_MINUTES, type StatsOfHour } from '#metrics';
+
+/** Describes a list with one count per minute. */
+const Counts = (description: string): PropertyDecorator =>
+  ApiProperty({
+    maxItems: SHOWN_MINUTES,
+    type: 'array',
+    items: { type: 'integer', minimum: 0 },
+    description,
+  });
+
+/** Describes a list with one value per minute, or null for minutes in which nothing was measured. */
+const Measurements = (description: string): PropertyDecorator =>
+  ApiProperty({
+    maxItems: SHOWN_MINUTES,
+    type: 'array',
+    items: { type: 'integer', minimum: 0, nullable: true },
+    description,
+  });
+
+@ApiSchema({ name: 'SendStats' })
+class SendStatsView {
+  @Counts('Sends that callers created.') created!: number[];
+  @Counts('Sends that reached the status `accepted`.') accepted!: number[];
+  @Counts('Sends that reached the status `sent`.') sent!: number[];
+  @Counts('Sends that reached the status `failed`.') failed!: number[];
+  @Counts('Sends that reached the status `unknown`.') unknown!: number[];
+  @Counts('Sends that reached the status `expired`.') expired!: number[];
+}
+
+@ApiSchema({ name: 'EventStats' })
+class EventStatsView {
+  @Counts('Events of all types, by the minute in which they were recorded.') total!: number[];
+  @Counts('Events of the type `message.received`.') received!: number[];
+}
+
+@ApiSchema({ name: 'DeliveryStats' })
+class DeliveryStatsView {
+  @Counts('Deliveries that succeeded.') succeeded!: number[];
+  @Counts('Attempts that failed, whether another attempt follows or not.') failedAttempts!: number[];
+  @Counts('Deliveries whose last attempt failed.') failed!: number[];
+}
+
+@ApiSchema({ name: 'DelayStats' })
+class DelayStatsView implements DelaySeries {
+  @Measurements('Mean, in milliseconds.') mean!: (number | null)[];
+  @Measurements('Maximum, in milliseconds.') max!: (number | null)[];
+}
+
+@ApiSchema({ name: 'RequestStats' })
+class RequestStatsView {
+  @Counts('Requests to the messaging service, by the minute in which they ended.') used!: number[];
+  @Counts('Of these, requests that the messaging service answered with 429.') throttled!: number[];
+  @Counts('Of these, requests that failed for another reason.') failed!: number[];
+  @ApiProperty({ description: 'Number of requests per minute that the request budget allows.' })
+  budgetPerMinute!: number;
+}
+
+@ApiSchema({ name: 'BacklogStats' })
+class BacklogStatsView {
+  @Measurements('Sends with the status `queued` or `relaying`.') sends!: (number | null)[];
+  @Measurements('Pending deliveries.') deliveries!: (number | null)[];
+}
+
+@ApiSchema({ name: 'Stats' })
+export class StatsView implements StatsOfHour {
+  @ApiProperty({ description: 'Id of the account.', example: 'default' }) account!: string;
+  @ApiProperty({ format: 'date-time', description: 'Start of the first minute.' }) from!: string;
+  @ApiProperty({ format: 'date-time', description: 'Time of the response.' }) to!: string;
+  @ApiProperty({ type: 'integer', example: 60, description: 'Duration of each step, in seconds.' })
+  stepSeconds!: number;
+  @ApiProperty({
+    maxItems: SHOWN_MINUTES,
+    type: 'array',
+    items: { type: 'string', format: 'date-time' },
+    description: 'Start of each minute, oldest first. The last minute is the current, incomplete one.',
+  })
+  minutes!: string[];
+  @ApiProperty({ type: SendStatsView }) sends!: SendStatsView;
+  @ApiProperty({ type: EventStatsView }) events!: EventStatsView;
+  @ApiProperty({ type: DeliveryStatsView }) deliveries!: DeliveryStatsView;
+  @ApiProperty({
+    type: DelayStatsView,
+    description: 'Time from the timestamp of a new message to its event, by the minute of the event.',
+  })
+  detectionDelayMs!: DelayStatsView;
+  @ApiProperty({
+    type: DelayStatsView,
+    description:
+      'Time from an event to its receipt by a webhook, by the minute of the receipt. Replayed events count from their event.',
+  })
+  deliveryDelayMs!: DelayStatsView;
+  @ApiProperty({ type: RequestStatsView }) requests!: RequestStatsView;
+  @ApiProperty({
+    type: BacklogStatsView,
+    description: 'Sends and deliveries that wait, measured about once a minute while the account is in use.',
+  })
+  backlog!: BacklogStatsView;
+}

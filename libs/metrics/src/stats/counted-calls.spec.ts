@@ -1,0 +1,85 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { RelayStore, SendRecord, SendStatus } from '#relay';
+import {
+  type Upstream,
+  UpstreamRequestTooLateError,
+  UpstreamStatusError,
+  UpstreamTimeoutError,
+} from '#upstream';
+import { PromMetrics } from '../prom-metrics.js';
+import { UpstreamMetrics } from '../upstream-metrics.js';
+import { countSends } from './send-stats.js';
+import type { StatsCounter } from './stats-recorder.js';
+
+const ADDRESS = { baseUrl: 'http://upstream.invalid/v1', apiKey: 'k' };
+
+let counted: string[];
+let stats: StatsCounter;
+
+beforeEach(() => {
+  counted = [];
+  stats = {
+    add: (account, name) => counted.push(`${account} ${name}`),
+    addDelay: (account, kind) => counted.push(`${account} ${kind}`),
+  };
+});
+
+describe('The requests to upstream', () => {
+  let fault: Error | undefined;
+  let upstream: Upstream;
+
+  beforeEach(() => {
+    fault = undefined;
+    const target = {
+      readContactsText: () => (fault === undefined ? Promise.resolve('') : Promise.reject(fault)),
+    } as unknown as Upstream;
+    upstream = new UpstreamMetrics(new PromMetrics('test', '0'), stats).observe(target);
+  });
+
+  it.each([
+    ['a reply', undefined, ['a requestsUsed']],
+    ['429', new UpstreamStatusError(429, 'slow down', undefined), ['a requestsThrottled', 'a requestsUsed']],
+    ['503', new UpstreamStatusError(503, 'away', undefined), ['a requestsFailed', 'a requestsUsed']],
+    ['no reply', new UpstreamTimeoutError(1_000), ['a requestsFailed', 'a requestsUsed']],
+    ['no request, because it was too late', new UpstreamRequestTooLateError(), []],
+    ['no request, because of an error of its own', new Error('Redis is away'), []],
+  ])('are counted for their account: %s', async (_, error, expected) => {
+    fault = error;
+    await upstream.readContactsText({ ...ADDRESS, id: 'a' }, []).catch(() => undefined);
+    expect(counted).toEqual(expected);
+  });
+
+  it('are not counted without an account', async () => {
+    await upstream.readContactsText(ADDRESS, []);
+    expect(counted).toEqual([]);
+  });
+});
+
+describe('The sends', () => {
+  const recordIn = (status: SendStatus): SendRecord => ({ state: { status } }) as SendRecord;
+
+  async function apply(before: SendStatus, after: SendStatus | undefined): Promise<string[]> {
+    const target = {
+      apply: () => Promise.resolve(after === undefined ? undefined : recordIn(after)),
+    } as unknown as RelayStore;
+    await countSends(target, stats).apply('a', recordIn(before), {} as never);
+    return counted;
+  }
+
+  it('are counted when they reach another status', async () => {
+    expect(await apply('unknown', 'sent')).toEqual(['a sendsSent']);
+  });
+
+  it('are not counted when the status stays, or the change was refused', async () => {
+    expect(await apply('accepted', 'accepted')).toEqual([]);
+    expect(await apply('unknown', undefined)).toEqual([]);
+  });
+
+  it('are counted as created once, not for a repeated idempotency key', async () => {
+    for (const kind of ['new', 'replayed']) {
+      const target = { insert: () => Promise.resolve({ kind }) } as unknown as RelayStore;
+      await countSends(target, stats).insert('a', {} as never);
+    }
+    expect(counted).toEqual(['a sendsCreated']);
+  });
+});

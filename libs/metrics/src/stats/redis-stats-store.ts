@@ -1,0 +1,49 @@
+import { accountKeys, LuaScript, type RedisClient } from '#platform';
+import { COUNT_NAMES, type CountsByMinute, isMaximum, noCounts } from './minute-counts.js';
+import { type KeptStats, SHOWN_MINUTES, type StatsStore } from './stats-store.js';
+
+const addStats = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE: SHOWN_MINUTES });
+
+const readStats = LuaScript.from(import.meta.url, 'lua/read-stats.lua');
+
+/**
+ * Implements {@link StatsStore} in Redis, with one hash per account: a field per minute, with the packed numbers of
+ * the minute. The hash expires when nothing was counted for an hour.
+ */
+export class RedisStatsStore implements StatsStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+  ) {}
+
+  async add(account: string, minutes: CountsByMinute): Promise<void> {
+    const counts: (string | number)[] = [];
+    for (const [minute, values] of minutes) {
+      for (const [index, name] of COUNT_NAMES.entries()) {
+        const value = Math.round(values[name]);
+        if (value > 0) counts.push(minute, index + 1, isMaximum(name) ? 'max' : 'sum', value);
+      }
+    }
+    if (counts.length === 0) return;
+    await addStats.run(this.redis, { stats: this.keyOf(account) }, { counts });
+  }
+
+  async read(account: string): Promise<KeptStats> {
+    const reply = await readStats.run(this.redis, { stats: this.keyOf(account) });
+    const { now, minutes } = reply as { now: string; minutes: number[][] };
+    return {
+      now: Number(now),
+      minutes: new Map(
+        minutes.map(([minute = 0, ...values]) => {
+          const counts = noCounts();
+          for (const [index, name] of COUNT_NAMES.entries()) counts[name] = values[index] ?? 0;
+          return [minute, counts];
+        }),
+      ),
+    };
+  }
+
+  private keyOf(account: string): string {
+    return accountKeys(this.prefix, account)('stats');
+  }
+}

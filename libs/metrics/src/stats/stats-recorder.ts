@@ -1,0 +1,157 @@
+import { type Clock, type Logger, withDeadline } from '#platform';
+import {
+  addCount,
+  type CountName,
+  type CountsByMinute,
+  type MinuteCounts,
+  minuteOf,
+  noCounts,
+} from './minute-counts.js';
+import { SHOWN_MINUTES, type StatsStore } from './stats-store.js';
+
+/** Time from the first count to the write of all counts since, in milliseconds. */
+const WRITE_AFTER_MS = 5_000;
+/** Number of accounts whose counts are written at the same time. */
+const ACCOUNTS_AT_ONCE = 100;
+/** Maximum number of accounts with unwritten counts. Counts of further accounts are dropped until the next write. */
+const MAX_ACCOUNTS = 10_000;
+/** Time limit of the last write, when the process stops, in milliseconds. */
+const LAST_WRITE_MS = 1_000;
+
+/** Counts what happens to an account. Nothing is awaited, and nothing is thrown. */
+export interface StatsCounter {
+  /**
+   * Adds to a count of an account.
+   * @param at when it happened, in milliseconds since 1970 by Redis' clock; the default is now
+   */
+  add(account: string, name: CountName, count?: number, at?: number): void;
+
+  /** Records the delay of a new message (`detection`) or of a delivery, in milliseconds. */
+  addDelay(account: string, kind: 'detection' | 'delivery', ms: number): void;
+}
+
+/** Number of sends and deliveries that wait. */
+export interface Backlog {
+  /** Sends with the status `queued` or `relaying`. */
+  sends: number;
+  /** Pending deliveries. */
+  deliveries: number;
+}
+
+export type ReadBacklog = (account: string) => Promise<Backlog>;
+
+/**
+ * Counts in the memory of this process, and writes the counts to the store some seconds after the first of them. A
+ * process that counts nothing is not woken. Counts are lost if the process is killed before the write, or if the write
+ * fails: it is not repeated, because the store may have done it.
+ */
+export class StatsRecorder implements StatsCounter {
+  private counts = new Map<string, Map<number, MinuteCounts>>();
+  private timer: NodeJS.Timeout | undefined;
+  private writing: Promise<void> | undefined;
+  private isStopped = false;
+  /** True after a failed write, so that only the first of several is logged. */
+  private hasFailed = false;
+  /** Accounts whose backlog this process has read in the minute {@link sampledMinute}. */
+  private readonly sampled = new Set<string>();
+  private sampledMinute = 0;
+
+  constructor(
+    private readonly store: StatsStore,
+    private readonly clock: Clock,
+    private readonly readBacklog: ReadBacklog,
+    private readonly logger: Logger,
+    private readonly writeAfterMs = WRITE_AFTER_MS,
+  ) {}
+
+  add(account: string, name: CountName, count = 1, at = this.clock.now()): void {
+    const counts = this.countsOf(account, minuteOf(at));
+    if (counts !== undefined) addCount(counts, name, count);
+  }
+
+  addDelay(account: string, kind: 'detection' | 'delivery', ms: number): void {
+    const counts = this.countsOf(account, minuteOf(this.clock.now()));
+    if (counts === undefined) return;
+    const delay = Math.max(ms, 0);
+    counts[`${kind}Delays`] += 1;
+    counts[`${kind}DelaySumMs`] += delay;
+    counts[`${kind}DelayMaxMs`] = Math.max(counts[`${kind}DelayMaxMs`], delay);
+  }
+
+  /** Writes all counts, unless that takes too long. Later counts are dropped. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const lastWrite = (this.writing ?? Promise.resolve()).then(() => this.writeAll());
+    // `writeAll` does not reject. A process that stops does not wait long for the last counts.
+    await withDeadline(lastWrite, LAST_WRITE_MS, 'writing the last counts').catch(() => undefined);
+  }
+
+  private countsOf(account: string, minute: number): MinuteCounts | undefined {
+    let minutes = this.counts.get(account);
+    if (minutes === undefined) {
+      if (this.isStopped || this.counts.size >= MAX_ACCOUNTS) return undefined;
+      minutes = new Map<number, MinuteCounts>();
+      this.counts.set(account, minutes);
+      this.writeLater();
+    }
+    let counts = minutes.get(minute);
+    if (counts === undefined) {
+      // While Redis is away, only the last hour is kept.
+      const [oldest] = minutes.size > SHOWN_MINUTES ? minutes.keys() : [];
+      if (oldest !== undefined) minutes.delete(oldest);
+      counts = noCounts();
+      minutes.set(minute, counts);
+    }
+    return counts;
+  }
+
+  /** Starts the timer of the next write, unless it runs, or a write has not ended yet. */
+  private writeLater(): void {
+    if (this.isStopped || this.timer !== undefined || this.writing !== undefined) return;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      this.writing = this.writeAll().finally(() => {
+        this.writing = undefined;
+        if (this.counts.size > 0) this.writeLater();
+      });
+    }, this.writeAfterMs).unref();
+  }
+
+  /** Writes all counts. Does not reject: counts that cannot be written are dropped. */
+  private async writeAll(): Promise<void> {
+    const all = [...this.counts];
+    this.counts = new Map();
+    for (let i = 0; i < all.length; i += ACCOUNTS_AT_ONCE)
+      await Promise.all(
+        all.slice(i, i + ACCOUNTS_AT_ONCE).map(([account, minutes]) => this.write(account, minutes)),
+      );
+  }
+
+  private async write(account: string, minutes: Map<number, MinuteCounts>): Promise<void> {
+    try {
+      await this.store.add(account, await this.withBacklog(account, minutes));
+      this.hasFailed = false;
+    } catch (error) {
+      if (!this.hasFailed)
+        this.logger.warn({ account, err: error }, 'could not store counts; the statistics lack them');
+      this.hasFailed = true;
+    }
+  }
+
+  /** Adds the account's backlog to the current minute, once a minute. */
+  private async withBacklog(account: string, minutes: Map<number, MinuteCounts>): Promise<CountsByMinute> {
+    const minute = minuteOf(this.clock.now());
+    if (minute !== this.sampledMinute) this.sampled.clear();
+    this.sampledMinute = minute;
+    if (this.sampled.has(account)) return minutes;
+    this.sampled.add(account);
+    const { sends, deliveries } = await this.readBacklog(account);
+    const counts = minutes.get(minute) ?? noCounts();
+    addCount(counts, 'backlogSamples', 1);
+    addCount(counts, 'backlogSends', sends);
+    addCount(counts, 'backlogDeliveries', deliveries);
+    return minutes.set(minute, counts);
+  }
+}
