@@ -8,6 +8,7 @@ import {
   createApiKeyRegistry,
   createApiKeys,
   createTokens,
+  RedisAuditLog,
   RedisRevocations,
   type Tokens,
 } from '#accounts';
@@ -68,6 +69,7 @@ import {
   ACCOUNTS,
   API_KEY_REGISTRY,
   API_KEYS,
+  AUDIT_LOG,
   AUTHENTICATOR,
   BLOB_STORE,
   BLOB_STORE_MONITOR,
@@ -134,6 +136,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(API_KEY_REGISTRY, createApiKeyRegistry(environment, redis, clock)),
     value(API_KEYS, createApiKeys(environment, redis)),
     value(TOKENS, createTokens(environment, redis)),
+    value(AUDIT_LOG, new RedisAuditLog(redis, prefix, clock)),
     value(REVOCATIONS, new RedisRevocations(redis, prefix)),
     {
       provide: AUTHENTICATOR,
