@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { ApiKeysModule } from './api-keys/api-keys.module.js';
+import { AuditModule } from './audit/audit.module.js';
 import { CallerModule } from './caller/caller.module.js';
 import { ContactsModule } from './contacts/contacts.module.js';
 import { ConversationsModule } from './conversations/conversations.module.js';
@@ -47,6 +48,7 @@ export class GatewayModule {
         ApiKeysModule,
         TokensModule,
         CallerModule,
+        AuditModule,
         StatusModule,
         StatsModule,
         HealthModule,

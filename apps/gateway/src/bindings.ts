@@ -8,6 +8,7 @@ import {
   createApiKeyRegistry,
   createApiKeys,
   createTokens,
+  RedisAuditLog,
   RedisRevocations,
   type Tokens,
 } from '#accounts';
@@ -72,6 +73,7 @@ import {
   ACCOUNTS,
   API_KEY_REGISTRY,
   API_KEYS,
+  AUDIT_LOG,
   AUTHENTICATOR,
   BACKLOG,
   BLOB_STORE,
@@ -141,6 +143,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(API_KEY_REGISTRY, createApiKeyRegistry(environment, redis, clock)),
     value(API_KEYS, createApiKeys(environment, redis)),
     value(TOKENS, createTokens(environment, redis)),
+    value(AUDIT_LOG, new RedisAuditLog(redis, prefix, clock)),
     value(REVOCATIONS, new RedisRevocations(redis, prefix)),
     {
       provide: AUTHENTICATOR,

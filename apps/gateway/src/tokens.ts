@@ -14,6 +14,8 @@ export const ACCOUNTS = Symbol('AccountDirectory');
 export const ACCOUNT_REGISTRY = Symbol('AccountRegistry');
 export const API_KEY_REGISTRY = Symbol('ApiKeyRegistry');
 export const API_KEYS = Symbol('ApiKeys');
+/** Stores who did what in each account. */
+export const AUDIT_LOG = Symbol('AuditLog');
 /** Authenticates callers by API keys and tokens. */
 export const AUTHENTICATOR = Symbol('Authenticator');
 /** Reads how many sends and deliveries of an account wait. */

@@ -6,6 +6,7 @@
  * | `account/` | accounts: create, change, remove |
  * | `api-key/` | API keys: create, authenticate, revoke; their scopes |
  * | `token/`   | tokens of browsers: create, authenticate, revoke |
+ * | `audit/`   | the audit log: who did what |
  * | `secret/`  | encryption of stored secrets |
  * | `redis/`   | accounts, API keys, tokens and the ids of encryption keys in Redis |
  */
@@ -39,6 +40,14 @@ export {
   API_KEY_SCOPES,
 } from './api-key/api-key.js';
 export { ApiKeyRegistry, type NewApiKey } from './api-key/api-key-registry.js';
+export {
+  type AuditEntry,
+  type AuditFrequency,
+  type AuditLog,
+  type AuditPage,
+  isAuditPosition,
+} from './audit/audit-log.js';
+export { RedisAuditLog } from './redis/redis-audit-log.js';
 export { RedisAccountErasure } from './redis/redis-account-erasure.js';
 export { RedisAccountStore } from './redis/redis-account-store.js';
 export { RedisApiKeyStore } from './redis/redis-api-key-store.js';

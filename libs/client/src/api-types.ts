@@ -802,6 +802,60 @@ export type Caller = {
     expiresAt: string | null;
 };
 
+export type AuditEntry = {
+    /**
+     * Id of the entry. An entry in the audit logs of two accounts has the same id in both.
+     */
+    id: string;
+    /**
+     * Time of the action.
+     */
+    at: string;
+    /**
+     * What was done: `account.created`, `account.changed`, `account.removed`, `account.deletions-confirmed`, `api-key.created`, `api-key.revoked`, `token.created`, `token.revoked`, `webhook.created`, `webhook.changed`, `webhook.removed`, `webhook.secret-read`, `webhook.secret-rotated`, `webhook.replayed`, `send.cancelled`, `send.resolved`. More actions may be added.
+     */
+    action: string;
+    /**
+     * Id of the account, API key, token, webhook or send, or null if `subjects` has the ids of several.
+     */
+    subject: string | null;
+    /**
+     * Ids of the sends that one request resolved. Other entries do not have this field.
+     */
+    subjects?: Array<string>;
+    /**
+     * Account of the caller who did the action.
+     */
+    account: string;
+    /**
+     * Id of the API key of the caller; for a token, of the API key that created the token.
+     */
+    keyId: string;
+    /**
+     * Id of the token of the caller. Actions of API keys do not have this field.
+     */
+    tokenId?: string;
+    /**
+     * The `X-Request-Id` of the request.
+     */
+    requestId: string;
+    /**
+     * Names of the fields in the request body. Their values are not recorded.
+     */
+    fields: Array<string>;
+};
+
+export type AuditEntryList = {
+    /**
+     * The entries of the page, newest first.
+     */
+    entries: Array<AuditEntry>;
+    /**
+     * Cursor of the next page, or null on the last page.
+     */
+    next: string | null;
+};
+
 export type ReadinessReason = {
     code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'blob_store_not_shared' | 'clock_off';
     /**

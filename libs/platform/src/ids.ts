@@ -1,7 +1,7 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 
 /** Prefixes of the ids that Tidings creates, one for each kind of object. */
-export type IdPrefix = 'snd' | 'whk' | 'blb' | 'req';
+export type IdPrefix = 'snd' | 'whk' | 'blb' | 'req' | 'aud';
 
 const BYTES_OF_AN_ID = 16;
 

@@ -1,4 +1,16 @@
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Res } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Patch,
+  Post,
+  Req,
+  Res,
+} from '@nestjs/common';
 import {
   ApiCreatedResponse,
   ApiNoContentResponse,
@@ -6,10 +18,11 @@ import {
   ApiOperation,
   ApiTags,
 } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountDescription, AccountRegistry, Principal } from '#accounts';
 import type { FeedStore } from '#feed';
 import type { GatewayEnvironment } from '#platform';
+import { describeAudit } from '../audit/audit-details.js';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { isOperator, maySee } from '../auth/operator.js';
@@ -57,6 +70,7 @@ export class AccountsController {
   async create(
     @Caller() caller: Principal,
     @Body(new InputPipe(CreateAccountDto)) body: CreateAccountDto,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountDescription> {
     if (!isOperator(caller)) throw onlyOperators();
@@ -64,6 +78,7 @@ export class AccountsController {
     const requestsPerSecond = body.requestsPerSecond ?? this.environment.UPSTREAM_REQUESTS_PER_SECOND;
     const baseUrl = withoutSlash(body.baseUrl);
     const account = await this.accounts.create({ id, baseUrl, apiKey, requestsPerSecond, polling });
+    describeAudit(request, { account: account.id });
     reply.header('location', `/v1/accounts/${account.id}`);
     return account;
   }
@@ -104,12 +119,14 @@ export class AccountsController {
     @Caller() caller: Principal,
     @Param('id') id: string,
     @Body(new InputPipe(ChangeAccountDto)) body: ChangeAccountDto,
+    @Req() request: FastifyRequest,
   ): Promise<AccountDescription> {
     mayChange(caller, id);
     const { baseUrl, ...rest } = givenFields(body);
     const changes = { ...rest, ...(baseUrl === undefined ? {} : { baseUrl: withoutSlash(baseUrl) }) };
     const account = await this.accounts.change(id, changes);
     if (account === undefined) throw notFound('account', id);
+    describeAudit(request, { account: id });
     return account;
   }
 
@@ -142,9 +159,14 @@ export class AccountsController {
   })
   @ApiNoContentResponse({ description: 'The deletions are confirmed.' })
   @ApiProblems('not_found')
-  async confirmDeletions(@Caller() caller: Principal, @Param('id') id: string): Promise<void> {
+  async confirmDeletions(
+    @Caller() caller: Principal,
+    @Param('id') id: string,
+    @Req() request: FastifyRequest,
+  ): Promise<void> {
     const known = maySee(caller, id) && (await this.accounts.find(id)) !== undefined;
     if (!known) throw notFound('account', id);
+    describeAudit(request, { account: id });
     await this.feed.confirmDeletions(id);
   }
 }

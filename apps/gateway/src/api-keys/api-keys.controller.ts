@@ -1,4 +1,16 @@
-import { Body, Controller, Delete, Get, Header, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Header,
+  HttpCode,
+  Inject,
+  Param,
+  Post,
+  Query,
+  Req,
+} from '@nestjs/common';
 import {
   ApiCreatedResponse,
   ApiNoContentResponse,
@@ -6,7 +18,9 @@ import {
   ApiOperation,
   ApiTags,
 } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
 import type { ApiKey, ApiKeyRegistry, Principal } from '#accounts';
+import { describeAudit } from '../audit/audit-details.js';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { isOperator, maySee } from '../auth/operator.js';
@@ -50,6 +64,7 @@ export class ApiKeysController {
   async create(
     @Caller() caller: Principal,
     @Body(new InputPipe(CreateApiKeyDto)) { account, name, scopes, expiresAt }: CreateApiKeyDto,
+    @Req() request: FastifyRequest,
   ): Promise<ApiKey & { key: string }> {
     if (!maySee(caller, account)) throw notFound('account', account);
     const beyond = isOperator(caller) ? undefined : scopes.find((scope) => !caller.scopes.has(scope));
@@ -60,9 +75,10 @@ export class ApiKeysController {
       );
     }
     const end = parseInstant(expiresAt);
-    const request = { account, name, scopes, ...(end === undefined ? {} : { expiresAt: end }) };
-    const created = await this.keys.create(request);
+    const wanted = { account, name, scopes, ...(end === undefined ? {} : { expiresAt: end }) };
+    const created = await this.keys.create(wanted);
     if (created === undefined) throw notFound('account', account);
+    describeAudit(request, { account });
     return { ...created.apiKey, key: created.key };
   }
 
@@ -98,10 +114,15 @@ export class ApiKeysController {
   })
   @ApiNoContentResponse({ description: 'The API key no longer works.' })
   @ApiProblems('not_found', 'conflict')
-  async remove(@Caller() caller: Principal, @Param('id') id: string): Promise<void> {
+  async remove(
+    @Caller() caller: Principal,
+    @Param('id') id: string,
+    @Req() request: FastifyRequest,
+  ): Promise<void> {
     const key = await this.keys.find(id);
     if (key === undefined || !maySee(caller, key.account) || !(await this.keys.remove(id))) {
       throw notFound('API key', id);
     }
+    describeAudit(request, { account: key.account });
   }
 }

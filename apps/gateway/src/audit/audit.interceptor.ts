@@ -7,37 +7,39 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
-import { type Observable, tap } from 'rxjs';
-import type { Logger } from '#platform';
+import { mergeMap, type Observable } from 'rxjs';
+import type { AuditEntry, AuditLog, Principal } from '#accounts';
+import { type Clock, type Logger, newId, withDeadline } from '#platform';
 import { isRecord } from '#upstream';
 import { callerOf } from '../auth/caller.js';
-import { LOGGER } from '../tokens.js';
+import { AUDIT_LOG, CLOCK, LOGGER } from '../tokens.js';
+import { auditDetailsOf } from './audit-details.js';
+import { type AuditedAction, frequencyOf, hasCheckedFields } from './audited-action.js';
 
 /** Metadata of a handler: its action. */
 export const AUDITED = 'tidings:audited';
 
-/** Actions on accounts, API keys, tokens and webhooks that the audit log records. */
-export type AuditedAction =
-  | `account.${'created' | 'changed' | 'removed' | 'deletions-confirmed'}`
-  | `api-key.${'created' | 'revoked'}`
-  | `token.${'created' | 'revoked'}`
-  | `webhook.${'created' | 'changed' | 'removed' | 'secret-read' | 'secret-rotated'}`;
-
-/** Actions whose request body was validated. The field names of any other body are unchecked and must not be logged. */
-const HAS_FIELDS = /[.-](created|changed|rotated)$/;
+/**
+ * Maximum time for which the reply to an action waits for the storing of its entry, in milliseconds. A reply takes at most
+ * two seconds while Redis is away, and the action itself may have used most of them.
+ */
+const STORE_TIMEOUT_MS = 500;
 
 /**
- * Writes one log line for each audited action on API keys, tokens, accounts and webhooks. The line has the action, its subject,
- * the account and API key of the caller, the request id and the names of the given fields, but no values. It is
- * written at every LOG_LEVEL except `silent`.
+ * Records each audited action that succeeded: as a log line, and in the audit log of the caller's account. If the action
+ * affected another account, the audit log of that account gets the same entry. An entry has names of given fields, but no
+ * values. The log line is written at every LOG_LEVEL except `silent`. The entry is stored before the reply; if this fails,
+ * the action is done all the same, so the failure is only logged.
  */
 @Injectable()
 export class AuditInterceptor implements NestInterceptor {
   private readonly log: Logger;
 
   constructor(
-    @Inject(LOGGER) logger: Logger,
+    @Inject(LOGGER) private readonly logger: Logger,
     @Inject(Reflector) private readonly reflector: Reflector,
+    @Inject(AUDIT_LOG) private readonly auditLog: Pick<AuditLog, 'append'>,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {
     this.log = logger.child({}, { level: logger.level === 'silent' ? 'silent' : 'info' });
   }
@@ -47,26 +49,58 @@ export class AuditInterceptor implements NestInterceptor {
     if (action === undefined) throw new Error('The handler declares no audited action.');
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     return next.handle().pipe(
-      tap((result: unknown) => {
-        const caller = callerOf(request);
-        this.log.info(
-          {
-            action,
-            subject: subjectOf(request, result),
-            account: caller?.account,
-            keyId: caller?.keyId,
-            requestId: request.id,
-            fields: HAS_FIELDS.test(action) && isRecord(request.body) ? Object.keys(request.body).sort() : [],
-          },
-          'audit',
-        );
+      mergeMap(async (result: unknown) => {
+        await this.record(action, request, result);
+        return result;
       }),
     );
   }
+
+  /** Never rejects. */
+  private async record(action: AuditedAction, request: FastifyRequest, result: unknown): Promise<void> {
+    const caller = callerOf(request);
+    const { account, subjects } = auditDetailsOf(request);
+    if (caller === undefined || subjects?.length === 0) return;
+    const done = {
+      action,
+      subject: subjects === undefined ? subjectOf(request, result) : null,
+      ...(subjects === undefined ? {} : { subjects: [...subjects] }),
+      ...identityOf(caller),
+      requestId: request.id,
+      fields: hasCheckedFields(action) && isRecord(request.body) ? Object.keys(request.body).sort() : [],
+    };
+    this.log.info(done, 'audit');
+    const entry = { id: newId('aud'), at: new Date(this.clock.now()).toISOString(), ...done };
+    await this.store(entry, action, new Set([caller.account, account ?? caller.account]));
+  }
+
+  private async store(
+    entry: AuditEntry,
+    action: AuditedAction,
+    accounts: ReadonlySet<string>,
+  ): Promise<void> {
+    try {
+      const stored = [...accounts].map((account) =>
+        this.auditLog.append(account, entry, frequencyOf(action)),
+      );
+      await withDeadline(Promise.all(stored), STORE_TIMEOUT_MS, 'storing an audit entry');
+    } catch (error) {
+      const { requestId } = entry;
+      this.logger.error({ action, requestId, err: error }, 'the entry of the audit log was not stored');
+    }
+  }
+}
+
+function identityOf({
+  account,
+  keyId,
+  tokenId,
+}: Principal): Pick<AuditEntry, 'account' | 'keyId' | 'tokenId'> {
+  return { account, keyId, ...(tokenId === undefined ? {} : { tokenId }) };
 }
 
 /** Returns the id in the path, or else the id of the created object. */
-function subjectOf({ params }: FastifyRequest, result: unknown): string | undefined {
+function subjectOf({ params }: FastifyRequest, result: unknown): string | null {
   const id = (isRecord(params) ? params.id : undefined) ?? (isRecord(result) ? result.id : undefined);
-  return typeof id === 'string' ? id : undefined;
+  return typeof id === 'string' ? id : null;
 }

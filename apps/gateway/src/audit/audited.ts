@@ -1,5 +1,6 @@
 import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
-import { AUDITED, type AuditedAction, AuditInterceptor } from './audit.interceptor.js';
+import { AUDITED, AuditInterceptor } from './audit.interceptor.js';
+import type { AuditedAction } from './audited-action.js';
 
 /**
  * Declares the action of a handler. The audit log records it when the handler succeeds. Other handlers run without the

@@ -338,6 +338,7 @@ const TABLE: Readonly<Record<string, Entry>> = {
   'delete /v1/accounts/{id}': { rule: 'no scope' },
   'post /v1/accounts/{id}/confirm-deletions': { rule: 'no scope' },
   'get /v1/api-keys': { rule: 'no scope' },
+  'get /v1/audit': { rule: 'no scope' },
   'post /v1/api-keys': { rule: 'no scope' },
   'delete /v1/api-keys/{id}': { rule: 'no scope' },
   'get /health/live': { rule: 'public' },

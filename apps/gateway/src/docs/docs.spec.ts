@@ -51,6 +51,7 @@ describe('The OpenAPI document', () => {
       'get /v1/accounts',
       'get /v1/accounts/{id}',
       'get /v1/api-keys',
+      'get /v1/audit',
       'get /v1/caller',
       'get /v1/contacts',
       'get /v1/contacts/{id}',

@@ -20,6 +20,7 @@ export const TAGS = [
   { name: 'API keys', description: 'Manage the keys with which callers authenticate.' },
   { name: 'Tokens', description: 'Create and revoke short-lived tokens, with which browsers authenticate.' },
   { name: 'Caller', description: 'Get the account and the permissions of the API key or token in use.' },
+  { name: 'Audit log', description: 'See who changed accounts, API keys, tokens, webhooks and sends.' },
   { name: 'Status', description: 'Get the status of the account and of the installation.' },
   {
     name: 'Health',

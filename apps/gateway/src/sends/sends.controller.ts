@@ -1,7 +1,10 @@
-import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
 import { type Send, type SendIntake, SendNotResolvableError } from '#relay';
+import { describeAudit } from '../audit/audit-details.js';
+import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
@@ -63,6 +66,7 @@ export class SendsController {
   @Post(':id/cancel')
   @HttpCode(200)
   @RequireScope('messages:send', 'contact')
+  @Audited('send.cancelled')
   @ApiOperation({
     operationId: 'cancelSend',
     summary: 'Cancel a scheduled or queued send',
@@ -81,6 +85,7 @@ export class SendsController {
   @Post('resolve')
   @HttpCode(200)
   @RequireScope('messages:send')
+  @Audited('send.resolved')
   @ApiOperation({
     operationId: 'resolveSends',
     summary: 'Set the outcome of several unknown sends, or resend them',
@@ -92,15 +97,19 @@ export class SendsController {
   async resolveMany(
     @Caller() { account }: Principal,
     @Body(new InputPipe(ResolveManyDto)) { ids, outcome }: ResolveManyDto,
+    @Req() request: FastifyRequest,
   ): Promise<ResolveManyReply> {
     const results = new Map<string, ResolveResult>();
     for (const id of new Set(ids)) results.set(id, await this.resultOf(account, id, outcome));
+    const resolved = [...results.values()].filter((result) => result.resolved);
+    describeAudit(request, { subjects: resolved.map(({ id }) => id) });
     return { results: [...results.values()] };
   }
 
   @Post(':id/resolve')
   @HttpCode(200)
   @RequireScope('messages:send')
+  @Audited('send.resolved')
   @ApiOperation({
     operationId: 'resolveSend',
     summary: 'Set the outcome of an unknown send, or resend it',

@@ -2,6 +2,7 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@ne
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
 import type { DeliveryOperations, EventReplays, RequestedDeliveries } from '#webhooks';
+import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
@@ -77,6 +78,7 @@ export class WebhookDeliveriesController {
   @Post(':id/replay')
   @HttpCode(202)
   @RequireScope('webhooks:manage')
+  @Audited('webhook.replayed')
   @ApiOperation({
     operationId: 'replayWebhook',
     summary: 'Deliver past events again, or for the first time',

@@ -1,0 +1,37 @@
+import type { AuditFrequency } from '#accounts';
+
+/** Actions that the audit log records. */
+export const AUDITED_ACTIONS = [
+  'account.created',
+  'account.changed',
+  'account.removed',
+  'account.deletions-confirmed',
+  'api-key.created',
+  'api-key.revoked',
+  'token.created',
+  'token.revoked',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.removed',
+  'webhook.secret-read',
+  'webhook.secret-rotated',
+  'webhook.replayed',
+  'send.cancelled',
+  'send.resolved',
+] as const;
+
+export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
+
+/**
+ * Actions whose request body was validated. The field names of any other body are unchecked and must not be recorded.
+ */
+const HAS_FIELDS = /[.-](created|changed|rotated|replayed|resolved)$/;
+
+export function hasCheckedFields(action: AuditedAction): boolean {
+  return HAS_FIELDS.test(action);
+}
+
+/** Returns how often an action is done: programs create tokens and cancel sends in the course of their work. */
+export function frequencyOf(action: AuditedAction): AuditFrequency {
+  return /^(token|send)\./.test(action) ? 'frequent' : 'rare';
+}

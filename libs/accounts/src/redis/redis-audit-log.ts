@@ -1,0 +1,82 @@
+import { accountKeys, type Clock, LuaScript, type RedisClient } from '#platform';
+import {
+  AUDIT_RETENTION_MS,
+  type AuditEntry,
+  type AuditFrequency,
+  type AuditLog,
+  type AuditPage,
+  MAX_AUDIT_ENTRIES,
+} from '../audit/audit-log.js';
+
+const appendEntry = LuaScript.from(import.meta.url, 'lua/append-audit-entry.lua');
+
+/** Bounds of the stored entries. */
+export interface AuditBounds {
+  /** Maximum number of entries of each frequency of an account. */
+  maxEntries: number;
+  retentionMs: number;
+}
+
+const BOUNDS: AuditBounds = { maxEntries: MAX_AUDIT_ENTRIES, retentionMs: AUDIT_RETENTION_MS };
+
+/** An entry with its id in the stream: `<milliseconds>-<count>`. */
+interface PlacedEntry {
+  position: string;
+  entry: AuditEntry;
+}
+
+/**
+ * Stores the entries of each account in two Redis streams, one for each frequency; implements {@link AuditLog}. The keys
+ * have the hash tag of the account, so the erasure of the account removes them. Ids are unique in both streams together.
+ */
+export class RedisAuditLog implements AuditLog {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+    private readonly clock: Clock,
+    private readonly bounds = BOUNDS,
+  ) {}
+
+  async append(account: string, entry: AuditEntry, frequency: AuditFrequency): Promise<void> {
+    const { rare, frequent } = this.keysOf(account);
+    const keys =
+      frequency === 'rare' ? { entries: rare, others: frequent } : { entries: frequent, others: rare };
+    await appendEntry.run(this.redis, keys, {
+      entry: JSON.stringify(entry),
+      maxEntries: this.bounds.maxEntries,
+      retention: this.bounds.retentionMs,
+    });
+  }
+
+  async read(account: string, limit: number, before?: string): Promise<AuditPage> {
+    const streams = Object.values(this.keysOf(account));
+    // One entry more shows whether another page follows.
+    const read = await Promise.all(streams.map((key) => this.readStream(key, limit + 1, before)));
+    const found = read.flat().sort(newestFirst);
+    const page = found.slice(0, limit);
+    return {
+      entries: page.map(({ entry }) => entry),
+      next: found.length > limit ? page.at(-1)?.position : undefined,
+    };
+  }
+
+  private async readStream(key: string, count: number, before: string | undefined): Promise<PlacedEntry[]> {
+    const newest = before === undefined ? '+' : `(${before}`;
+    const oldest = Math.max(0, this.clock.now() - this.bounds.retentionMs);
+    const found = await this.redis.xrevrange(key, newest, oldest, 'COUNT', count);
+    return found.flatMap(([position, [, text]]) =>
+      text === undefined ? [] : [{ position, entry: JSON.parse(text) as AuditEntry }],
+    );
+  }
+
+  private keysOf(account: string): Record<AuditFrequency, string> {
+    const key = accountKeys(this.prefix, account);
+    return { rare: key('audit'), frequent: key('audit', 'frequent') };
+  }
+}
+
+function newestFirst(one: PlacedEntry, other: PlacedEntry): number {
+  const [ms = 0, count = 0] = one.position.split('-').map(Number);
+  const [otherMs = 0, otherCount = 0] = other.position.split('-').map(Number);
+  return otherMs - ms || otherCount - count;
+}
