@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { ApiKeysModule } from './api-keys/api-keys.module.js';
+import { ConsoleSessionsModule } from './console-sessions/console-sessions.module.js';
 import { ContactsModule } from './contacts/contacts.module.js';
 import { ConversationsModule } from './conversations/conversations.module.js';
 import { EventsModule } from './events/events.module.js';
@@ -44,6 +45,7 @@ export class GatewayModule {
         AccountsModule,
         ApiKeysModule,
         TokensModule,
+        ConsoleSessionsModule,
         StatusModule,
         HealthModule,
         MetricsModule,

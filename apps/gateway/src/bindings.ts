@@ -7,8 +7,10 @@ import {
   createAccounts,
   createApiKeyRegistry,
   createApiKeys,
+  createSessions,
   createTokens,
   RedisRevocations,
+  type Sessions,
   type Tokens,
 } from '#accounts';
 import {
@@ -88,6 +90,7 @@ import {
   REVOCATIONS,
   SEND_INTAKE,
   SEND_LIST,
+  SESSIONS,
   SHUTDOWN,
   TOKEN_RATE_LIMIT,
   TOKENS,
@@ -134,11 +137,13 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(API_KEY_REGISTRY, createApiKeyRegistry(environment, redis, clock)),
     value(API_KEYS, createApiKeys(environment, redis)),
     value(TOKENS, createTokens(environment, redis)),
+    value(SESSIONS, createSessions(environment, redis)),
     value(REVOCATIONS, new RedisRevocations(redis, prefix)),
     {
       provide: AUTHENTICATOR,
-      inject: [API_KEYS, TOKENS],
-      useFactory: (keys: ApiKeys, tokens: Tokens) => new Authenticator(keys, tokens),
+      inject: [API_KEYS, TOKENS, SESSIONS],
+      useFactory: (keys: ApiKeys, tokens: Tokens, sessions: Sessions) =>
+        new Authenticator(keys, tokens, sessions),
     },
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(TOKEN_RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.TOKEN_RATE_LIMIT_PER_MINUTE)),

@@ -14,7 +14,7 @@ export const ACCOUNTS = Symbol('AccountDirectory');
 export const ACCOUNT_REGISTRY = Symbol('AccountRegistry');
 export const API_KEY_REGISTRY = Symbol('ApiKeyRegistry');
 export const API_KEYS = Symbol('ApiKeys');
-/** Authenticates callers by API keys and tokens. */
+/** Authenticates callers by API keys, tokens and sessions. */
 export const AUTHENTICATOR = Symbol('Authenticator');
 export const BLOB_STORE = Symbol('BlobStore');
 /** Checks regularly that the blob store is usable. */
@@ -39,9 +39,11 @@ export const METRICS = Symbol('PromMetrics');
 /** Limits how many requests each API key may make per minute. */
 export const RATE_LIMIT = Symbol('RateLimit');
 export const REPLAYS = Symbol('Replays');
-/** The recent revocations of tokens and API keys. */
+/** The recent revocations of tokens, sessions and API keys. */
 export const REVOCATIONS = Symbol('Revocations');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
+/** Creates, authenticates and ends sessions of the web console. */
+export const SESSIONS = Symbol('Sessions');
 export const SEND_LIST = Symbol('SendList');
 export const SEND_INTAKE = Symbol('SendIntake');
 /** AbortSignal that aborts when the gateway begins to shut down. */

@@ -16,10 +16,11 @@ import { LOGGER } from '../tokens.js';
 /** Metadata of a handler: its action. */
 export const AUDITED = 'tidings:audited';
 
-/** Actions on accounts, API keys, tokens and webhooks that the audit log records. */
+/** Actions on accounts, API keys, tokens, sessions and webhooks that the audit log records. */
 export type AuditedAction =
   | `account.${'created' | 'changed' | 'removed' | 'deletions-confirmed'}`
   | `api-key.${'created' | 'revoked'}`
+  | `session.${'created' | 'ended'}`
   | `token.${'created' | 'revoked'}`
   | `webhook.${'created' | 'changed' | 'removed' | 'secret-read' | 'secret-rotated'}`;
 
@@ -27,7 +28,7 @@ export type AuditedAction =
 const HAS_FIELDS = /[.-](created|changed|rotated)$/;
 
 /**
- * Writes one log line for each audited action on API keys, tokens, accounts and webhooks. The line has the action, its subject,
+ * Writes one log line for each audited action on API keys, tokens, sessions, accounts and webhooks. The line has the action, its subject,
  * the account and API key of the caller, the request id and the names of the given fields, but no values. It is
  * written at every LOG_LEVEL except `silent`.
  */
