@@ -4,6 +4,7 @@ import { AccountsModule } from './accounts/accounts.module.js';
 import { ApiKeysModule } from './api-keys/api-keys.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { CallerModule } from './caller/caller.module.js';
+import { ConsoleSessionsModule } from './console-sessions/console-sessions.module.js';
 import { ContactsModule } from './contacts/contacts.module.js';
 import { ConversationsModule } from './conversations/conversations.module.js';
 import { EventsModule } from './events/events.module.js';
@@ -49,6 +50,7 @@ export class GatewayModule {
         TokensModule,
         CallerModule,
         AuditModule,
+        ConsoleSessionsModule,
         StatusModule,
         StatsModule,
         HealthModule,

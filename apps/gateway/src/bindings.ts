@@ -7,9 +7,11 @@ import {
   createAccounts,
   createApiKeyRegistry,
   createApiKeys,
+  createSessions,
   createTokens,
   RedisAuditLog,
   RedisRevocations,
+  type Sessions,
   type Tokens,
 } from '#accounts';
 import {
@@ -95,6 +97,7 @@ import {
   REVOCATIONS,
   SEND_INTAKE,
   SEND_LIST,
+  SESSIONS,
   SHUTDOWN,
   STATS,
   TOKEN_RATE_LIMIT,
@@ -144,11 +147,13 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(API_KEYS, createApiKeys(environment, redis)),
     value(TOKENS, createTokens(environment, redis)),
     value(AUDIT_LOG, new RedisAuditLog(redis, prefix, clock)),
+    value(SESSIONS, createSessions(environment, redis)),
     value(REVOCATIONS, new RedisRevocations(redis, prefix)),
     {
       provide: AUTHENTICATOR,
-      inject: [API_KEYS, TOKENS],
-      useFactory: (keys: ApiKeys, tokens: Tokens) => new Authenticator(keys, tokens),
+      inject: [API_KEYS, TOKENS, SESSIONS],
+      useFactory: (keys: ApiKeys, tokens: Tokens, sessions: Sessions) =>
+        new Authenticator(keys, tokens, sessions),
     },
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(TOKEN_RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.TOKEN_RATE_LIMIT_PER_MINUTE)),

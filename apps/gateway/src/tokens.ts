@@ -17,6 +17,7 @@ export const API_KEYS = Symbol('ApiKeys');
 /** Stores who did what in each account. */
 export const AUDIT_LOG = Symbol('AuditLog');
 /** Authenticates callers by API keys and tokens. */
+/** Authenticates callers by API keys, tokens and sessions. */
 export const AUTHENTICATOR = Symbol('Authenticator');
 /** Reads how many sends and deliveries of an account wait. */
 export const BACKLOG = Symbol('ReadBacklog');
@@ -45,8 +46,11 @@ export const RATE_LIMIT = Symbol('RateLimit');
 export const REPLAYS = Symbol('Replays');
 export const REQUESTED_DELIVERIES = Symbol('RequestedDeliveries');
 /** The recent revocations of tokens and API keys. */
+/** The recent revocations of tokens, sessions and API keys. */
 export const REVOCATIONS = Symbol('Revocations');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
+/** Creates, authenticates and ends sessions of the web console. */
+export const SESSIONS = Symbol('Sessions');
 export const SEND_LIST = Symbol('SendList');
 export const SEND_INTAKE = Symbol('SendIntake');
 /** AbortSignal that aborts when the gateway begins to shut down. */

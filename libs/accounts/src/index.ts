@@ -1,5 +1,5 @@
 /**
- * Manages accounts, API keys and tokens, which decide who may use the gateway.
+ * Manages accounts, API keys, tokens and sessions, which decide who may use the gateway.
  *
  * | folder | contents |
  * |---|---|
@@ -7,8 +7,9 @@
  * | `api-key/` | API keys: create, authenticate, revoke; their scopes |
  * | `token/`   | tokens of browsers: create, authenticate, revoke |
  * | `audit/`   | the audit log: who did what |
+ * | `session/` | sessions of the web console: create, authenticate, end |
  * | `secret/`  | encryption of stored secrets |
- * | `redis/`   | accounts, API keys, tokens and the ids of encryption keys in Redis |
+ * | `redis/`   | accounts, API keys, tokens, sessions and the ids of encryption keys in Redis |
  */
 export {
   type Account,
@@ -33,6 +34,7 @@ export {
 export { CombinedAccountDirectory } from './account/combined-account-directory.js';
 export {
   type ApiKeys,
+  type CallerSession,
   ENVIRONMENT_API_KEY_ID,
   FixedApiKeys,
   type Principal,
@@ -57,6 +59,7 @@ export {
   createAccounts,
   createApiKeyRegistry,
   createApiKeys,
+  createSessions,
   createTokens,
 } from './redis/redis-accounts.js';
 export { registerEncryptionKeyId, RedisEncryptionKeyIds } from './redis/redis-encryption-key-ids.js';
@@ -65,6 +68,7 @@ export { SecretDecryptionError, SecretCipher } from './secret/secret-cipher.js';
 export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';
 export { StoredApiKeys } from './api-key/stored-api-keys.js';
 export { RedisRevocations } from './redis/redis-revocations.js';
+export { RedisSessionStore } from './redis/redis-session-store.js';
 export { RedisTokenStore } from './redis/redis-token-store.js';
 export {
   type FoundToken,
@@ -77,3 +81,16 @@ export {
   type TokenStore,
 } from './token/token.js';
 export { type CreatedToken, type NewToken, Tokens } from './token/tokens.js';
+export {
+  type FoundSession,
+  hasSessionTokenFormat,
+  idAndHashOfSession,
+  MAX_SESSIONS_PER_KEY,
+  SESSION_LIMITS,
+  type SessionEnds,
+  type SessionLimits,
+  type SessionStore,
+  type SessionTerms,
+  type StoredSession,
+} from './session/session.js';
+export { type OpenSession, type Session, Sessions } from './session/sessions.js';

@@ -8,6 +8,8 @@ export const AUDITED_ACTIONS = [
   'account.deletions-confirmed',
   'api-key.created',
   'api-key.revoked',
+  'session.created',
+  'session.ended',
   'token.created',
   'token.revoked',
   'webhook.created',
@@ -31,7 +33,7 @@ export function hasCheckedFields(action: AuditedAction): boolean {
   return HAS_FIELDS.test(action);
 }
 
-/** Returns how often an action is done: programs create tokens and cancel sends in the course of their work. */
+/** Returns how often an action is done: programs create tokens and cancel sends in the course of their work, and people sign in. */
 export function frequencyOf(action: AuditedAction): AuditFrequency {
-  return /^(token|send)\./.test(action) ? 'frequent' : 'rare';
+  return /^(session|token|send)\./.test(action) ? 'frequent' : 'rare';
 }

@@ -126,11 +126,12 @@ describe('A handler under /v1 that declares no scope', () => {
       { logger: false, abortOnError: false, bodyParser: false },
     );
     const keys = new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES }]);
-    const noTokens = { authenticate: () => Promise.resolve(undefined) };
+    const none = (): Promise<undefined> => Promise.resolve(undefined);
+    const [noTokens, noSessions] = [{ authenticate: none }, { authenticate: none, find: none }];
     const unlimited = {
       count: () => Promise.resolve({ isOver: false, limit: 1, remaining: 1, resetMs: 0 }),
     };
-    useAuthentication(app.getHttpAdapter().getInstance(), new Authenticator(keys, noTokens), {
+    useAuthentication(app.getHttpAdapter().getInstance(), new Authenticator(keys, noTokens, noSessions), {
       apiKey: unlimited,
       token: unlimited,
     });

@@ -16,7 +16,7 @@ export interface RateLimits {
 }
 
 /**
- * Checks every request before its body is read: first the API key or the token, then the rate limits, then the scope,
+ * Checks every request before its body is read: first the API key, the token or the session, then the rate limits, then the scope,
  * then the rule for tokens. A route under `/v1` without a scope is closed to every caller.
  */
 export function useAuthentication(
@@ -58,6 +58,15 @@ async function applyRateLimits(
   const ofKey = await apiKey.count(keyId);
   if (own === undefined || ofKey.isOver || ofKey.remaining < own.remaining)
     applyRateState(own === undefined ? 'API key' : 'API key of the token', ofKey, reply);
+}
+
+/** Counts a request for its API key, sets the rate limit headers and rejects a request above the limit. */
+export async function countForApiKey(
+  limit: RateLimit,
+  { keyId }: Principal,
+  reply: FastifyReply,
+): Promise<void> {
+  applyRateState('API key', await limit.count(keyId), reply);
 }
 
 function applyRateState(

@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type ApiKeys, hasTokenFormat, type Principal, type Tokens } from '#accounts';
+import { type ApiKeys, hasTokenFormat, type Principal, type Sessions, type Tokens } from '#accounts';
 import { Problem } from '../problems/problem.js';
+import { CONSOLE_COOKIE, CONSOLE_HEADER, sessionTokenOf } from './console-cookie.js';
+import { isSameOrigin } from './same-origin.js';
 
 /** What a caller authenticates with. */
 interface Credential {
-  kind: 'API key' | 'token';
+  kind: 'API key' | 'token' | 'session';
   text: string;
 }
 
@@ -16,32 +18,54 @@ const TOKEN_REJECTED = { 'www-authenticate': 'Bearer error="invalid_token"' };
 export const CREDENTIAL_MISSING =
   'Send your API key in the X-API-Key header, or a token in the header Authorization: Bearer <token>.';
 
-/** Authenticates callers by the API key or the token in the headers of their requests. */
+const SESSION_ENDED = 'The session has ended. Sign in again.';
+
+const NOT_SAME_ORIGIN = `The cookie ${CONSOLE_COOKIE} is accepted only from pages of the gateway itself. A proxy in front of the gateway must pass on the Host header.`;
+
+/** Authenticates callers by the API key, the token or the session in the headers of their requests. */
 export class Authenticator {
   constructor(
     private readonly keys: ApiKeys,
     private readonly tokens: Pick<Tokens, 'authenticate'>,
+    private readonly sessions: Pick<Sessions, 'authenticate' | 'find'>,
   ) {}
 
-  /** Resolves to the caller. @throws {Problem} `unauthenticated` */
+  /** Resolves to the caller of a new request. @throws {Problem} `unauthenticated` */
   async authenticate(headers: IncomingHttpHeaders): Promise<Principal> {
-    const credential = credentialOf(headers);
-    const caller = await this.find(credential);
+    const { kind, text } = credentialOf(headers);
+    const caller = await (kind === 'session' ? this.sessions.authenticate(text) : this.find(kind, text));
     if (caller !== undefined) return caller;
-    throw credential.kind === 'API key'
-      ? new Problem('unauthenticated', 'Invalid API key.')
-      : new Problem('unauthenticated', 'Invalid token: it has expired, was revoked, or never existed.', {
-          headers: TOKEN_REJECTED,
-        });
+    switch (kind) {
+      case 'API key':
+        throw new Problem('unauthenticated', 'Invalid API key.');
+      case 'session':
+        throw new Problem('unauthenticated', SESSION_ENDED);
+      case 'token':
+        throw new Problem(
+          'unauthenticated',
+          'Invalid token: it has expired, was revoked, or never existed.',
+          {
+            headers: TOKEN_REJECTED,
+          },
+        );
+    }
   }
 
-  /** Resolves to the caller, or to undefined if the credential is missing or invalid. */
+  /**
+   * Resolves to the caller, or to undefined if the credential is missing or invalid. This does not extend the idle time of
+   * a session, so an open stream keeps no session alive.
+   */
   async recheck(headers: IncomingHttpHeaders): Promise<Principal | undefined> {
-    return await this.find(credentialOf(headers));
+    const { kind, text } = credentialOf(headers);
+    return await (kind === 'session' ? this.callerOfSession(text) : this.find(kind, text));
   }
 
-  private find({ kind, text }: Credential): Promise<Principal | undefined> {
+  private find(kind: 'API key' | 'token', text: string): Promise<Principal | undefined> {
     return kind === 'API key' ? this.keys.authenticate(text) : this.tokens.authenticate(text);
+  }
+
+  private async callerOfSession(token: string): Promise<Principal | undefined> {
+    return (await this.sessions.find(token))?.caller;
   }
 }
 
@@ -62,5 +86,21 @@ function credentialOf(headers: IncomingHttpHeaders): Credential {
   }
   if (hasKey) return { kind: 'API key', text: key };
   if (token !== undefined) return { kind: 'token', text: token };
+  const session = key === undefined ? sessionOf(headers) : undefined;
+  if (session !== undefined) return session;
   throw new Problem('unauthenticated', CREDENTIAL_MISSING);
+}
+
+/**
+ * Returns the session that a request of the web console selects, or undefined for any other request: a browser sends the
+ * cookie by itself, so the cookie alone is no credential.
+ * @throws {Problem} `unauthenticated` if another page sent the request, or the cookie does not contain the session
+ */
+function sessionOf(headers: IncomingHttpHeaders): Credential | undefined {
+  const id = headers[CONSOLE_HEADER];
+  if (typeof id !== 'string') return undefined;
+  if (!isSameOrigin(headers)) throw new Problem('unauthenticated', NOT_SAME_ORIGIN);
+  const text = sessionTokenOf(headers, id);
+  if (text === undefined) throw new Problem('unauthenticated', SESSION_ENDED);
+  return { kind: 'session', text };
 }

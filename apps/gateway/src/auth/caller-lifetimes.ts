@@ -1,21 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import type { Principal } from '#accounts';
 import type { Clock } from '#platform';
 import { AUTHENTICATOR, CLOCK } from '../tokens.js';
 import type { Authenticator } from './authenticator.js';
 import { callerOf } from './caller.js';
 import { RevocationWatch } from './revocation-watch.js';
-import { assertStillAllowed } from './still-allowed.js';
+import { assertStillAllowed, recheckCaller } from './still-allowed.js';
+
+/** Minimum time until a session is checked again, in milliseconds: the clock of this process is only an estimate. */
+const MIN_RECHECK_MS = 100;
 
 /** The time during which the caller of a long request may be served. */
 export interface CallerLifetime {
-  /** Aborts when the caller's token expires or is revoked, or its API key is revoked. Never aborts for an API key. */
+  /**
+   * Aborts when the caller's token or session ends, or the API key of either is revoked. Never aborts for an API key.
+   */
   ended: AbortSignal;
   /** Must be called at the end of the request. */
   release: () => void;
 }
 
-/** Ends long requests with a token: event streams and long polls. */
+/** Ends long requests with a token or session: event streams and long polls. */
 @Injectable()
 export class CallerLifetimes {
   constructor(
@@ -26,20 +32,21 @@ export class CallerLifetimes {
 
   /**
    * Follows the lifetime of the caller of a request.
-   * @throws {Problem} `unauthenticated` if the token was revoked meanwhile
+   * @throws {Problem} `unauthenticated` if the token or session ended meanwhile
    */
   async follow(request: FastifyRequest): Promise<CallerLifetime> {
     const aborter = new AbortController();
-    const { tokenId, keyId, expiresAt } = callerOf(request) ?? {};
-    if (tokenId === undefined || keyId === undefined || expiresAt === undefined)
+    const caller = callerOf(request);
+    const credential = caller === undefined ? undefined : credentialOf(caller);
+    if (caller === undefined || credential === undefined)
       return { ended: aborter.signal, release: () => undefined };
     const end = (): void => {
       aborter.abort();
     };
-    const unfollow = await this.watch.follow([tokenId, keyId], end);
-    const timer = setTimeout(end, expiresAt - this.clock.now());
+    const unfollow = await this.watch.follow([credential.id, caller.keyId], end);
+    const stopTimer = this.atEnd(request, credential.endsAt, end);
     const release = (): void => {
-      clearTimeout(timer);
+      stopTimer();
       unfollow();
     };
     try {
@@ -50,4 +57,36 @@ export class CallerLifetimes {
     }
     return { ended: aborter.signal, release };
   }
+
+  /** Calls `end` at the end of a token or session. Other requests may have extended a session until then. */
+  private atEnd(request: FastifyRequest, endsAt: number, end: () => void): () => void {
+    let isStopped = false;
+    let timer: NodeJS.Timeout;
+    const check = async (): Promise<void> => {
+      // An error ends the request too: a client whose session is still valid connects again.
+      const session = (await recheckCaller(this.authenticator, request).catch(() => undefined))?.session;
+      if (isStopped) return;
+      if (session === undefined) end();
+      else arm(Math.max(session.endsAt, this.clock.now() + MIN_RECHECK_MS));
+    };
+    const arm = (at: number): void => {
+      const onTime = callerOf(request)?.session === undefined ? end : () => void check();
+      timer = setTimeout(onTime, at - this.clock.now());
+    };
+    arm(endsAt);
+    return () => {
+      isStopped = true;
+      clearTimeout(timer);
+    };
+  }
+}
+
+/** Returns the id and the end of the token or session of a caller, or undefined for a caller with an API key. */
+function credentialOf({
+  tokenId,
+  expiresAt,
+  session,
+}: Principal): { id: string; endsAt: number } | undefined {
+  if (session !== undefined) return session;
+  return tokenId === undefined || expiresAt === undefined ? undefined : { id: tokenId, endsAt: expiresAt };
 }

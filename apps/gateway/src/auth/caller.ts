@@ -6,7 +6,7 @@ import { CREDENTIAL_MISSING } from './authenticator.js';
 
 const callers = new WeakMap<FastifyRequest, Principal>();
 
-/** Stores the caller of a request: the owner of its API key or token. */
+/** Stores the caller of a request: the owner of its API key, token or session. */
 export function rememberCaller(request: FastifyRequest, principal: Principal): void {
   callers.set(request, principal);
 }

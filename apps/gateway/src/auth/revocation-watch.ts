@@ -10,9 +10,9 @@ const READ_INTERVAL_MS = 250;
 type Listener = () => void;
 
 /**
- * Notifies long requests of the revocation of their token or API key, within some 250 ms. One loop per gateway reads the
+ * Notifies long requests of the revocation of their token, session or API key, within some 250 ms. One loop per gateway reads the
  * new revocations, whatever the number of requests. Redis may lose revocations in a failover, so long requests also
- * check their token at longer intervals.
+ * check their credential at longer intervals.
  */
 @Injectable()
 export class RevocationWatch {
@@ -27,9 +27,9 @@ export class RevocationWatch {
   ) {}
 
   /**
-   * Calls `onRevoked` when one of these tokens or API keys is revoked after this promise resolved. The caller checks then
+   * Calls `onRevoked` when one of these tokens, sessions or API keys is revoked after this promise resolved. The caller checks then
    * that none was revoked before.
-   * @param ids ids of tokens and API keys
+   * @param ids ids of tokens, sessions and API keys
    * @returns function that ends the notifications
    */
   async follow(ids: readonly string[], onRevoked: Listener): Promise<() => void> {

@@ -6,22 +6,22 @@ import type { Authenticator } from './authenticator.js';
 import { callerOf } from './caller.js';
 import { isStillAllowed } from './still-allowed.js';
 
-/** Time for which event streams with the same API key or token share the result of a check, in milliseconds. */
+/** Time for which event streams with the same API key, token or session share the result of a check, in milliseconds. */
 const SHARED_MS = 1_000;
-/** Maximum number of API keys and tokens whose last check is kept. */
+/** Maximum number of API keys, tokens and sessions whose last check is kept. */
 const MAX_KEYS = 1_000;
 
-/** Checks the API keys and tokens of event streams. Streams with the same one share their checks, so that many cost no more than one. */
+/** Checks the API keys, tokens and sessions of event streams. Streams with the same one share their checks, so that many cost no more than one. */
 @Injectable()
 export class SharedChecks {
   private readonly checks = new LRUCache<string, Promise<boolean>>({ max: MAX_KEYS, ttl: SHARED_MS });
 
   constructor(@Inject(AUTHENTICATOR) private readonly authenticator: Authenticator) {}
 
-  /** Resolves to true if the API key or token of the request of a stream is still valid for the stream. */
+  /** Resolves to true if the API key, token or session of the request of a stream is still valid for the stream. */
   isStillAllowed(request: FastifyRequest): Promise<boolean> {
-    const { keyId = '', tokenId = '', account = '' } = callerOf(request) ?? {};
-    const name = `${account}\n${keyId}\n${tokenId}`;
+    const { keyId = '', tokenId = '', session, account = '' } = callerOf(request) ?? {};
+    const name = `${account}\n${keyId}\n${tokenId}\n${session?.id ?? ''}`;
     const known = this.checks.get(name);
     if (known !== undefined) return known;
     const check = isStillAllowed(this.authenticator, request);

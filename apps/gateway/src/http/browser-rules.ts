@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import helmet from 'helmet';
+import { CONSOLE_HEADER } from '../auth/console-cookie.js';
 
 /** Response headers that scripts of an allowed origin may read. */
 const EXPOSED = [
@@ -28,13 +29,28 @@ export function useBrowserRules(adapter: FastifyAdapter, origins: readonly strin
     done();
   });
   if (origins.length === 0) return;
-  adapter.enableCors({
+  const options = {
     origin: [...origins],
     methods: METHODS,
     exposedHeaders: EXPOSED,
     maxAge: PREFLIGHT_SECONDS,
     strictPreflight: false,
+  };
+  adapter.enableCors({
+    delegator: (request, callback) => {
+      callback(null, { ...options, ...allowedHeadersOf(request.headers['access-control-request-headers']) });
+    },
   });
+}
+
+/**
+ * Returns the headers that a preflight request may use: all that it names, except the one that the web console alone may
+ * send. By default, the library allows all of them.
+ */
+function allowedHeadersOf(requested = ''): { allowedHeaders?: string[] } {
+  const names = requested.split(',').map((name) => name.trim());
+  const allowedHeaders = names.filter((name) => name.toLowerCase() !== CONSOLE_HEADER);
+  return allowedHeaders.length === names.length ? {} : { allowedHeaders };
 }
 
 /**

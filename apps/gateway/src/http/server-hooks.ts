@@ -58,13 +58,13 @@ function unknownRoute(request: FastifyRequest, routes: RouteTable): Problem {
   return new Problem('method_not_allowed', `This URL supports only ${allow}.`, { headers: { allow } });
 }
 
-/** Logs one line per request. It omits the URL, query, body, API key and token, which may contain private data. */
+/** Logs one line per request. It omits the URL, query, body, API key, token and cookie, which may contain private data. */
 function logRequest(
   logger: Logger,
   request: FastifyRequest,
   outcome: { status: number; durationMs: number } | { aborted: true },
 ): void {
-  const { account, tokenId } = callerOf(request) ?? {};
+  const { account, tokenId, session } = callerOf(request) ?? {};
   logger.info(
     {
       requestId: request.id,
@@ -73,6 +73,7 @@ function logRequest(
       route: request.routeOptions.url ?? null,
       ...(account === undefined ? {} : { account }),
       ...(tokenId === undefined ? {} : { tokenId }),
+      ...(session === undefined ? {} : { sessionId: session.id }),
       ...outcome,
     },
     'request',

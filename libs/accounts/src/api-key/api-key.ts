@@ -14,6 +14,14 @@ export type Scope = (typeof API_KEY_SCOPES)[number];
 /** Id of the API key that the environment variable `API_KEY` defines. */
 export const ENVIRONMENT_API_KEY_ID = 'environment';
 
+/** The session of a caller. */
+export interface CallerSession {
+  /** Id of the session; the id is not secret. */
+  id: string;
+  /** When the session ends unless it is used, in milliseconds since 1970. */
+  endsAt: number;
+}
+
 /** The authenticated caller of a request. */
 export interface Principal {
   /** Id of the caller's API key; the id is not secret. */
@@ -24,6 +32,8 @@ export interface Principal {
   expiresAt?: number;
   /** Id of the caller's token; the id is not secret. Absent for a caller with an API key. */
   tokenId?: string;
+  /** The caller's session of the web console. Absent for a caller with an API key or a token. */
+  session?: CallerSession;
   /** Ids of the contacts to which the caller's token is restricted. Absent for a caller without restriction. */
   contactIds?: ReadonlySet<string>;
 }

@@ -22,12 +22,16 @@ export interface RegistryKeys {
   encryptionKeys: string;
   /** Returns the Redis key of the set of ids of an account's API keys. */
   apiKeysOf: (account: string) => string;
-  /** Redis key of the stream of recent revocations of tokens and API keys. */
+  /** Redis key of the stream of recent revocations of tokens, sessions and API keys. */
   revocations: string;
   /** Returns the Redis key of the hash of a token, which expires with the token. */
   token: (id: string) => string;
   /** Returns the Redis key of the sorted set of an API key's token ids; the score is the time when the token expires. */
   tokensOf: (keyId: string) => string;
+  /** Returns the Redis key of the hash of a session, which expires when the session ends. */
+  session: (id: string) => string;
+  /** Returns the Redis key of the sorted set of an API key's session ids; the score is the time when an unused session ends. */
+  sessionsOf: (keyId: string) => string;
 }
 
 export function accountRegistryRedisKeys(prefix: string): RegistryKeys {
@@ -42,5 +46,7 @@ export function accountRegistryRedisKeys(prefix: string): RegistryKeys {
     revocations: key('revocations'),
     token: (id) => key('token', id),
     tokensOf: (keyId) => key('tokens-of', keyId),
+    session: (id) => key('session', id),
+    sessionsOf: (keyId) => key('sessions-of', keyId),
   };
 }

@@ -13,7 +13,9 @@ import { RedisAccountStore } from './redis-account-store.js';
 import { RedisApiKeyStore } from './redis-api-key-store.js';
 import { SecretCipher } from '../secret/secret-cipher.js';
 import { StoredApiKeys } from '../api-key/stored-api-keys.js';
+import { Sessions } from '../session/sessions.js';
 import { Tokens } from '../token/tokens.js';
+import { RedisSessionStore } from './redis-session-store.js';
 import { RedisTokenStore } from './redis-token-store.js';
 
 /**
@@ -72,6 +74,14 @@ export function createTokens(environment: KeyEnvironment, redis: RedisClient): T
   return new Tokens(
     environmentApiKeys(environment),
     new RedisTokenStore(redis, environment.REDIS_KEY_PREFIX),
+  );
+}
+
+/** Returns the sessions of the web console, which all gateways share through Redis. */
+export function createSessions(environment: KeyEnvironment, redis: RedisClient): Sessions {
+  return new Sessions(
+    environmentApiKeys(environment),
+    new RedisSessionStore(redis, environment.REDIS_KEY_PREFIX),
   );
 }
 

@@ -1,7 +1,7 @@
 import { LuaScript, type RedisClient } from '#platform';
 import { AccountConflictError } from '../account/account-conflict.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
-import { removeTokensOfKey } from './redis-token-store.js';
+import { removeCredentialsOfKey } from './redis-credentials-of-key.js';
 import {
   type ApiKeyStore,
   MAX_API_KEYS,
@@ -82,7 +82,7 @@ export class RedisApiKeyStore implements ApiKeyStore {
     const { apiKeys, apiKeysOf, revocations } = this.keys;
     const keys = { apiKeys, ownApiKeys: apiKeysOf(key.account), revocations };
     const isRemoved = (await remove.run(this.redis, keys, { id })) === 1;
-    if (isRemoved) await removeTokensOfKey(this.redis, this.keys, id);
+    if (isRemoved) await removeCredentialsOfKey(this.redis, this.keys, id);
     return isRemoved;
   }
 }

@@ -6,7 +6,7 @@ import { accountRegistryRedisKeys } from './redis-account-keys.js';
 const MAX_READ = 1_000;
 
 /**
- * Implements {@link Revocations} with a Redis stream. The scripts that revoke API keys and tokens add the revocations to
+ * Implements {@link Revocations} with a Redis stream. The scripts that revoke API keys, tokens and sessions add the revocations to
  * this stream.
  */
 export class RedisRevocations implements Revocations {

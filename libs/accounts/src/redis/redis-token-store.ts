@@ -10,9 +10,6 @@ const findToken = LuaScript.from(import.meta.url, 'lua/find-token.lua');
 
 const removeToken = LuaScript.from(import.meta.url, 'lua/remove-token.lua');
 
-/** Number of tokens that one command removes. */
-const REMOVED_AT_ONCE = 500;
-
 const FULL = `The API key has reached its limit of ${MAX_TOKENS_PER_KEY} tokens. Revoke a token, or wait until one expires.`;
 
 /**
@@ -73,26 +70,5 @@ export class RedisTokenStore implements TokenStore {
       revocations,
     };
     return (await removeToken.run(this.redis, keys, { id })) === 1;
-  }
-}
-
-/**
- * Removes the tokens of an API key that was removed. The tokens are invalid already, so this only frees memory: after an
- * error, the tokens stay until they expire.
- */
-export async function removeTokensOfKey(
-  redis: RedisClient,
-  { tokensOf, token }: Pick<RegistryKeys, 'tokensOf' | 'token'>,
-  keyId: string,
-): Promise<void> {
-  try {
-    for (;;) {
-      const popped = await redis.zpopmin(tokensOf(keyId), REMOVED_AT_ONCE);
-      const ids = popped.filter((_, i) => i % 2 === 0);
-      if (ids.length === 0) return;
-      await redis.unlink(...ids.map(token));
-    }
-  } catch {
-    // The removal of the API key has succeeded, so its caller must not get this error.
   }
 }

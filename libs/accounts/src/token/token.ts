@@ -64,13 +64,13 @@ export interface TokenStore {
 }
 
 /**
- * The recent revocations of tokens and API keys. A process reads them to end the event streams of a revoked
+ * The recent revocations of tokens, sessions and API keys. A process reads them to end the event streams of a revoked
  * caller soon.
  */
 export interface Revocations {
   /** Returns the position after the last revocation. */
   end(): Promise<string>;
-  /** Returns the ids of the tokens and API keys that were revoked after a position, and the next position. */
+  /** Returns the ids of the tokens, sessions and API keys that were revoked after a position, and the next position. */
   after(position: string): Promise<{ ids: string[]; position: string }>;
 }
 

@@ -14,6 +14,8 @@ const SECRETS = [
   'secret',
   'password',
   'authorization',
+  'cookie',
+  '["set-cookie"]',
   '["x-api-key"]',
   'message',
   'text',

@@ -1,4 +1,4 @@
---- Records that a token or an API key was revoked.
+--- Records that a token, a session or an API key was revoked.
 
 -- Maximum number of recorded revocations. Gateways read them several times a second.
 local MAX_REVOCATIONS = 10000

@@ -1,0 +1,10 @@
+import { Module } from '@nestjs/common';
+import { ConsoleGuard } from './console.guard.js';
+import { ConsoleSessionsController } from './console-sessions.controller.js';
+import { SignInLimit } from './sign-in-limit.js';
+
+@Module({
+  controllers: [ConsoleSessionsController],
+  providers: [ConsoleGuard, { provide: SignInLimit, useFactory: () => new SignInLimit() }],
+})
+export class ConsoleSessionsModule {}

@@ -1,0 +1,38 @@
+--- Stores a session, and ends those that it replaces or that are beyond the maximum number of its API key.
+-- @key session         Hash of the session. It expires when the session ends unless it is used.
+-- @key own_sessions    Sorted set of the ids of the API key's sessions, by the time when each ends unless it is used.
+-- @key revocations     Stream of the recent revocations.
+-- @arg id              The session's id.
+-- @arg record          The session as JSON.
+-- @arg key_id          Id of the API key.
+-- @arg session_prefix  What precedes the id in the key of a session's hash. All sessions have the same hash tag.
+-- @arg idle_ms         Time after which the session ends unless it is used, in ms.
+-- @arg lifetime_ms     Maximum lifetime in ms.
+-- @arg latest_end      Time after which the session must not be valid, in ms, or ''.
+-- @arg max_sessions    Maximum number of sessions of the API key.
+-- @args replaced       Ids of sessions of the same API key that end now.
+-- @reply               An array.
+-- @field ends_at       When the session ends in any case, in ms.
+-- @field idle_ends_at  When the session ends unless it is used, in ms.
+--- @include "@platform/redis/lua/includes/now.lua"
+--- @include "includes/end-session.lua"
+
+local now = now_ms()
+local ends = now + tonumber(lifetime_ms)
+if latest_end ~= '' then ends = math.min(ends, tonumber(latest_end)) end
+local idle_ends = math.min(now + tonumber(idle_ms), ends)
+-- The first write is one that fails while Redis is full.
+redis.call('HSET', session, 'session', record, 'keyId', key_id, 'endsAt', whole(ends))
+redis.call('PEXPIREAT', session, whole(idle_ends))
+for i = replaced_from, #ARGV do end_session(session_prefix .. ARGV[i], own_sessions, revocations, ARGV[i]) end
+redis.call('ZREMRANGEBYSCORE', own_sessions, '-inf', whole(now))
+local surplus = redis.call('ZCARD', own_sessions) + 1 - tonumber(max_sessions)
+if surplus > 0 then
+  for _, old in ipairs(redis.call('ZRANGE', own_sessions, 0, surplus - 1)) do
+    end_session(session_prefix .. old, own_sessions, revocations, old)
+  end
+end
+redis.call('ZADD', own_sessions, whole(idle_ends), id)
+-- The newest session of an API key is the last to end.
+redis.call('PEXPIREAT', own_sessions, whole(ends))
+return {ends, idle_ends}

@@ -1,0 +1,30 @@
+--- Reads a session together with its API key and the current time, and renews its idle time if a request uses it.
+-- @key session         Hash of the session. It expires when the session ends unless it is used.
+-- @key api_keys        Hash of the API keys by id, as JSON.
+-- @arg id              The session's id.
+-- @arg own_prefix      What precedes an API key's id in the key of the sorted set of its sessions' ids.
+-- @arg idle_ms         Time after which the session ends unless it is used, in ms; '' if no request uses it now.
+-- @arg renew_ms        Minimum time between two renewals, in ms.
+-- @reply               An array, or nil if the session was not found.
+-- @field record        The session as JSON.
+-- @field ends_at       When the session ends in any case, in ms.
+-- @field idle_ends_at  When the session ends unless it is used, in ms.
+-- @field api_key       The API key as JSON, or '' if it is not stored.
+-- @field now           The time in ms.
+--- @include "@platform/redis/lua/includes/now.lua"
+
+local found = redis.call('HMGET', session, 'session', 'keyId', 'endsAt')
+if not found[1] then return false end
+local now = now_ms()
+local ends, idle_ends = tonumber(found[3]), redis.call('PEXPIRETIME', session)
+local api_key = redis.call('HGET', api_keys, found[2]) or ''
+if idle_ms ~= '' then
+  local renewed = math.min(now + tonumber(idle_ms), ends)
+  -- `pcall`: the session can be read while Redis rejects writes. The first write needs no memory, so that a full Redis
+  -- accepts both.
+  if renewed - idle_ends >= tonumber(renew_ms) and redis.pcall('PEXPIREAT', session, whole(renewed)) == 1 then
+    redis.pcall('ZADD', own_prefix .. found[2], 'XX', whole(renewed), id)
+    idle_ends = renewed
+  end
+end
+return {found[1], ends, idle_ends, api_key, now}

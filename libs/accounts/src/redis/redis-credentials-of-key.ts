@@ -1,0 +1,31 @@
+import type { RedisClient } from '#platform';
+import type { RegistryKeys } from './redis-account-keys.js';
+
+/** Number of tokens or sessions that one command removes. */
+const REMOVED_AT_ONCE = 500;
+
+/**
+ * Removes the tokens and sessions of an API key that was removed. They are invalid already, so this only frees memory:
+ * after an error, they stay until they expire.
+ */
+export async function removeCredentialsOfKey(
+  redis: RedisClient,
+  { tokensOf, token, sessionsOf, session }: RegistryKeys,
+  keyId: string,
+): Promise<void> {
+  try {
+    await removeAll(redis, tokensOf(keyId), token);
+    await removeAll(redis, sessionsOf(keyId), session);
+  } catch {
+    // The removal of the API key has succeeded, so its caller must not get this error.
+  }
+}
+
+/** Removes a sorted set of ids, and the Redis key of each id. */
+async function removeAll(redis: RedisClient, ids: string, keyOf: (id: string) => string): Promise<void> {
+  for (;;) {
+    const popped = (await redis.zpopmin(ids, REMOVED_AT_ONCE)).filter((_, i) => i % 2 === 0);
+    if (popped.length === 0) return;
+    await redis.unlink(...popped.map(keyOf));
+  }
+}

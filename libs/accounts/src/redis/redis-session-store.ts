@@ -1,0 +1,75 @@
+import { LuaScript, type RedisClient } from '#platform';
+import type { StoredApiKey } from '../api-key/stored-api-key.js';
+import {
+  type FoundSession,
+  MAX_SESSIONS_PER_KEY,
+  type SessionEnds,
+  type SessionLimits,
+  type SessionStore,
+  type SessionTerms,
+  type StoredSession,
+} from '../session/session.js';
+import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
+
+const addSession = LuaScript.from(import.meta.url, 'lua/add-session.lua');
+
+const findSession = LuaScript.from(import.meta.url, 'lua/find-session.lua');
+
+const removeSession = LuaScript.from(import.meta.url, 'lua/remove-session.lua');
+
+/**
+ * Stores each session in a Redis hash that expires when the session ends, and the ids of each API key's sessions in a
+ * sorted set; implements {@link SessionStore}. The keys are in the hash slot of the API keys, so that one script reads a
+ * session together with its API key.
+ */
+export class RedisSessionStore implements SessionStore {
+  private readonly keys: RegistryKeys;
+
+  constructor(
+    private readonly redis: RedisClient,
+    prefix: string,
+    private readonly maxSessions = MAX_SESSIONS_PER_KEY,
+  ) {
+    this.keys = accountRegistryRedisKeys(prefix);
+  }
+
+  async add(
+    session: StoredSession,
+    { limits: { idleMs, lifetimeMs }, latestEnd, replaced }: SessionTerms,
+  ): Promise<SessionEnds> {
+    const { id, keyId } = session;
+    const { revocations } = this.keys;
+    return (await addSession.run(
+      this.redis,
+      { session: this.keys.session(id), ownSessions: this.keys.sessionsOf(keyId), revocations },
+      {
+        ...{ id, record: JSON.stringify(session), keyId, sessionPrefix: this.keys.session('') },
+        ...{ idleMs, lifetimeMs, latestEnd: latestEnd ?? '', maxSessions: this.maxSessions, replaced },
+      },
+    )) as SessionEnds;
+  }
+
+  async find(id: string, use?: SessionLimits): Promise<FoundSession | undefined> {
+    const found = (await findSession.run(
+      this.redis,
+      { session: this.keys.session(id), apiKeys: this.keys.apiKeys },
+      {
+        ...{ id, ownPrefix: this.keys.sessionsOf('') },
+        ...{ idleMs: use?.idleMs ?? '', renewMs: use?.renewMs ?? '' },
+      },
+    )) as (SessionEnds & { record: string; apiKey: string; now: number }) | null;
+    if (found === null) return undefined;
+    const { record, apiKey, ...times } = found;
+    return {
+      ...times,
+      session: JSON.parse(record) as StoredSession,
+      apiKey: apiKey === '' ? undefined : (JSON.parse(apiKey) as StoredApiKey),
+    };
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const keys = { session: this.keys.session(id), revocations: this.keys.revocations };
+    const args = { id, ownPrefix: this.keys.sessionsOf('') };
+    return (await removeSession.run(this.redis, keys, args)) === 1;
+  }
+}

@@ -1,0 +1,71 @@
+import {
+  type FoundSession,
+  MAX_SESSIONS_PER_KEY,
+  type SessionEnds,
+  type SessionLimits,
+  type SessionStore,
+  type SessionTerms,
+  type StoredApiKey,
+  type StoredSession,
+} from '#accounts';
+import { type Clock, clockOfThisMachine } from '#platform';
+
+/** What the fake reads of the API keys. */
+interface ApiKeyReader {
+  find(id: string): Promise<StoredApiKey | undefined>;
+}
+
+/** A {@link SessionStore} in memory for tests. `revoked` lists the sessions that ended before their time, in order. */
+export class MemorySessionStore implements SessionStore {
+  readonly revoked: string[] = [];
+  /** Number of renewals of an idle time. */
+  renewals = 0;
+  private readonly sessions = new Map<string, SessionEnds & { session: StoredSession }>();
+
+  constructor(
+    private readonly apiKeys: ApiKeyReader,
+    private readonly maxSessions = MAX_SESSIONS_PER_KEY,
+    private readonly clock: Clock = clockOfThisMachine,
+  ) {}
+
+  async add(
+    session: StoredSession,
+    { limits: { idleMs, lifetimeMs }, latestEnd = Infinity, replaced }: SessionTerms,
+  ): Promise<SessionEnds> {
+    const now = this.clock.now();
+    const endsAt = Math.min(now + lifetimeMs, latestEnd);
+    const idleEndsAt = Math.min(now + idleMs, endsAt);
+    for (const id of replaced) await this.remove(id);
+    const own = [...this.sessions.values()]
+      .filter((other) => other.session.keyId === session.keyId && other.idleEndsAt > now)
+      .sort((a, b) => a.idleEndsAt - b.idleEndsAt);
+    const surplus = Math.max(0, own.length + 1 - this.maxSessions);
+    for (const old of own.slice(0, surplus)) await this.remove(old.session.id);
+    this.sessions.set(session.id, { session, endsAt, idleEndsAt });
+    return { endsAt, idleEndsAt };
+  }
+
+  async find(id: string, use?: SessionLimits): Promise<FoundSession | undefined> {
+    const now = this.clock.now();
+    const found = this.live(id);
+    if (found === undefined) return undefined;
+    const renewed = use === undefined ? 0 : Math.min(now + use.idleMs, found.endsAt);
+    if (use !== undefined && renewed - found.idleEndsAt >= use.renewMs) {
+      found.idleEndsAt = renewed;
+      this.renewals += 1;
+    }
+    return { ...found, apiKey: await this.apiKeys.find(found.session.keyId), now };
+  }
+
+  remove(id: string): Promise<boolean> {
+    const existed = this.live(id) !== undefined;
+    this.sessions.delete(id);
+    if (existed) this.revoked.push(id);
+    return Promise.resolve(existed);
+  }
+
+  private live(id: string): (SessionEnds & { session: StoredSession }) | undefined {
+    const found = this.sessions.get(id);
+    return found === undefined || found.idleEndsAt <= this.clock.now() ? undefined : found;
+  }
+}
