@@ -8,6 +8,7 @@ import { useAuthentication } from './auth/authentication.js';
 import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
 import { measureRequests } from './metrics/http-metrics.js';
+import { serveQueues } from './queues/serve-queues.js';
 import { AUTHENTICATOR, METRICS, RATE_LIMIT, TOKEN_RATE_LIMIT } from './tokens.js';
 
 /** Creates the gateway application. The caller starts it with `listen`. */
@@ -36,5 +37,6 @@ export async function createGateway(
     token: app.get(TOKEN_RATE_LIMIT),
   });
   serveDocs(app);
+  serveQueues(app);
   return app;
 }
