@@ -34,6 +34,12 @@ const PUBLIC: FastifyContextConfig = { isPublic: true };
 /** The handlers also check that the caller is an operator. */
 const FOR_OPERATORS: FastifyContextConfig = { scopes: ['admin'], tokenRule: 'keys-only' };
 
+/**
+ * Hash of the only inline style sheet of Bull Board's pages, which hides scroll bars of lists. The test in a browser
+ * fails if a new version of Bull Board has another one.
+ */
+const INLINE_STYLE = "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU='";
+
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-cache',
@@ -41,7 +47,7 @@ const PAGE_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self'",
+    `style-src 'self' ${INLINE_STYLE}`,
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
@@ -96,6 +102,11 @@ export function serveQueues(app: NestFastifyApplication): void {
           return (await board()).read(path, request);
         },
       );
+    // Paths without data are also for operators only, so that nobody else learns which paths have data.
+    server.get(`${base}/api/*`, { config: FOR_OPERATORS }, (request) => {
+      assertOperator(request);
+      throw new Problem('not_found', 'This URL does not exist.');
+    });
   }
   server.addHook('onClose', async () => {
     await (await board.current())?.close();
