@@ -35,10 +35,13 @@ const PUBLIC: FastifyContextConfig = { isPublic: true };
 const FOR_OPERATORS: FastifyContextConfig = { scopes: ['admin'], tokenRule: 'keys-only' };
 
 /**
- * Hash of the only inline style sheet of Bull Board's pages, which hides scroll bars of lists. The test in a browser
- * fails if a new version of Bull Board has another one.
+ * Hashes of the inline style sheets of Bull Board's pages: the colors of an icon, and the hidden scroll bars of lists. The
+ * test in a browser fails if a new version of Bull Board changes the first.
  */
-const INLINE_STYLE = "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU='";
+const INLINE_STYLES = [
+  "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU='",
+  "'sha256-kLmvWqfziFavKtqHqRsb90f006UAK2Dmd0It5Iz2KFA='",
+];
 
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
@@ -47,7 +50,7 @@ const PAGE_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
-    `style-src 'self' ${INLINE_STYLE}`,
+    `style-src 'self' ${INLINE_STYLES.join(' ')}`,
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
