@@ -3,6 +3,7 @@ import { appRoutes } from '@bull-board/api/dist/routes.js';
 import { Queue } from 'bullmq';
 import { queuePrefix } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
+import { startTestCluster } from '../../../../test/support/redis-cluster.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import {
   EMPTY_KEY,
@@ -182,6 +183,18 @@ describe('The queues', () => {
     ['activeQueue=relay&status=nothing', 400],
   ])('answer to the query %s with %d', async (query, status) => {
     expect((await gateway.fetch(`/console/queues/api/queues?${query}`)).status).toBe(status);
+  });
+
+  it('are shown on a Redis Cluster too', async () => {
+    const cluster = await startTestCluster();
+    const other = await startTestGateway({ redisUrl: cluster.url });
+    try {
+      for (const path of ['queues?activeQueue=poll', 'redis/stats', 'job-schedulers', 'queues/poll/workers'])
+        expect([path, (await other.fetch(`/console/queues/api/${path}`)).status]).toEqual([path, 200]);
+    } finally {
+      await other.dispose();
+      await cluster.dispose();
+    }
   });
 
   it('are answered with 503 while Redis hangs, and are shown again after it', async () => {
