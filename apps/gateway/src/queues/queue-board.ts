@@ -79,7 +79,7 @@ export class QueueBoard {
     return new QueueBoard(queues, handlers);
   }
 
-  /** Resolves to the reply at a path of {@link BOARD_READS}. @throws {Problem} `not_found`, `validation_failed` */
+  /** Resolves to the reply at a path below `/api`. @throws {Problem} `not_found`, `validation_failed` */
   async read(path: string, { params, query }: BoardRequest): Promise<unknown> {
     const { queueName, jobId } = params;
     if (queueName !== undefined && !(queueName in DESCRIPTIONS)) throw notFound('queue', queueName);
