@@ -25,6 +25,7 @@ const EXTERNAL = [
   '@fastify/view',
   'class-transformer/storage',
   'swagger-ui-dist',
+  '@bull-board/*',
   'msgpackr-extract',
   '@aws-sdk/*',
 ];

@@ -9,6 +9,7 @@ import { serveConsole } from './console/console-page.js';
 import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
 import { measureRequests } from './metrics/http-metrics.js';
+import { serveQueues } from './queues/serve-queues.js';
 import { AUTHENTICATOR, METRICS, RATE_LIMIT, TOKEN_RATE_LIMIT } from './tokens.js';
 
 /** Creates the gateway application. The caller starts it with `listen`. */
@@ -38,5 +39,6 @@ export async function createGateway(
   });
   serveDocs(app);
   await serveConsole(app);
+  serveQueues(app);
   return app;
 }

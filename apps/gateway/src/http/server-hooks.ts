@@ -4,6 +4,7 @@ import { GATEWAY_HEADER } from '#upstream';
 import { callerOf } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { pathOf } from '../problems/problem.filter.js';
+import { assertQueuesAreOnlyRead } from '../queues/read-only.js';
 import { traceOf } from '../tracing/request-traces.js';
 import type { RouteTable } from './route-table.js';
 import { isForm } from './slow-callers.js';
@@ -17,6 +18,7 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable, logg
       if (request.headers[GATEWAY_HEADER.name] !== undefined) throw loop();
     }
     // Rejected here, before the body is read.
+    assertQueuesAreOnlyRead(request);
     if (request.is404) throw unknownRoute(request, routes);
     done();
   });

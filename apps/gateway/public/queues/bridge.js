@@ -1,0 +1,59 @@
+// Adds the credential of the console, in which this page is a frame, to the page's own requests for data.
+'use strict';
+
+{
+  const api = new URL('api/', document.baseURI).href;
+  const isForData = (url) => new URL(url, document.baseURI).href.startsWith(api);
+
+  /** Returns the headers that the console sends with its own requests. */
+  const credential = () => {
+    if (window.parent === window) return [];
+    return Object.entries(window.parent.tidingsConsole?.requestHeaders() ?? {});
+  };
+
+  const notice = document.createElement('p');
+  notice.setAttribute('role', 'alert');
+  notice.id = 'access-notice';
+  Object.assign(notice.style, {
+    position: 'fixed',
+    inset: '0 0 auto 0',
+    zIndex: '1000',
+    margin: '0',
+    padding: '1rem',
+    background: '#8a1c1c',
+    color: '#ffffff',
+    font: '1rem/1.5 sans-serif',
+    textAlign: 'center',
+  });
+
+  const showAccess = (status) => {
+    if (status === 401) notice.textContent = 'Not signed in. Open this page from the console.';
+    else if (status === 403) notice.textContent = 'Only operators can see the queues.';
+    else return void notice.remove();
+    document.body.append(notice);
+  };
+
+  const forData = new WeakSet();
+  const { open, send } = XMLHttpRequest.prototype;
+  XMLHttpRequest.prototype.open = function (method, url, ...others) {
+    if (isForData(url)) forData.add(this);
+    return open.call(this, method, url, ...others);
+  };
+  XMLHttpRequest.prototype.send = function (body) {
+    if (forData.has(this)) {
+      for (const [name, value] of credential()) this.setRequestHeader(name, value);
+      this.addEventListener('loadend', () => showAccess(this.status));
+    }
+    return send.call(this, body);
+  };
+
+  const plainFetch = window.fetch;
+  window.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    if (!isForData(request.url)) return plainFetch(request);
+    for (const [name, value] of credential()) request.headers.set(name, value);
+    const response = await plainFetch(request);
+    showAccess(response.status);
+    return response;
+  };
+}

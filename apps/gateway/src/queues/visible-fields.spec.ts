@@ -1,0 +1,45 @@
+import { expect, it } from '@jest/globals';
+import { visibleFields } from './visible-fields.js';
+
+it('the data of a job shows ids, the end of a phone number and no other field', () => {
+  const job = {
+    id: '7',
+    data: {
+      ...{ account: 'default', lane: '+14155550123', more: ['+14155550124', '+14155550125'] },
+      ...{ endpointId: 'whk_1', message: 'a secret text', apiKey: 'a key' },
+    },
+  };
+  expect(visibleFields({ job })).toEqual({
+    job: {
+      id: '7',
+      data: { account: 'default', recipient: '…123', moreRecipients: 2, endpointId: 'whk_1' },
+    },
+  });
+});
+
+it('a phone number that is too short to be shortened, and data of another type, are hidden', () => {
+  expect(visibleFields([{ data: { lane: '12345' } }, { data: 'text' }, { data: ['text'] }])).toEqual([
+    { data: { recipient: '…' } },
+    { data: {} },
+    { data: {} },
+  ]);
+});
+
+it('texts of errors, results, logs and reports of progress are hidden', () => {
+  const job = {
+    failedReason: 'cannot post "a secret text"',
+    stacktrace: ['at a secret text'],
+    returnValue: { text: 'a secret text' },
+    progress: { text: 'a secret text' },
+    logs: ['a secret text'],
+    deferredFailure: 'a secret text',
+  };
+  const shown = JSON.stringify(visibleFields({ queues: [{ jobs: [job] }] }));
+  expect(shown).not.toContain('secret');
+  expect(shown).toContain('"failedReason":"Hidden. See the log of the worker."');
+});
+
+it('the values of a metric, the progress in percent and the absence of a failure are kept', () => {
+  const shown = { data: [1, 2], progress: 50, failedReason: undefined, counts: { wait: 0 } };
+  expect(visibleFields(shown)).toEqual(shown);
+});
