@@ -650,6 +650,10 @@ export type CreatedApiKey = {
      */
     expiresAt: string | null;
     /**
+     * Time when the API key or one of its tokens was last used, or null if no use was recorded. It may be older than the last use by a minute.
+     */
+    lastUsedAt: string | null;
+    /**
      * The secret value of the API key. Only this response shows the value; Tidings stores only a hash of the value.
      */
     key: string;
@@ -671,6 +675,10 @@ export type ApiKey = {
      * Time when the API key expires, or null if the API key does not expire.
      */
     expiresAt: string | null;
+    /**
+     * Time when the API key or one of its tokens was last used, or null if no use was recorded. It may be older than the last use by a minute.
+     */
+    lastUsedAt: string | null;
 };
 
 export type ApiKeyList = {
