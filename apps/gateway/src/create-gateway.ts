@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { NestFrameworkLogger } from '#platform';
 import { GatewayModule } from './app.module.js';
 import type { OpenedResources } from './bindings.js';
+import { ApiKeyUseRecorder } from './auth/api-key-use-recorder.js';
 import { useAuthentication } from './auth/authentication.js';
 import { serveConsole } from './console/console-page.js';
 import { serveDocs } from './docs/openapi.js';
@@ -33,12 +34,14 @@ export async function createGateway(
     options,
   );
   measureRequests(app.getHttpAdapter().getInstance(), app.get(METRICS));
-  useAuthentication(app.getHttpAdapter().getInstance(), app.get(AUTHENTICATOR), {
-    apiKey: app.get(RATE_LIMIT),
-    token: app.get(TOKEN_RATE_LIMIT),
-  });
-  serveDocs(app);
   await serveConsole(app);
+  useAuthentication(
+    app.getHttpAdapter().getInstance(),
+    app.get(AUTHENTICATOR),
+    { apiKey: app.get(RATE_LIMIT), token: app.get(TOKEN_RATE_LIMIT) },
+    app.get(ApiKeyUseRecorder),
+  );
+  serveDocs(app);
   serveQueues(app);
   return app;
 }

@@ -16,6 +16,8 @@ export const API_KEY_REGISTRY = Symbol('ApiKeyRegistry');
 export const API_KEYS = Symbol('ApiKeys');
 /** Stores who did what in each account. */
 export const AUDIT_LOG = Symbol('AuditLog');
+/** Stores when each API key was last used. */
+export const API_KEY_USES = Symbol('ApiKeyUses');
 /** Authenticates callers by API keys and tokens. */
 /** Authenticates callers by API keys, tokens and sessions. */
 export const AUTHENTICATOR = Symbol('Authenticator');

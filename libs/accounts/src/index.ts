@@ -65,7 +65,13 @@ export {
 export { registerEncryptionKeyId, RedisEncryptionKeyIds } from './redis/redis-encryption-key-ids.js';
 export { type ReencryptionFailure, ReencryptionCounts } from './secret/reencryption-counts.js';
 export { SecretDecryptionError, SecretCipher } from './secret/secret-cipher.js';
-export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';
+export {
+  type ApiKey,
+  type ApiKeyStore,
+  type ApiKeyUses,
+  type ListedApiKey,
+  type StoredApiKey,
+} from './api-key/stored-api-key.js';
 export { StoredApiKeys } from './api-key/stored-api-keys.js';
 export { RedisRevocations } from './redis/redis-revocations.js';
 export { RedisSessionStore } from './redis/redis-session-store.js';

@@ -710,6 +710,10 @@ export type CreatedApiKey = {
      */
     expiresAt: string | null;
     /**
+     * Time when the API key or one of its tokens was last used, or null if no use was recorded. It may be older than the last use by a minute.
+     */
+    lastUsedAt: string | null;
+    /**
      * The secret value of the API key. Only this response shows the value; Tidings stores only a hash of the value.
      */
     key: string;
@@ -731,6 +735,10 @@ export type ApiKey = {
      * Time when the API key expires, or null if the API key does not expire.
      */
     expiresAt: string | null;
+    /**
+     * Time when the API key or one of its tokens was last used, or null if no use was recorded. It may be older than the last use by a minute.
+     */
+    lastUsedAt: string | null;
 };
 
 export type ApiKeyList = {
@@ -812,7 +820,7 @@ export type AuditEntry = {
      */
     at: string;
     /**
-     * What was done: `account.created`, `account.changed`, `account.removed`, `account.deletions-confirmed`, `api-key.created`, `api-key.revoked`, `token.created`, `token.revoked`, `webhook.created`, `webhook.changed`, `webhook.removed`, `webhook.secret-read`, `webhook.secret-rotated`, `webhook.replayed`, `send.cancelled`, `send.resolved`. More actions may be added.
+     * What was done: `account.created`, `account.changed`, `account.removed`, `account.deletions-confirmed`, `api-key.created`, `api-key.revoked`, `session.created`, `session.ended`, `token.created`, `token.revoked`, `webhook.created`, `webhook.changed`, `webhook.removed`, `webhook.secret-read`, `webhook.secret-rotated`, `webhook.replayed`, `send.cancelled`, `send.resolved`. More actions may be added.
      */
     action: string;
     /**

@@ -19,7 +19,7 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import type { ApiKey, ApiKeyRegistry, Principal } from '#accounts';
+import type { ApiKeyRegistry, ListedApiKey, Principal } from '#accounts';
 import { describeAudit } from '../audit/audit-details.js';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
@@ -65,7 +65,7 @@ export class ApiKeysController {
     @Caller() caller: Principal,
     @Body(new InputPipe(CreateApiKeyDto)) { account, name, scopes, expiresAt }: CreateApiKeyDto,
     @Req() request: FastifyRequest,
-  ): Promise<ApiKey & { key: string }> {
+  ): Promise<ListedApiKey & { key: string }> {
     if (!maySee(caller, account)) throw notFound('account', account);
     const beyond = isOperator(caller) ? undefined : scopes.find((scope) => !caller.scopes.has(scope));
     if (beyond !== undefined) {
@@ -79,7 +79,7 @@ export class ApiKeysController {
     const created = await this.keys.create(wanted);
     if (created === undefined) throw notFound('account', account);
     describeAudit(request, { account });
-    return { ...created.apiKey, key: created.key };
+    return { ...created.apiKey, lastUsedAt: null, key: created.key };
   }
 
   @Get()
@@ -94,7 +94,7 @@ export class ApiKeysController {
   async list(
     @Caller() caller: Principal,
     @Query(new InputPipe(ApiKeysQuery)) { account }: ApiKeysQuery,
-  ): Promise<{ apiKeys: ApiKey[] }> {
+  ): Promise<{ apiKeys: ListedApiKey[] }> {
     if (account !== undefined) {
       const known = maySee(caller, account) && (await this.accounts.find(account)) !== undefined;
       if (!known) throw notFound('account', account);

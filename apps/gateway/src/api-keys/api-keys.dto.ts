@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { ACCOUNT_ID_PATTERN, type ApiKey, type Scope, API_KEY_SCOPES } from '#accounts';
+import { ACCOUNT_ID_PATTERN, type ListedApiKey, type Scope, API_KEY_SCOPES } from '#accounts';
 import { Instant, Optional, parseInstant, rule, TextMatching, TextOf } from '../input/rules.js';
 
 const AccountId = (): PropertyDecorator => TextMatching(ACCOUNT_ID_PATTERN, 'must be an account id');
@@ -52,9 +52,9 @@ export class ApiKeysQuery {
   account?: string;
 }
 
-/** Documents an {@link ApiKey}. */
+/** Documents a {@link ListedApiKey}. */
 @ApiSchema({ name: 'ApiKey' })
-export class ApiKeyView implements ApiKey {
+export class ApiKeyView implements ListedApiKey {
   @ApiProperty({
     example: 'key_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
     description:
@@ -78,6 +78,14 @@ export class ApiKeyView implements ApiKey {
     description: 'Time when the API key expires, or null if the API key does not expire.',
   })
   expiresAt!: string | null;
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description:
+      'Time when the API key or one of its tokens was last used, or null if no use was recorded. It may be older than the last use by a minute.',
+  })
+  lastUsedAt!: string | null;
 }
 
 @ApiSchema({ name: 'CreatedApiKey' })

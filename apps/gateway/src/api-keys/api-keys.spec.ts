@@ -4,6 +4,7 @@ import { startTestRedis, type TestRedis } from '../../../../test/support/redis-s
 import { eventually } from '../../../../test/support/eventually.js';
 import { WAIT_SETTINGS } from '../events/wait-settings.js';
 import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { makeToken } from '../fixtures/tokens.js';
 import { EVENT_WAITS } from '../tokens.js';
 
 interface Made {
@@ -63,7 +64,7 @@ describe('an API key', () => {
     expect(key).toMatch(/^tidings_[\w-]{43}$/);
     expect(rest).toEqual({
       ...{ account: 'sales', name: 'test', scopes: ['messages:read'] },
-      ...{ createdAt: expect.any(String), expiresAt: null },
+      ...{ createdAt: expect.any(String), expiresAt: null, lastUsedAt: null },
     });
     expect(await Promise.all([used(one, key), used(two, key)])).toEqual([200, 200]);
     const beyond = await one.fetch('/v1/events', { key });
@@ -74,6 +75,22 @@ describe('an API key', () => {
     expect(stored).toContain(id);
     expect(stored).not.toContain(key);
     expect(stored).not.toContain(key.slice('tidings_'.length));
+  });
+
+  it('shows when it or a token of it was last used, at every gateway', async () => {
+    const { id, key } = await make();
+    const { id: idOfToken, key: keyOfToken } = await make();
+    const lastUseOf = async (wanted: string): Promise<unknown> =>
+      (await listed()).find((shown) => shown.id === wanted)?.lastUsedAt;
+    const { token } = await makeToken(one, { scopes: ['messages:read'] }, keyOfToken);
+    await one.redis.del('tidings:{.accounts}:api-key-uses');
+    expect([await lastUseOf(id), await lastUseOf(idOfToken)]).toEqual([null, null]);
+    await used(two, key);
+    expect((await two.fetch('/v1/sends', { token })).status).toBe(200);
+    await eventually('both uses are recorded', async () =>
+      [await lastUseOf(id), await lastUseOf(idOfToken)].every((at) => typeof at === 'string'),
+    );
+    expect(Math.abs(Date.parse(String(await lastUseOf(id))) - Date.now())).toBeLessThan(60_000);
   });
 
   it('that is revoked at one gateway is rejected by another gateway at the next request', async () => {
@@ -222,6 +239,6 @@ describe('a request whose API key is revoked before the request ends', () => {
     expect(await answered).toBe(401);
     expect(two.sends.requests).toEqual([]);
     const theirs = await one.redis.keys('tidings:{sales}:*');
-    expect(theirs.filter((name) => !name.endsWith(':health:probe'))).toEqual([]);
+    expect(theirs.filter((name) => !/:(health:probe|audit)$/.test(name))).toEqual([]);
   });
 });

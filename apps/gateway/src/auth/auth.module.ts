@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ApiKeyUseRecorder } from './api-key-use-recorder.js';
 import { CallerLifetimes } from './caller-lifetimes.js';
 import { ContactAccess } from './contact-access.js';
 import { RevocationWatch } from './revocation-watch.js';
@@ -6,7 +7,7 @@ import { SharedChecks } from './shared-checks.js';
 
 /** What handlers need to check their callers further than `authentication.ts` does. */
 @Module({
-  providers: [CallerLifetimes, ContactAccess, RevocationWatch, SharedChecks],
+  providers: [ApiKeyUseRecorder, CallerLifetimes, ContactAccess, RevocationWatch, SharedChecks],
   exports: [CallerLifetimes, ContactAccess, SharedChecks],
 })
 export class AuthModule {}

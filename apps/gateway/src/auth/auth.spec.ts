@@ -131,10 +131,12 @@ describe('A handler under /v1 that declares no scope', () => {
     const unlimited = {
       count: () => Promise.resolve({ isOver: false, limit: 1, remaining: 1, resetMs: 0 }),
     };
-    useAuthentication(app.getHttpAdapter().getInstance(), new Authenticator(keys, noTokens, noSessions), {
-      apiKey: unlimited,
-      token: unlimited,
-    });
+    useAuthentication(
+      app.getHttpAdapter().getInstance(),
+      new Authenticator(keys, noTokens, noSessions),
+      { apiKey: unlimited, token: unlimited },
+      { note: () => undefined },
+    );
     await app.init();
     const reply = await app.inject({ path: '/v1/forgotten', headers: { 'x-api-key': KEY } });
     await app.close();

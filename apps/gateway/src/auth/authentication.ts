@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
 import { Problem, retryAfter } from '../problems/problem.js';
+import type { ApiKeyUseRecorder } from './api-key-use-recorder.js';
 import type { Authenticator } from './authenticator.js';
 import { rememberCaller } from './caller.js';
 import type { RateLimit, RateState } from './rate-limit.js';
@@ -23,6 +24,7 @@ export function useAuthentication(
   server: FastifyInstance,
   authenticator: Authenticator,
   rateLimits: RateLimits,
+  uses: Pick<ApiKeyUseRecorder, 'note'>,
 ): void {
   const admitted = new WeakMap<FastifyRequest, number>();
   server.addHook('onRequest', async (request, reply) => {
@@ -31,6 +33,7 @@ export function useAuthentication(
 
     const caller = await authenticator.authenticate(request.headers);
     rememberCaller(request, caller);
+    uses.note(caller.keyId);
     admitted.set(request, performance.now());
 
     await applyRateLimits(rateLimits, caller, reply);

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
+import { isNavigationToQueues } from '../queues/console-navigation.js';
 
 /** Rules for the console's pages: everything comes from the gateway, nothing runs that is not a file of the console. */
 const CONTENT_SECURITY_POLICY = [
@@ -23,29 +24,26 @@ const HASHED_NAME = /-[A-Z0-9]{8}\.\w+$/;
 
 /**
  * Serves the web console at `/console`, and at every path below that no other route has: the console itself reads the
- * path. The files have no data, so they need no credential. `apps/launcher/bundle-console.mjs` makes them.
+ * path. The files have no data, so they need no credential. `apps/launcher/bundle-console.mjs` makes them. Must be called
+ * before authentication is set up, because a browser opens `/console/queues` without a credential.
  */
 export async function serveConsole(app: NestFastifyApplication): Promise<void> {
-  await app
-    .getHttpAdapter()
-    .getInstance()
-    .register(async (server) => {
-      await server.register(fastifyStatic, { root: consoleFolder(), serve: false, preCompressed: true });
-      const isPublic = { config: { isPublic: true } } as const;
-      server.get('/console', isPublic, (_, reply) => sendConsolePage(reply));
-      server.get('/console/*', isPublic, (_, reply) => sendConsolePage(reply));
-      server.get<{ Params: { file: string } }>(
-        '/console/assets/:file',
-        isPublic,
-        ({ params: { file } }, reply) => {
-          const isHashed = HASHED_NAME.test(file);
-          return reply.sendFile(`assets/${file}`, {
-            immutable: isHashed,
-            maxAge: isHashed ? HASHED_MS : 0,
-          });
-        },
-      );
-    });
+  const server = app.getHttpAdapter().getInstance();
+  await server.register(fastifyStatic, { root: consoleFolder(), serve: false, preCompressed: true });
+  const isPublic = { config: { isPublic: true } } as const;
+  server.addHook('onRequest', async (request, reply) => {
+    if (isNavigationToQueues(request)) return sendConsolePage(reply);
+  });
+  server.get('/console', isPublic, (_, reply) => sendConsolePage(reply));
+  server.get('/console/*', isPublic, (_, reply) => sendConsolePage(reply));
+  server.get<{ Params: { file: string } }>(
+    '/console/assets/:file',
+    isPublic,
+    ({ params: { file } }, reply) => {
+      const isHashed = HASHED_NAME.test(file);
+      return reply.sendFile(`assets/${file}`, { immutable: isHashed, maxAge: isHashed ? HASHED_MS : 0 });
+    },
+  );
 }
 
 /** Answers with the page of the console. */

@@ -5,8 +5,10 @@ import { ENVIRONMENT_API_KEY_ID, type Scope, API_KEY_SCOPES } from './api-key.js
 import {
   type ApiKey,
   type ApiKeyStore,
+  type ApiKeyUses,
   idAndHashOfApiKey,
   generateApiKeyText,
+  type ListedApiKey,
   type StoredApiKey,
 } from './stored-api-key.js';
 
@@ -36,7 +38,7 @@ const ENVIRONMENT_API_KEY: ApiKey = {
 export class ApiKeyRegistry {
   constructor(
     private readonly fixed: Pick<AccountDirectory, 'find'>,
-    private readonly store: ApiKeyStore,
+    private readonly store: ApiKeyStore & Pick<ApiKeyUses, 'lastUses'>,
     private readonly clock: Clock,
   ) {}
 
@@ -45,11 +47,16 @@ export class ApiKeyRegistry {
    * environment variable `API_KEY` comes first, if included; the others follow, oldest first. Expired API
    * keys are included.
    */
-  async list(account?: string): Promise<ApiKey[]> {
+  async list(account?: string): Promise<ListedApiKey[]> {
     const stored = await this.store.list(account);
     const own = account === undefined || account === DEFAULT_ACCOUNT ? [ENVIRONMENT_API_KEY] : [];
     const byAge = stored.sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id));
-    return [...own, ...byAge.map(describe)];
+    const keys = [...own, ...byAge.map(describe)];
+    const lastUses = await this.store.lastUses(keys.map(({ id }) => id));
+    return keys.map((key) => {
+      const usedAt = lastUses.get(key.id);
+      return { ...key, lastUsedAt: usedAt === undefined ? null : new Date(usedAt).toISOString() };
+    });
   }
 
   async find(id: string): Promise<ApiKey | undefined> {

@@ -17,6 +17,12 @@ export interface ApiKey {
   expiresAt: string | null;
 }
 
+/** An API key as the list of API keys shows it. */
+export interface ListedApiKey extends ApiKey {
+  /** When the key or a token of it was last used, as an ISO 8601 time. Null if no use was recorded. */
+  lastUsedAt: string | null;
+}
+
 /**
  * An API key as it is stored: with a hash of its text instead of the text. A fast hash is safe here, because
  * an API key has 256 random bits and cannot be guessed.
@@ -59,6 +65,21 @@ export interface ApiKeyStore {
    * not found.
    */
   remove(id: string): Promise<boolean>;
+}
+
+/**
+ * Stores when each API key was last used. The times are approximate: gateways record a use after the request, and not
+ * every use.
+ */
+export interface ApiKeyUses {
+  /**
+   * Records uses of API keys; the API key of the environment variable `API_KEY` included. Earlier times than the stored
+   * ones, and API keys that do not exist, are ignored.
+   * @param uses time of the last use in milliseconds since 1970, by the id of the API key
+   */
+  recordUses(uses: ReadonlyMap<string, number>): Promise<void>;
+  /** Returns the times of the last uses in milliseconds since 1970, by id. Keys without recorded use are left out. */
+  lastUses(ids: readonly string[]): Promise<Map<string, number>>;
 }
 
 const KEY_PATTERN = /^tidings_[\w-]{43}$/;

@@ -18,6 +18,11 @@ export interface RegistryKeys {
   removed: string;
   /** Redis key of a hash that maps an API key's id to the API key (a `StoredApiKey` as JSON). */
   apiKeys: string;
+  /**
+   * Redis key of a hash that maps an API key's id to the time of its last use, in milliseconds since 1970. The times are
+   * not in the records of the API keys, because these never change.
+   */
+  apiKeyUses: string;
   /** Redis key of the set of ids of the encryption keys that stored secrets may be encrypted with. */
   encryptionKeys: string;
   /** Returns the Redis key of the set of ids of an account's API keys. */
@@ -41,6 +46,7 @@ export function accountRegistryRedisKeys(prefix: string): RegistryKeys {
     version: key('version'),
     removed: key('removed'),
     apiKeys: key('api-keys'),
+    apiKeyUses: key('api-key-uses'),
     encryptionKeys: key('encryption-keys'),
     apiKeysOf: (account) => key('api-keys-of', account),
     revocations: key('revocations'),

@@ -86,10 +86,10 @@ export class RedisAccountStore implements AccountStore {
   }
 
   async remove(id: string): Promise<boolean> {
-    const { accounts, removed, apiKeys, apiKeysOf, version, revocations } = this.keys;
+    const { accounts, removed, apiKeys, apiKeysOf, apiKeyUses, version, revocations } = this.keys;
     const ownApiKeys = apiKeysOf(id);
     const keyIds = await this.redis.smembers(ownApiKeys);
-    const keys = { accounts, removed, apiKeys, ownApiKeys, version, revocations };
+    const keys = { accounts, removed, apiKeys, ownApiKeys, uses: apiKeyUses, version, revocations };
     if ((await remove.run(this.redis, keys, { id })) !== 1) return false;
     for (const keyId of keyIds) await removeCredentialsOfKey(this.redis, this.keys, keyId);
     return true;

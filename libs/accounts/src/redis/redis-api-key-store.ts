@@ -2,8 +2,10 @@ import { LuaScript, type RedisClient } from '#platform';
 import { AccountConflictError } from '../account/account-conflict.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 import { removeCredentialsOfKey } from './redis-credentials-of-key.js';
+import { ENVIRONMENT_API_KEY_ID } from '../api-key/api-key.js';
 import {
   type ApiKeyStore,
+  type ApiKeyUses,
   MAX_API_KEYS,
   MAX_API_KEYS_PER_ACCOUNT,
   type StoredApiKey,
@@ -15,7 +17,12 @@ const remove = LuaScript.from(import.meta.url, 'lua/remove-api-key.lua');
 
 const findApiKey = LuaScript.from(import.meta.url, 'lua/find-api-key.lua');
 
+const recordUses = LuaScript.from(import.meta.url, 'lua/record-api-key-uses.lua');
+
 const listApiKeys = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua');
+
+/** Number of uses that one script records. */
+const RECORDED_AT_ONCE = 500;
 
 const REFUSALS: Readonly<Record<string, string>> = {
   full: `The account has reached its limit of ${MAX_API_KEYS_PER_ACCOUNT} API keys. Delete one first.`,
@@ -23,10 +30,10 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Stores all API keys in one Redis hash, and the ids of each account's API keys in a set; implements {@link
- * ApiKeyStore}.
+ * Stores all API keys in one Redis hash, the ids of each account's API keys in a set, and the times of their last uses in
+ * a hash; implements {@link ApiKeyStore} and {@link ApiKeyUses}.
  */
-export class RedisApiKeyStore implements ApiKeyStore {
+export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
   private readonly keys: RegistryKeys;
 
   constructor(
@@ -79,11 +86,28 @@ export class RedisApiKeyStore implements ApiKeyStore {
     // An API key never moves to another account, so this read and the removal need not be one atomic step.
     const key = await this.find(id);
     if (key === undefined) return false;
-    const { apiKeys, apiKeysOf, revocations } = this.keys;
-    const keys = { apiKeys, ownApiKeys: apiKeysOf(key.account), revocations };
+    const { apiKeys, apiKeysOf, apiKeyUses, revocations } = this.keys;
+    const keys = { apiKeys, ownApiKeys: apiKeysOf(key.account), uses: apiKeyUses, revocations };
     const isRemoved = (await remove.run(this.redis, keys, { id })) === 1;
     if (isRemoved) await removeCredentialsOfKey(this.redis, this.keys, id);
     return isRemoved;
+  }
+
+  async recordUses(uses: ReadonlyMap<string, number>): Promise<void> {
+    const { apiKeyUses, apiKeys } = this.keys;
+    const all = [...uses];
+    for (let i = 0; i < all.length; i += RECORDED_AT_ONCE) {
+      const used = all.slice(i, i + RECORDED_AT_ONCE).flat();
+      const args = { fixed: ENVIRONMENT_API_KEY_ID, used };
+      await recordUses.run(this.redis, { uses: apiKeyUses, apiKeys }, args);
+    }
+  }
+
+  async lastUses(ids: readonly string[]): Promise<Map<string, number>> {
+    if (ids.length === 0) return new Map();
+    const times = await this.redis.hmget(this.keys.apiKeyUses, ...ids);
+    const known = ids.map((id, i): [string, number] => [id, Number(times[i] ?? 0)]);
+    return new Map(known.filter(([, time]) => time > 0));
   }
 }
 

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ApiKeyRegistry, FixedAccounts, RedisAccountStore, RedisApiKeyStore } from '#accounts';
+import {
+  clockOfThisMachine,
+  closeRedis,
+  newId,
+  openRedis,
+  parseRedisAddress,
+  type RedisClient,
+} from '#platform';
+import { startTestCluster } from '../../support/redis-cluster.js';
+import { startTestRedis } from '../../support/redis-server.js';
+
+const FIXED = new FixedAccounts([
+  { id: 'default', baseUrl: '', apiKey: '', requestsPerSecond: 1, polling: true },
+]);
+const TIME = Date.parse('2026-11-25T04:00:00Z');
+
+describe.each([
+  ['one Redis', startTestRedis],
+  ['a Redis Cluster', startTestCluster],
+])('the uses of API keys on %s', (_, start) => {
+  let server: Awaited<ReturnType<typeof start>>;
+  let redis: RedisClient;
+  let prefix: string;
+  let store: RedisApiKeyStore;
+  let registry: ApiKeyRegistry;
+
+  beforeAll(async () => {
+    server = await start();
+    redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
+    await once(redis, 'ready');
+  });
+  afterAll(async () => {
+    await closeRedis(redis);
+    await server.dispose();
+  });
+  beforeEach(() => {
+    prefix = newId('req');
+    store = new RedisApiKeyStore(redis, prefix);
+    registry = new ApiKeyRegistry(FIXED, store, clockOfThisMachine);
+  });
+
+  const keyOf = (name: string): string => `${prefix}:{.accounts}:${name}`;
+  const stored = (): Promise<Record<string, string>> => redis.hgetall(keyOf('api-key-uses'));
+  const record = (uses: Readonly<Record<string, number>>): Promise<void> =>
+    store.recordUses(new Map(Object.entries(uses)));
+  async function makeKey(account = 'default'): Promise<string> {
+    const made = await registry.create({ account, name: 'k', scopes: ['admin'] });
+    return made?.apiKey.id ?? '';
+  }
+
+  it('are listed with the latest time of each key, that of API_KEY included; other keys have none', async () => {
+    const [one, two] = [await makeKey(), await makeKey()];
+    await record({ [one]: TIME, environment: TIME + 1 });
+    await record({ [one]: TIME - 60_000 });
+    const listed = (await registry.list()).map(({ id, lastUsedAt }) => [id, lastUsedAt]);
+    expect(Object.fromEntries(listed)).toEqual({
+      environment: '2026-11-25T04:00:00.001Z',
+      [one]: '2026-11-25T04:00:00.000Z',
+      [two]: null,
+    });
+    await record({ [one]: TIME + 60_000 });
+    expect((await store.lastUses([one, two])).get(one)).toBe(TIME + 60_000);
+  });
+
+  it('leave the stored keys unchanged, so that earlier builds read them', async () => {
+    const id = await makeKey();
+    const before = await redis.hgetall(keyOf('api-keys'));
+    await record({ [id]: TIME });
+    expect(await redis.hgetall(keyOf('api-keys'))).toEqual(before);
+  });
+
+  it('of more keys than one script records are all recorded', async () => {
+    const keys = Object.fromEntries(Array.from({ length: 1_201 }, (__, i) => [`key_${i}`, '{}']));
+    await redis.hset(keyOf('api-keys'), keys);
+    await store.recordUses(new Map(Object.keys(keys).map((id) => [id, TIME])));
+    expect(Object.keys(await stored())).toHaveLength(1_201);
+  });
+
+  it('are removed with their key and with its account; a late use of a removed key is not recorded', async () => {
+    const accounts = new RedisAccountStore(redis, prefix);
+    const times = { createdAt: '2026-11-21T00:00:00.000Z', updatedAt: '2026-11-21T00:00:00.000Z' };
+    const rest = { baseUrl: 'https://u.example/v1', sealedApiKey: 'x', requestsPerSecond: 1, polling: true };
+    await accounts.add({ id: 'sales', ...rest, ...times });
+    const [kept, removed, ofAccount] = [await makeKey(), await makeKey(), await makeKey('sales')];
+    await record({ [kept]: TIME, [removed]: TIME, [ofAccount]: TIME });
+    expect(Object.keys(await stored())).toHaveLength(3);
+    await registry.remove(removed);
+    await accounts.remove('sales');
+    await record({ [removed]: TIME + 1, [ofAccount]: TIME + 1, key_none: TIME });
+    expect(await stored()).toEqual({ [kept]: String(TIME) });
+  });
+
+  it('of keys that an earlier build removed are removed by later uses, so that they stay bounded', async () => {
+    const ids = [await makeKey(), await makeKey(), await makeKey()];
+    await record(Object.fromEntries(ids.map((id) => [id, TIME])));
+    await redis.hdel(keyOf('api-keys'), ...ids);
+    await record({ environment: TIME });
+    expect(await stored()).toEqual({ environment: String(TIME) });
+  });
+});
