@@ -1,6 +1,74 @@
-import type { JSX } from 'preact';
-import { Page } from '../kit/page.js';
+import type { AccountList, AuditEntry, AuditEntryList } from '#client';
+import type { ComponentChildren, JSX } from 'preact';
+import { useApi } from '../api/api.js';
+import { usePages, useRead } from '../api/queries.js';
+import { to, useParameters } from '../kit/address.js';
+import { ChoiceField } from '../kit/fields.js';
+import { Empty, Loaded, More, Page } from '../kit/page.js';
+import { Table } from '../kit/table.js';
+import { Time } from '../kit/time.js';
 
+const REFRESH_MS = 10_000;
+
+/** Who changed what: the audit log of an account. */
 export function AuditPage(): JSX.Element {
-  return <Page title="Audit log">…</Page>;
+  const api = useApi();
+  const { isOperator, account: own } = api.signIn.caller;
+  const [{ account }, setParameters] = useParameters();
+  const entries = usePages<AuditEntryList>('/v1/audit', { account }, { everyMs: REFRESH_MS });
+  const accounts = useRead<AccountList>('/v1/accounts', {}, { isEnabled: isOperator });
+  return (
+    <Page title="Audit log">
+      {isOperator && (
+        <div class="filters">
+          <ChoiceField
+            label="Account"
+            value={account ?? own}
+            choices={(accounts.data?.accounts ?? [{ id: own }]).map(({ id }) => ({ value: id, label: id }))}
+            onChange={(chosen) => {
+              setParameters({ account: chosen === own ? undefined : chosen });
+            }}
+          />
+        </div>
+      )}
+      <Loaded of={entries}>
+        {({ pages }) => {
+          const rows = pages.flatMap((page) => page.entries);
+          return rows.length === 0 ? (
+            <Empty title="Nothing was changed yet.">
+              <p>Changes of accounts, API keys, webhooks and sends appear here, for 90 days.</p>
+            </Empty>
+          ) : (
+            <Table
+              caption="Audit log"
+              rows={rows}
+              keyOf={({ id }) => id}
+              columns={[
+                { title: 'When', cell: ({ at }) => <Time at={at} /> },
+                { title: 'Action', cell: ({ action }) => action },
+                { title: 'Of', cell: subjectOf },
+                { title: 'By', cell: ({ account: by, keyId, tokenId }) => `${by} · ${tokenId ?? keyId}` },
+                { title: 'Fields', cell: ({ fields }) => (fields.length === 0 ? '–' : fields.join(', ')) },
+                { title: 'Request', cell: ({ requestId }) => <code class="wrap">{requestId}</code> },
+              ]}
+            />
+          );
+        }}
+      </Loaded>
+      <More
+        hasMore={entries.hasNextPage}
+        isLoading={entries.isFetchingNextPage}
+        onMore={() => entries.fetchNextPage()}
+      />
+    </Page>
+  );
+}
+
+/** Returns what an action was about, with a link if the console has a page for it. */
+function subjectOf({ action, subject, subjects }: AuditEntry): ComponentChildren {
+  if (subject === null) return `${subjects?.length ?? 0} sends`;
+  if (action.startsWith('webhook.') && action !== 'webhook.removed')
+    return <a href={to('webhooks', subject)}>{subject}</a>;
+  if (action.startsWith('send.')) return <a href={to('sends', subject)}>{subject}</a>;
+  return <span class="wrap">{subject}</span>;
 }

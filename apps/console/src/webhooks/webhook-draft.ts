@@ -1,3 +1,4 @@
+import type { Faults } from '../kit/rejection.js';
 import type { NewWebhook, Webhook } from '#client';
 import { isOffered } from './event-types.js';
 
@@ -24,9 +25,6 @@ export interface WebhookDraft {
   isOrdered: boolean;
   isEnabled: boolean;
 }
-
-/** What is wrong with fields of a form, by the field's name in the API. */
-export type Faults = Readonly<Record<string, string>>;
 
 /** Values of a form for the API. `null` is a field without a value. */
 export type WebhookValues = Required<Omit<NewWebhook, 'enabled' | 'ordered'>> & {

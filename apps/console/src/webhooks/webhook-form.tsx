@@ -4,8 +4,8 @@ import { Button } from '../kit/button.js';
 import { CheckField, TextField } from '../kit/fields.js';
 import { Failure } from '../kit/page.js';
 import { EventTypeFields } from './event-type-choice.js';
-import { type Rejection, rejectionOf } from './faults.js';
-import { type Faults, valuesOf, type WebhookDraft, type WebhookValues } from './webhook-draft.js';
+import { type Faults, type Rejection, rejectionOf } from '../kit/rejection.js';
+import { valuesOf, type WebhookDraft, type WebhookValues } from './webhook-draft.js';
 
 interface WebhookFormProps {
   initial: WebhookDraft;

@@ -1,5 +1,6 @@
 import { TidingsError } from '#client';
-import type { Faults } from './webhook-draft.js';
+/** What is wrong, by field. */
+export type Faults = Readonly<Record<string, string>>;
 
 /** What the API rejected, by field, and the error if a field that the form does not have is at fault. */
 export interface Rejection {

@@ -1,0 +1,129 @@
+import type { Account } from '#client';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { part, useApi } from '../api/api.js';
+import { Button } from '../kit/button.js';
+import { Dialog } from '../kit/dialog.js';
+import { CheckField, TextField } from '../kit/fields.js';
+import { Failure } from '../kit/page.js';
+import { type Rejection, rejectionOf } from '../kit/rejection.js';
+
+interface AccountDialogProps {
+  /** The account to change. Absent for a new one. */
+  account?: Account;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+const NO_REJECTION: Rejection = { faults: {}, other: undefined };
+const FIELDS = ['id', 'baseUrl', 'apiKey', 'requestsPerSecond', 'polling'];
+
+/** Adds or changes an account. */
+export function AccountDialog({ account, onClose, onDone }: AccountDialogProps): JSX.Element {
+  const api = useApi();
+  const [draft, setDraft] = useState({
+    id: account?.id ?? '',
+    baseUrl: account?.baseUrl ?? '',
+    apiKey: '',
+    requestsPerSecond: account === undefined ? '' : String(account.requestsPerSecond),
+    polling: account?.polling ?? true,
+  });
+  const [{ faults, other }, setRejection] = useState(NO_REJECTION);
+  const [isBusy, setBusy] = useState(false);
+  const set = (change: Partial<typeof draft>): void => {
+    setDraft({ ...draft, ...change });
+  };
+  const submit = async (): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    setRejection(NO_REJECTION);
+    const { id, baseUrl, apiKey, requestsPerSecond, polling } = draft;
+    const common = {
+      baseUrl,
+      polling,
+      ...(apiKey === '' ? {} : { apiKey }),
+      ...(requestsPerSecond === '' ? {} : { requestsPerSecond: Number(requestsPerSecond) }),
+    };
+    try {
+      if (account === undefined) await api.change('POST', '/v1/accounts', { ...common, id });
+      else await api.change('PATCH', `/v1/accounts/${part(account.id)}`, common);
+      onDone();
+    } catch (error) {
+      setRejection(rejectionOf(error, FIELDS));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={account === undefined ? 'Add an account' : `Change ${account.id}`} onClose={onClose}>
+      <form
+        class="form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        {other !== undefined && <Failure error={other} />}
+        {account === undefined && (
+          <TextField
+            label="Account"
+            value={draft.id}
+            fault={faults['id']}
+            hint="Its name in Tidings, for example sales. It cannot be changed later."
+            onInput={(id) => {
+              set({ id });
+            }}
+          />
+        )}
+        <TextField
+          label="Address of the messaging service"
+          type="url"
+          value={draft.baseUrl}
+          fault={faults['baseUrl']}
+          placeholder="https://messages.example.com/v1"
+          onInput={(baseUrl) => {
+            set({ baseUrl });
+          }}
+        />
+        <TextField
+          label="API key at the messaging service"
+          type="password"
+          autocomplete="new-password"
+          value={draft.apiKey}
+          fault={faults['apiKey']}
+          hint={
+            account === undefined
+              ? 'It is stored encrypted and never shown again.'
+              : 'Leave this empty to keep the present one.'
+          }
+          onInput={(apiKey) => {
+            set({ apiKey });
+          }}
+        />
+        <TextField
+          label="Requests per second"
+          type="number"
+          value={draft.requestsPerSecond}
+          fault={faults['requestsPerSecond']}
+          hint="Maximum number of requests to the messaging service."
+          onInput={(requestsPerSecond) => {
+            set({ requestsPerSecond });
+          }}
+        />
+        <CheckField
+          label="Poll contacts and messages, and emit events"
+          isChecked={draft.polling}
+          onChange={(polling) => {
+            set({ polling });
+          }}
+        />
+        <footer>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" isBusy={isBusy}>
+            {account === undefined ? 'Add the account' : 'Save'}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
