@@ -1,6 +1,43 @@
+import type { FullReadiness, Readiness, Stats, Status, WebhookList } from '#client';
 import type { JSX } from 'preact';
-import { Page } from '../kit/page.js';
+import { useApi } from '../api/api.js';
+import { useLive, useRead, useRefresh } from '../api/queries.js';
+import { Loaded, Page } from '../kit/page.js';
+import { HealthNotice } from './health-notice.js';
+import { findingsOf } from './problems.js';
+import { StatusFacts } from './status-facts.js';
+import { StatsPlots } from './stats-plots.js';
 
+/** Time between two reads of what the overview shows, in milliseconds. */
+const REFRESH_MS = 5_000;
+
+/** Is it working? The state in a sentence, and the last hour. */
 export function OverviewPage(): JSX.Element {
-  return <Page title="Overview">…</Page>;
+  const api = useApi();
+  const refresh = useRefresh();
+  const mayAdmin = api.may('admin');
+  const status = useRead<Status>('/v1/status', {}, { everyMs: REFRESH_MS, isEnabled: mayAdmin });
+  const ready = useRead<Readiness>('/health/ready', {}, { everyMs: REFRESH_MS, isEnabled: !mayAdmin });
+  const stats = useRead<Stats>('/v1/stats', {}, { everyMs: REFRESH_MS });
+  const webhooks = useRead<WebhookList>(
+    '/v1/webhooks',
+    {},
+    { everyMs: REFRESH_MS, isEnabled: api.may('webhooks:manage') },
+  );
+  useLive({
+    types: ['upstream.*', 'account.suspect', 'webhook.disabled'],
+    onEvent: () => void refresh('/v1/status', '/v1/webhooks'),
+  });
+  const readiness: Readiness | FullReadiness | undefined = status.data?.readiness ?? ready.data;
+  return (
+    <Page title="Overview">
+      <Loaded<Status | Readiness> of={mayAdmin ? status : ready}>
+        {() => (
+          <HealthNotice findings={findingsOf({ readiness, status: status.data, webhooks: webhooks.data })} />
+        )}
+      </Loaded>
+      {status.data !== undefined && <StatusFacts status={status.data} />}
+      <Loaded of={stats}>{(data) => <StatsPlots stats={data} />}</Loaded>
+    </Page>
+  );
 }

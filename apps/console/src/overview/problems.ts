@@ -1,0 +1,99 @@
+import type { FullReadiness, Readiness, Status, WebhookList } from '#client';
+import { to, withParameters } from '../kit/address.js';
+
+/** Something that does not work, and the way to what helps. */
+export interface Finding {
+  text: string;
+  /** When it began. */
+  since?: string | undefined;
+  /** Page that helps, with the text of the link. */
+  link?: { href: string; text: string };
+  /** True if the helping action is to confirm that contacts or messages were deleted. */
+  isSuspect?: boolean;
+}
+
+/** What the overview knows. What the API key may not read is absent. */
+export interface Known {
+  readiness: Readiness | FullReadiness | undefined;
+  status: Status | undefined;
+  webhooks: WebhookList | undefined;
+}
+
+/** Readiness codes that the account's own findings explain better. */
+const EXPLAINED: ReadonlySet<string> = new Set(['upstream_down', 'upstream_refused', 'contacts_vanished']);
+
+/** Returns what does not work, the most severe first. An empty list means that everything known works. */
+export function findingsOf({ readiness, status, webhooks }: Known): Finding[] {
+  return [
+    ...installation(readiness, status !== undefined),
+    ...(status === undefined ? [] : [...messagingService(status), ...contacts(status), ...sends(status)]),
+    ...(webhooks === undefined ? [] : failingWebhooks(webhooks)),
+  ];
+}
+
+function installation(readiness: Known['readiness'], knowsAccount: boolean): Finding[] {
+  if (readiness === undefined) return [];
+  return readiness.reasons
+    .filter((_, i) => !(knowsAccount && EXPLAINED.has(readiness.details[i]?.code ?? '')))
+    .map((text) => ({ text }));
+}
+
+function messagingService({ upstream }: Status): Finding[] {
+  if (upstream.state === 'up') return [];
+  return [
+    {
+      text: `The messaging service is not available: ${upstream.reason ?? 'no reason is known'}. Sends wait, and go on by themselves.`,
+      since: upstream.since ?? undefined,
+      link: { href: withParameters(to('sends'), { status: 'queued' }), text: 'Show the waiting sends' },
+    },
+  ];
+}
+
+function contacts({ poller }: Status): Finding[] {
+  const suspect: Finding[] =
+    poller.state === 'suspect'
+      ? [
+          {
+            text: 'The messaging service shows far fewer contacts or messages than before. No deletions are reported until they return or you confirm them.',
+            since: poller.suspectSince ?? undefined,
+            isSuspect: true,
+          },
+        ]
+      : [];
+  const list: Finding[] =
+    poller.listFault === null
+      ? []
+      : [
+          {
+            text: `The contact list cannot be read: ${poller.listFault.reason}.`,
+            since: poller.listFault.since,
+          },
+        ];
+  return [...suspect, ...list];
+}
+
+function sends({ sends: { counts } }: Status): Finding[] {
+  const unknown = counts.unknown ?? 0;
+  if (unknown === 0) return [];
+  const subject = unknown === 1 ? 'One send may or may not have' : `${unknown} sends may or may not have`;
+  return [
+    {
+      text: `${subject} reached the messaging service. Tidings does not send again without your decision.`,
+      link: { href: withParameters(to('sends'), { status: 'unknown' }), text: 'Decide' },
+    },
+  ];
+}
+
+function failingWebhooks({ webhooks }: WebhookList): Finding[] {
+  return webhooks
+    .filter(({ enabled, failingSince, disabledReason }) =>
+      enabled ? failingSince !== null : disabledReason !== null,
+    )
+    .map(({ id, description, url, failingSince, enabled, disabledReason }) => ({
+      text: enabled
+        ? `Deliveries to the webhook ${description ?? url} fail.`
+        : `The webhook ${description ?? url} was disabled: ${disabledReason ?? ''}`,
+      since: enabled ? (failingSince ?? undefined) : undefined,
+      link: { href: to('webhooks', id), text: 'Show the webhook' },
+    }));
+}
