@@ -42,7 +42,7 @@ export async function openConsole(
   await page.goto(`${origin}${path}`);
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation', { name: 'Console' }).waitFor();
+  await page.locator('#content h1').first().waitFor();
   return {
     page,
     troubles,

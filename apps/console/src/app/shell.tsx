@@ -50,7 +50,7 @@ export function Shell(props: {
         </a>
         <LiveMark />
       </header>
-      <div class={isMenuOpen ? 'side open' : 'side'}>
+      <aside class={isMenuOpen ? 'side open' : 'side'} aria-label="Navigation and account">
         <a class="brand" href={BASE}>
           Tidings
         </a>
@@ -64,7 +64,7 @@ export function Shell(props: {
             }}
           />
         </div>
-      </div>
+      </aside>
       <main id="content">{children}</main>
       {isHelpOpen && (
         <ShortcutHelp
@@ -150,7 +150,7 @@ function Settings({ onHelp }: { onHelp: () => void }): JSX.Element {
             setTheme(chosen);
           }}
         >
-          <option value="system">Colours of the system</option>
+          <option value="system">Automatic</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
         </select>

@@ -22,6 +22,7 @@ interface PlotProps {
 }
 
 const HEIGHT = 120;
+const HOURS = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
 /** Values over time. The library is loaded when the first plot is shown. */
 export function Plot({ label, times, lines, unit }: PlotProps): JSX.Element {
@@ -76,7 +77,13 @@ function optionsOf(
     cursor: { y: false, points: { show: false } },
     padding: [8, 8, 0, 0],
     axes: [
-      { ...axis, grid: { show: false }, space: 60 },
+      {
+        ...axis,
+        grid: { show: false },
+        space: 60,
+        size: 24,
+        values: (_, ticks) => ticks.map((tick) => HOURS.format(tick * 1000)),
+      },
       { ...axis, size: 56, space: 30, values: (_, ticks) => ticks.map((tick) => unit(tick)) },
     ],
     scales: { y: { range: (_, __, max) => [0, Math.max(max, 1)] } },

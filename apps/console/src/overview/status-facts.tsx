@@ -21,7 +21,7 @@ export function StatusFacts({ status }: { status: Status }): JSX.Element {
         {numberText(waiting)}
       </Tile>
       <Tile
-        title="Sends failed or unknown"
+        title="Sends to check"
         href={withParameters(to('sends'), { status: (counts.unknown ?? 0) > 0 ? 'unknown' : 'failed' })}
         note={`${numberText(counts.failed ?? 0)} failed, ${numberText(counts.unknown ?? 0)} unknown`}
       >
@@ -45,10 +45,7 @@ export function StatusFacts({ status }: { status: Status }): JSX.Element {
       >
         {p50Ms === null ? '–' : durationText(p50Ms)}
       </Tile>
-      <Tile
-        title="Request budget"
-        note={`of ${numberText(poller.budget.allowedPerSecond)} requests per second`}
-      >
+      <Tile title="Requests" note={`of ${numberText(poller.budget.allowedPerSecond)} requests a second`}>
         {poller.budget.usedPerSecond.toLocaleString(undefined, { maximumFractionDigits: 1 })}
       </Tile>
       <Tile

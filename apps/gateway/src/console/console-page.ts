@@ -20,6 +20,8 @@ const CONTENT_SECURITY_POLICY = [
 
 /** Duration for which a browser may keep a file whose name contains a hash of its content, in milliseconds. */
 const HASHED_MS = 365 * 86_400_000;
+/** Paths below `/console` that are no pages. */
+const NOT_PAGES = /^(assets|queues|sessions)\//;
 const HASHED_NAME = /-[A-Z0-9]{8}\.\w+$/;
 
 /**
@@ -35,7 +37,11 @@ export async function serveConsole(app: NestFastifyApplication): Promise<void> {
     if (isNavigationToQueues(request)) return sendConsolePage(reply);
   });
   server.get('/console', isPublic, (_, reply) => sendConsolePage(reply));
-  server.get('/console/*', isPublic, (_, reply) => sendConsolePage(reply));
+  server.get<{ Params: { '*': string } }>('/console/*', isPublic, ({ params }, reply) => {
+    // Below these paths are routes of their own, and the console has no page there.
+    if (NOT_PAGES.test(params['*'])) reply.callNotFound();
+    else sendConsolePage(reply);
+  });
   server.get<{ Params: { file: string } }>(
     '/console/assets/:file',
     isPublic,

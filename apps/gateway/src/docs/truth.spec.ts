@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 /** Routes of the documentation and the console, which are not part of the API. */
-const PAGES = /^\S+ \/(docs|console)(\/|-|$)/;
+const PAGES = /^\S+ \/(docs|console)(\/|-|\*|$)/;
 /** HEAD and OPTIONS routes, which exist for every GET route and are not operations of their own. */
 const IMPLIED = /^(head|options) /;
 
