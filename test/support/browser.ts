@@ -20,12 +20,14 @@ export function findBrowser(): string | undefined {
 export async function withBrowser(
   executable: string,
   body: (browser: BrowserContext) => Promise<void>,
+  options: { ignoreHTTPSErrors?: boolean } = {},
 ): Promise<void> {
   const profile = await mkdtemp(join(tmpdir(), 'tidings-browser-'));
   try {
     const browser = await chromium.launchPersistentContext(profile, {
       executablePath: executable,
       headless: true,
+      ...options,
       args: [
         '--no-sandbox',
         '--disable-gpu',

@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { request as forward } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import {
+  TEST_CERTIFICATE,
+  TEST_PRIVATE_KEY,
+} from '../../../libs/webhooks/src/destination/fixtures/certificate.js';
+import { findBrowser, withBrowser } from '../../support/browser.js';
+import { eventually } from '../../support/eventually.js';
+import { Product } from '../../support/product.js';
+
+const browser = findBrowser();
+const withChromium = browser === undefined ? describe.skip : describe;
+
+withChromium('the console over HTTPS, in a real browser,', () => {
+  let product: Product;
+  let proxy: Server;
+  let address: string;
+
+  beforeAll(async () => {
+    product = await Product.start();
+    proxy = createServer({ cert: TEST_CERTIFICATE, key: TEST_PRIVATE_KEY }, (request, reply) => {
+      const { method, url: path, headers } = request;
+      const onward = forward({ port: product.gateway.port, method, path, headers }, (answer) => {
+        reply.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(reply);
+      });
+      onward.on('error', () => reply.destroy());
+      reply.on('close', () => onward.destroy());
+      request.pipe(onward);
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    address = `https://localhost:${(proxy.address() as AddressInfo).port}`;
+  });
+
+  afterAll(async () => {
+    proxy.closeAllConnections();
+    proxy.close();
+    await product[Symbol.asyncDispose]();
+  });
+
+  async function signIn(page: Page, key: string): Promise<void> {
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  }
+
+  it('stays signed in across a reload, by a cookie that scripts cannot read, and shows the same page', async () => {
+    await withBrowser(
+      browser ?? '',
+      async (context) => {
+        const page = await context.newPage();
+        await page.goto(`${address}/console`);
+        await signIn(page, product.apiKey);
+        const [cookie] = await context.cookies();
+        expect(cookie).toMatchObject({
+          name: '__Host-tidings',
+          httpOnly: true,
+          secure: true,
+          sameSite: 'Strict',
+        });
+        expect(cookie?.value).not.toContain(product.apiKey);
+        expect(await page.evaluate('document.cookie')).toBe('');
+        await page.getByRole('link', { name: 'Webhooks' }).first().click();
+        await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+        await page.reload();
+        await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+        await eventually('the page is live', async () => page.locator('aside .live.open').isVisible());
+      },
+      { ignoreHTTPSErrors: true },
+    );
+  });
+
+  it('keeps two keys side by side across a reload, and signs out the one in use', async () => {
+    const made = await product.json<{ key: string }>('POST', '/v1/api-keys', {
+      account: 'default',
+      name: 'Reader',
+      scopes: ['events:read'],
+    });
+    await withBrowser(
+      browser ?? '',
+      async (context) => {
+        const page = await context.newPage();
+        await page.goto(`${address}/console`);
+        await signIn(page, product.apiKey);
+        await page.getByLabel('Signed in as').selectOption({ label: 'Sign in with another API key …' });
+        await signIn(page, made.key);
+        await page.reload();
+        const options = page.getByLabel('Signed in as').locator('option');
+        await eventually('both are restored', async () => (await options.count()) === 3);
+        const links = page.getByRole('navigation', { name: 'Console' }).getByRole('link');
+        expect(await links.count()).toBe(2);
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await eventually('the other key is in use', async () => (await links.count()) > 2);
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByLabel('API key').waitFor();
+        await page.reload();
+        await page.getByLabel('API key').waitFor();
+        expect(await context.cookies()).toEqual([]);
+      },
+      { ignoreHTTPSErrors: true },
+    );
+  });
+
+  it('gives a page of another site nothing: neither by the cookie nor by its header', async () => {
+    await withBrowser(
+      browser ?? '',
+      async (context) => {
+        const page = await context.newPage();
+        await page.goto(`${address}/console`);
+        await signIn(page, product.apiKey);
+        const before = await product.json('GET', '/v1/webhooks');
+        const foreign = await context.newPage();
+        // Another host name is another site.
+        await foreign.goto(address.replace('localhost', '127.0.0.1') + '/docs');
+        const call = (headers: object): Promise<unknown> =>
+          foreign.evaluate(
+            `fetch(${JSON.stringify(`${address}/v1/webhooks`)}, {
+              method: 'POST', credentials: 'include', body: '{"url":"https://evil.example.com"}',
+              headers: ${JSON.stringify({ 'Content-Type': 'application/json', ...headers })},
+            }).then(({ status }) => status, () => 'refused')`,
+          );
+        expect(await call({})).toBe('refused');
+        expect(await call({ 'X-Tidings-Console': 'none' })).toBe('refused');
+        expect(await product.json('GET', '/v1/webhooks')).toEqual(before);
+      },
+      { ignoreHTTPSErrors: true },
+    );
+  });
+});
