@@ -15,6 +15,7 @@ export interface Addresses {
 export function greeting(addresses: Addresses, apiKey: string | undefined): string {
   const rows = [
     ['Gateway', addresses.gateway],
+    ['Console', `${addresses.gateway}/console`],
     ['API docs', `${addresses.gateway}/docs`],
     ...(addresses.simulator === undefined ? [] : [['Phone page', `${addresses.simulator}/`]]),
     ['Worker', `${addresses.worker}/health/ready`],
