@@ -33,9 +33,8 @@ export class MemoryAgenda implements Agenda {
       this.tasks.delete(keyOf(task));
       return task;
     });
-    const times = [...this.tasks.values()].map(({ time }) => (typeof time === 'number' ? time : Infinity));
-    const nextInMs = Math.min(...times);
-    return Promise.resolve({ tasks, ...(Number.isFinite(nextInMs) ? { nextInMs } : {}) });
+    const nextInMs = this.nextInMs();
+    return Promise.resolve({ tasks, ...(nextInMs === undefined ? {} : { nextInMs }) });
   }
 
   renew(tasks: readonly ClaimedTask[]): Promise<void> {
@@ -47,15 +46,22 @@ export class MemoryAgenda implements Agenda {
     task: ClaimedTask,
     time: AgendaTime | undefined,
     others: readonly ScheduledTask[] = [],
-  ): Promise<void> {
+  ): Promise<number | undefined> {
     this.taken.delete(keyOf(task));
     if (time !== undefined) await this.schedule([{ ...task, time }]);
     await this.schedule(others);
+    return this.nextInMs();
   }
 
   remove(tasks: readonly AgendaTask[]): Promise<void> {
     for (const task of tasks) this.tasks.delete(keyOf(task));
     return Promise.resolve();
+  }
+
+  private nextInMs(): number | undefined {
+    const times = [...this.tasks.values()].map(({ time }) => (typeof time === 'number' ? time : Infinity));
+    const nextInMs = Math.min(...times);
+    return Number.isFinite(nextInMs) ? nextInMs : undefined;
   }
 
   /** The times of all tasks that are not running. */

@@ -34,6 +34,7 @@ import {
   type Logger,
   logOncePerError,
   createAgendas,
+  RedisChannels,
   openRedis,
   productVersion,
   type RedisClient,
@@ -210,7 +211,8 @@ async function accountOfKey(accounts: AccountDirectory, id: string): Promise<Acc
 }
 
 function tailOf({ environment, logger }: OpenedResources): RedisEventTail {
-  return new RedisEventTail(subscriberOf({ environment, logger }), environment.REDIS_KEY_PREFIX);
+  const prefix = environment.REDIS_KEY_PREFIX;
+  return new RedisEventTail(new RedisChannels(subscriberOf({ environment, logger }), prefix), prefix);
 }
 
 /** Returns a function that opens a connection for subscriptions. */

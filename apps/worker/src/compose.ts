@@ -9,7 +9,16 @@ import {
   RecipientLookup,
   RedisVolatileFields,
 } from '#feed';
-import { type Agendas, createAgendas } from '#platform';
+import {
+  type AgendaName,
+  type Agendas,
+  type AgendaWakeUps,
+  createAgendas,
+  logOncePerError,
+  openRedis,
+  RedisAgendaWakeUps,
+  RedisChannels,
+} from '#platform';
 import {
   AgendaNotifyingRelayStore,
   ProbeTriggeringUpstreamHealth,
@@ -38,6 +47,9 @@ const POLL_SHARE = 0.6;
 /** The objects that more than one role uses. Each exists once per process. */
 export interface WorkerCore extends OpenedResources {
   agendas: Agendas;
+  wakeUps: Readonly<Record<AgendaName, AgendaWakeUps>>;
+  /** The subscriptions of this process. */
+  channels: RedisChannels;
   accounts: AccountDirectory & AccountRevision;
   watch: AccountWatch;
   events: EventLog;
@@ -75,7 +87,18 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   const sends = traces?.relay.observeStore(store) ?? store;
   const feed = composeFeed(opened, { accounts, upstream, sends, agendas });
   const watch = new AccountWatch(accounts, logger);
-  return { ...opened, agendas, accounts, watch, sends, health, budget, upstream, ...feed };
+  const channels = new RedisChannels(
+    () => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger)),
+    prefix,
+    redis,
+  );
+  const wakeUps = wakeUpsOf(channels, prefix);
+  return { ...opened, agendas, wakeUps, channels, accounts, watch, sends, health, budget, upstream, ...feed };
+}
+
+function wakeUpsOf(channels: RedisChannels, prefix: string): WorkerCore['wakeUps'] {
+  const of = (name: AgendaName): AgendaWakeUps => new RedisAgendaWakeUps(channels, prefix, name);
+  return { poll: of('poll'), relay: of('relay'), dispatch: of('dispatch'), schedule: of('schedule') };
 }
 
 /** Builds the reads of contacts and messages, which the polls and the look-ups of sends share. */

@@ -1,4 +1,5 @@
 import {
+  type BeforeApplicationShutdown,
   type DynamicModule,
   Global,
   Inject,
@@ -9,11 +10,14 @@ import {
 import type { WorkerCore } from './compose.js';
 import { CORE } from './tokens.js';
 
-/** Provides the objects that more than one role uses, and starts and stops the watch of the accounts. */
+/**
+ * Provides the objects that more than one role uses, starts and stops the watch of the accounts, and ends the
+ * subscriptions of the process.
+ */
 @Global()
 @Module({})
-export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
-  constructor(@Inject(CORE) private readonly core: Pick<WorkerCore, 'watch' | 'upstream'>) {
+export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  constructor(@Inject(CORE) private readonly core: Pick<WorkerCore, 'watch' | 'upstream' | 'channels'>) {
     const { watch, upstream } = core;
     watch.follow({
       removed: (account) => {
@@ -32,5 +36,9 @@ export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
 
   onModuleDestroy(): Promise<void> {
     return this.core.watch.stop();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.core.channels.close();
   }
 }

@@ -3,22 +3,29 @@ import { AccountNotFoundError } from '#accounts';
 import { type AgendaTime, createLogger } from '#platform';
 import { eventually } from '../../../test/support/eventually.js';
 import { MemoryAgenda } from '../../../test/support/memory-agenda.js';
+import { WakeUps } from '../../../test/support/wake-ups.js';
 import { type Round, RoundSchedule } from './rounds.js';
 
 interface ScheduleOptions {
   run: Round['run'];
   survey?: (account: string) => Promise<Record<string, AgendaTime | undefined>>;
   logLines?: string[];
+  wakeUps?: WakeUps;
 }
 
-function scheduleOf({ run, survey = () => Promise.resolve({}), logLines = [] }: ScheduleOptions): {
+function scheduleOf({ run, survey = () => Promise.resolve({}), logLines = [], wakeUps }: ScheduleOptions): {
   schedule: RoundSchedule;
   agenda: MemoryAgenda;
   due: (...accounts: string[]) => Promise<void>;
 } {
   const agenda = new MemoryAgenda();
   const logger = createLogger('test', 'trace', { write: (line) => logLines.push(line) });
-  const schedule = new RoundSchedule(agenda, { tickMs: 250, rounds: { look: { run } }, survey }, logger);
+  const schedule = new RoundSchedule(
+    agenda,
+    { tickMs: 250, rounds: { look: { run } }, survey },
+    logger,
+    wakeUps,
+  );
   const due = (...accounts: string[]): Promise<void> =>
     agenda.schedule(accounts.map((account) => ({ account, round: 'look', time: 0 })));
   return { schedule, agenda, due };
@@ -213,4 +220,71 @@ it('the scheduler of periodic work, once started, sleeps until the next task is 
   await jest.advanceTimersByTimeAsync(1_000);
   expect(reads).toBeGreaterThanOrEqual(9);
   await schedule.stop();
+});
+
+it('the scheduler of periodic work, while wake-ups arrive, sleeps until a task is due or another process wakes it', async () => {
+  jest.useFakeTimers();
+  const ran: string[] = [];
+  const wakeUps = new WakeUps();
+  const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(void ran.push(id)), wakeUps });
+  const claimDue = jest.spyOn(agenda, 'claimDue');
+  schedule.start();
+  await jest.advanceTimersByTimeAsync(4_000);
+  expect(claimDue).toHaveBeenCalledTimes(1);
+  await due('a');
+  wakeUps.onSooner(0);
+  await jest.advanceTimersByTimeAsync(20);
+  expect(ran).toEqual(['a']);
+  claimDue.mockClear();
+  // The task becomes due while the worker sleeps.
+  wakeUps.onSooner(1_000);
+  await jest.advanceTimersByTimeAsync(900);
+  expect(claimDue).not.toHaveBeenCalled();
+  await due('b');
+  await jest.advanceTimersByTimeAsync(110);
+  expect(ran).toEqual(['a', 'b']);
+  await schedule.stop();
+});
+
+it('the scheduler of periodic work finds a task within five seconds if the wake-up was lost, and within a tick if wake-ups do not arrive', async () => {
+  jest.useFakeTimers();
+  const ran: string[] = [];
+  const wakeUps = new WakeUps();
+  const { schedule, due } = scheduleOf({ run: (id) => Promise.resolve(void ran.push(id)), wakeUps });
+  schedule.start();
+  await jest.advanceTimersByTimeAsync(100);
+  await due('a');
+  await jest.advanceTimersByTimeAsync(5_000);
+  expect(ran).toEqual(['a']);
+  wakeUps.isReliable = false;
+  wakeUps.onSooner(0);
+  await jest.advanceTimersByTimeAsync(20);
+  await due('b');
+  await jest.advanceTimersByTimeAsync(250);
+  expect(ran).toEqual(['a', 'b']);
+  await schedule.stop();
+});
+
+it('the scheduler of periodic work renews the leases of running work only while work runs', async () => {
+  jest.useFakeTimers();
+  let end = (): void => undefined;
+  const { schedule, agenda, due } = scheduleOf({
+    wakeUps: new WakeUps(),
+    run: () =>
+      new Promise(
+        (resolve) =>
+          (end = (): void => {
+            resolve(undefined);
+          }),
+      ),
+  });
+  await due('slow');
+  const ended = schedule.run();
+  await jest.advanceTimersByTimeAsync(2_000);
+  expect(agenda.renewed).toEqual(['look slow', 'look slow']);
+  end();
+  await jest.advanceTimersByTimeAsync(0);
+  await ended;
+  await jest.advanceTimersByTimeAsync(2_000);
+  expect(agenda.renewed).toEqual(['look slow', 'look slow']);
 });

@@ -2,13 +2,14 @@ import { AccountNotFoundError } from '#accounts';
 import {
   type Agenda,
   type AgendaTime,
+  type AgendaWakeUps,
   type ScheduledTask,
   type Logger,
   DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
-  pause,
 } from '#platform';
 import type { AccountFollower } from './account-watch.js';
+import { AgendaAlarm } from './agenda-alarm.js';
 import { SideBySide } from './side-by-side.js';
 
 /**
@@ -25,7 +26,7 @@ export interface Round {
 
 /** The rounds of one role. */
 export interface RoleRounds {
-  /** Maximum time between two reads of the agenda, in milliseconds. Another process may have made a task due. */
+  /** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
   tickMs: number;
   /** The rounds by name. */
   rounds: Readonly<Record<string, Round>>;
@@ -77,24 +78,20 @@ const ENSURE_INTERVAL_MS = 10_000;
 /** Time between two checks for a full Redis, in milliseconds. */
 const RELIEF_INTERVAL_MS = 5_000;
 /**
- * Minimum sleep between two reads of the agenda, in milliseconds. A task that is still due may belong to another
- * worker, so that an immediate read would find nothing.
- */
-const MIN_SLEEP_MS = 10;
-
-/**
- * Runs the due rounds of one role. Each worker reads the agenda when the next task is due, and at least once per
- * `tickMs`. A job queue would cost several scripts for each such read.
+ * Runs the due rounds of one role. Each worker reads the agenda when the next task is due, when another process
+ * schedules an earlier task, and every few seconds in case the wake-up of such a task was lost.
  */
 export class RoundSchedule implements AccountFollower {
   private timers: NodeJS.Timeout[] = [];
   private stopping = false;
-  private sleep = new AbortController();
+  private readonly alarm: AgendaAlarm;
   private loop: Promise<void> = Promise.resolve();
   private hasFailed = false;
   private relieving = false;
   private readonly runner = new SideBySide();
   private readonly running = new Set<ClaimedTask>();
+  /** Renews the leases of the running tasks. Undefined while none runs. */
+  private renewal: NodeJS.Timeout | undefined;
   private readonly accounts = new Set<string>();
   /** New accounts whose survey is not yet scheduled. The value is true if the survey is due at once. */
   private readonly unsurveyed = new Map<string, boolean>();
@@ -103,18 +100,15 @@ export class RoundSchedule implements AccountFollower {
     private readonly agenda: Agenda,
     private readonly role: RoleRounds,
     private readonly logger: Logger,
-  ) {}
+    wakeUps?: AgendaWakeUps,
+  ) {
+    this.alarm = new AgendaAlarm({ untrustedMs: role.tickMs }, wakeUps);
+  }
 
   start(): void {
     const ensure = (): void => {
       this.ensure().catch((error: unknown) => {
         this.logger.warn({ err: error }, 'could not schedule the periodic tasks of accounts; retrying');
-      });
-    };
-    const renew = (): void => {
-      this.agenda.renew([...this.running], LEASE_MS).catch((error: unknown) => {
-        // After a lost lease, another worker may run the round too.
-        this.logger.debug({ err: error }, 'could not renew the leases of running periodic tasks');
       });
     };
     ensure();
@@ -126,10 +120,10 @@ export class RoundSchedule implements AccountFollower {
         );
       });
     };
+    this.alarm.start();
     this.loop = this.readAgenda();
     this.timers = [
       setInterval(ensure, ENSURE_INTERVAL_MS),
-      setInterval(renew, RENEW_INTERVAL_MS),
       ...(this.role.relief === undefined ? [] : [setInterval(relieve, RELIEF_INTERVAL_MS)]),
     ];
   }
@@ -137,7 +131,7 @@ export class RoundSchedule implements AccountFollower {
   /** Stops starting rounds. Resolves when all running rounds have ended. */
   async stop(): Promise<void> {
     this.stopping = true;
-    this.sleep.abort();
+    this.alarm.stop();
     await this.loop;
     await this.runner.ended();
     for (const timer of this.timers) clearInterval(timer);
@@ -173,17 +167,10 @@ export class RoundSchedule implements AccountFollower {
   /** Reads the agenda until the process stops. */
   private async readAgenda(): Promise<void> {
     while (!this.stopping) {
-      // A task that ends during the read may be due again earlier than the read finds.
-      this.sleep = new AbortController();
-      const nextInMs = await this.beginOrLog();
-      const sleepMs = Math.max(Math.min(nextInMs, this.role.tickMs), MIN_SLEEP_MS);
-      if (!this.isStopping()) await pause(sleepMs, this.sleep.signal);
+      this.alarm.reset();
+      this.alarm.within(await this.beginOrLog());
+      await this.alarm.wait();
     }
-  }
-
-  /** Reads the flag through a method: the compiler does not expect the flag to change during an await. */
-  private isStopping(): boolean {
-    return this.stopping;
   }
 
   private async beginOrLog(): Promise<number> {
@@ -214,6 +201,7 @@ export class RoundSchedule implements AccountFollower {
       next = nextInMs;
       const byKey = new Map(tasks.map((task) => [`${task.round} ${task.account} ${task.claim}`, task]));
       for (const task of tasks) this.running.add(task);
+      this.renewWhileRunning();
       begun.push(
         this.runner.run([...byKey.keys()], async (key) => {
           const task = byKey.get(key);
@@ -230,8 +218,7 @@ export class RoundSchedule implements AccountFollower {
       // The process may have begun to stop while the task waited for a slot. Another worker then runs the
       // task at once.
       const { next, others } = this.stopping ? { next: 0 } : await this.runRound(task);
-      await this.agenda.complete(task, next, others);
-      if (mayBeSoonerThan(this.role.tickMs, next, others)) this.sleep.abort();
+      this.alarm.within((await this.agenda.complete(task, next, others)) ?? Infinity);
     } catch (error) {
       this.logger.warn(
         { ...task, err: error },
@@ -239,7 +226,23 @@ export class RoundSchedule implements AccountFollower {
       );
     } finally {
       this.running.delete(task);
+      this.renewWhileRunning();
     }
+  }
+
+  /** Starts or ends the renewal of leases: an idle worker must not wake up for it. */
+  private renewWhileRunning(): void {
+    if (this.running.size === 0) {
+      clearInterval(this.renewal);
+      this.renewal = undefined;
+      return;
+    }
+    this.renewal ??= setInterval(() => {
+      this.agenda.renew([...this.running], LEASE_MS).catch((error: unknown) => {
+        // After a lost lease, another worker may run the round too.
+        this.logger.debug({ err: error }, 'could not renew the leases of running periodic tasks');
+      });
+    }, RENEW_INTERVAL_MS).unref();
   }
 
   private async runRound({ account, round }: ClaimedTask): Promise<RoundEnd> {
@@ -304,13 +307,4 @@ export class RoundSchedule implements AccountFollower {
       [...this.accounts].map((account, n) => ({ account, round: SURVEY, time: n * SURVEY_SPACING_MS })),
     );
   }
-}
-
-/** Returns true if one of these times may be earlier than the next read of the agenda. */
-function mayBeSoonerThan(
-  tickMs: number,
-  next: AgendaTime | undefined,
-  others: readonly ScheduledTask[] = [],
-): boolean {
-  return [next, ...others.map(({ time }) => time)].some((time) => typeof time === 'number' && time < tickMs);
 }

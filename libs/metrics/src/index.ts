@@ -7,6 +7,7 @@
  * | `prom-metrics.ts`           | the metrics of one process, kept with prom-client |
  * | `*-metrics.ts`              | metrics of upstream, the feed, the relay, deliveries, Redis and the clock |
  * | `redis-command-observer.ts` | reports the commands of a connection to Redis |
+ * | `event-loop-lag.ts`         | by how much timers are late |
  * | `bounded-metric-label.ts`          | keeps the number of values of a label bounded |
  * | `metrics-authorization.ts`         | who may read the metrics |
  * | `stats/`                    | the last hour of each account by minute, in Redis: the same observations, without Prometheus |

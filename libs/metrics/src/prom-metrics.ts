@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { EventLoopLag, type LagReport } from './event-loop-lag.js';
 
 export type { Counter, Gauge, Histogram };
 
@@ -20,10 +21,15 @@ const MISNAMED = [
 ];
 
 /**
- * Interval at which the lag of the event loop is measured, in milliseconds. Each measurement wakes the process: at the
- * default of 10 ms, that is most of what an idle gateway costs. Node.js counts the interval as a part of the lag.
+ * Interval at which prom-client has Node.js measure the lag of the event loop, in milliseconds: the longest timer that
+ * there is, because that measurement cannot be turned off. {@link EventLoopLag} measures instead, and costs an idle
+ * process far less.
  */
-const LAG_INTERVAL_MS = 50;
+const LAG_INTERVAL_MS = 2_147_483_647;
+/** Gauges of that measurement. */
+const REPLACED = ['', '_min', '_max', '_mean', '_stddev', '_p50', '_p90', '_p99'].map(
+  (kind) => `nodejs_eventloop_lag${kind}_seconds`,
+);
 
 /** The metrics of Node.js. They are created only once, because their measurement runs until the process ends. */
 let nodeMetrics: Registry | undefined;
@@ -32,8 +38,37 @@ function metricsOfNode(): Registry {
   if (nodeMetrics !== undefined) return nodeMetrics;
   nodeMetrics = new Registry();
   collectDefaultMetrics({ register: nodeMetrics, eventLoopMonitoringPrecision: LAG_INTERVAL_MS });
-  for (const name of MISNAMED) nodeMetrics.removeSingleMetric(name);
+  for (const name of [...MISNAMED, ...REPLACED]) nodeMetrics.removeSingleMetric(name);
+  registerEventLoopLag(nodeMetrics);
   return nodeMetrics;
+}
+
+function registerEventLoopLag(registry: Registry): void {
+  const lag = new EventLoopLag();
+  lag.start();
+  // The metrics are read in the order in which they were registered: the first sets all values.
+  const last: Gauge = new Gauge({
+    ...{ name: 'nodejs_eventloop_lag_seconds', help: 'Lag of the event loop when it was last measured.' },
+    registers: [registry],
+    collect: () => {
+      const report = lag.report();
+      last.set(report.last);
+      for (const [kind, gauge] of others) gauge.set(report[kind]);
+    },
+  });
+  const gauge = (name: string, kind: string): Gauge => {
+    const help = `${kind} of the lag of the event loop since the last scrape.`;
+    return new Gauge({ name: `nodejs_eventloop_lag_${name}_seconds`, help, registers: [registry] });
+  };
+  const others: readonly [keyof LagReport, Gauge][] = [
+    ['min', gauge('min', 'Minimum')],
+    ['max', gauge('max', 'Maximum')],
+    ['mean', gauge('mean', 'Mean')],
+    ['stddev', gauge('stddev', 'Standard deviation')],
+    ['p50', gauge('p50', '50th percentile')],
+    ['p90', gauge('p90', '90th percentile')],
+    ['p99', gauge('p99', '99th percentile')],
+  ];
 }
 
 /** The metrics of one process: those of Node.js, `tidings_build_info`, and those that the process adds. */

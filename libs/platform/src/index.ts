@@ -15,6 +15,7 @@ export {
   type Agenda,
   type AgendaTask,
   type AgendaTime,
+  type AgendaWakeUps,
   type ScheduledTask,
   type DueTasks,
   DUE_TIMES_CHECK_INTERVAL_MS,
@@ -81,10 +82,12 @@ export {
   type ReasonDetail,
 } from './process/readiness.js';
 export { RedisAgenda } from './queue/redis-agenda.js';
+export { RedisAgendaWakeUps } from './queue/redis-agenda-wake-ups.js';
 export { type AgendaName, type Agendas, createAgendas } from './queue/redis-agendas.js';
 export { checkRedisRequirements } from './redis/redis-requirements.js';
 export { logOncePerError, openCheckedRedis } from './redis/redis-start.js';
 export { NestFrameworkLogger } from './log/nest-framework-logger.js';
+export { type ChannelListener, RedisChannels } from './redis/redis-channels.js';
 export { RedisClock } from './redis/redis-clock.js';
 export { readLiveHeartbeatMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-heartbeat.js';
 export { isRedisFull, redisMemory } from './redis/redis-memory.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type EventLogFollower, RedisEventLog, RedisEventTail } from '#events';
-import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import { closeRedis, openRedis, parseRedisAddress, RedisChannels, type RedisClient } from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -28,10 +28,11 @@ async function connect(url: string): Promise<{
   await once(redis, 'ready');
   const log = new RedisEventLog(redis, 'tidings');
   let [opened, revision] = [0, 0];
-  const tail = new RedisEventTail(() => {
+  const channels = new RedisChannels(() => {
     opened++;
     return open(url, 'patient');
   }, 'tidings');
+  const tail = new RedisEventTail(channels, 'tidings');
   return {
     redis,
     log,
@@ -159,7 +160,10 @@ describe('a listener for new events in the log', () => {
 
   it('counts as reliable while it receives its own heartbeats, and wakes all callers when the heartbeats stop', async () => {
     expect(one.tail.isTrusted()).toBe(false);
-    const tail = new RedisEventTail(() => open(server.url, 'patient'), 'tidings', one.redis);
+    const tail = new RedisEventTail(
+      new RedisChannels(() => open(server.url, 'patient'), 'tidings', one.redis),
+      'tidings',
+    );
     const follower = tail.follow(ACCOUNT);
     try {
       await eventually('the tail is trusted', () => tail.isTrusted());

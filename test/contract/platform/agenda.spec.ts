@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type AgendaTime,
   closeRedis,
@@ -7,6 +7,8 @@ import {
   openRedis,
   parseRedisAddress,
   RedisAgenda,
+  RedisAgendaWakeUps,
+  RedisChannels,
   type RedisClient,
   type ClaimedTask,
 } from '#platform';
@@ -23,6 +25,7 @@ describe.each([
 ])('the task schedule on %s', (_, start) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
+  let prefix: string;
   let agenda: RedisAgenda;
   /** The agenda of another worker. */
   let other: RedisAgenda;
@@ -37,7 +40,7 @@ describe.each([
     await server.dispose();
   });
   beforeEach(() => {
-    const prefix = newId('req');
+    prefix = newId('req');
     [agenda, other] = [new RedisAgenda(redis, prefix, 'poll'), new RedisAgenda(redis, prefix, 'poll')];
   });
 
@@ -215,6 +218,67 @@ describe.each([
       const within = times.filter((ms) => Math.floor((3 * ms) / HOUR_MS) === third);
       expect(within.length).toBeGreaterThan(5);
     }
+  });
+
+  describe('wakes those who wait for its next task', () => {
+    let channels: RedisChannels;
+    let woken: number[];
+
+    beforeEach(async () => {
+      channels = new RedisChannels(
+        () => openRedis(parseRedisAddress(server.url), 'patient', () => undefined),
+        prefix,
+        redis,
+      );
+      const wakeUps = new RedisAgendaWakeUps(channels, prefix, 'poll');
+      woken = [];
+      wakeUps.listen((inMs) => woken.push(inMs));
+      await eventually('wake-ups arrive', () => wakeUps.isTrusted() && woken.length === 1);
+      woken = [];
+    });
+    afterEach(async () => {
+      await channels.close();
+    });
+
+    /** Wakes once more, waits for this and `count` earlier wake-ups, and returns the earlier ones. */
+    const wakeUpsBefore = async (count: number): Promise<number[]> => {
+      await at('the very first', { atMs: 1 });
+      await eventually('the last wake-up arrived', () => woken.length > count);
+      return woken.slice(0, count);
+    };
+
+    it('if a task is scheduled or added that is due earlier than all others, and for no other task', async () => {
+      await at('a', HOUR_MS);
+      await at('later', HOUR_MS * 2);
+      await at('a', HOUR_MS / 2);
+      await at('a', HOUR_MS);
+      await agenda.addMissing([{ account: 'b', round: 'look', time: HOUR_MS / 4 }]);
+      await agenda.addMissing([{ account: 'b', round: 'look', time: HOUR_MS / 8 }]);
+      expect(await wakeUpsBefore(3)).toEqual([HOUR_MS, HOUR_MS / 2, HOUR_MS / 4]);
+    });
+
+    it('if a task ends that is due again at once, but not if its worker waits for its next time', async () => {
+      await at('a', 0);
+      await agenda.complete(await takeOne(), HOUR_MS);
+      await agenda.schedule([{ account: 'a', round: 'look', time: 0 }]);
+      await agenda.complete(await takeOne(), 0);
+      expect(await wakeUpsBefore(3)).toEqual([0, 0, 0]);
+    });
+  });
+
+  it('returns at the end of a task the time until the next one', async () => {
+    await at('a', 0);
+    expect(await agenda.complete(await takeOne(), HOUR_MS)).toBe(HOUR_MS);
+    await at('b', 0);
+    const next = await agenda.complete(await takeOne(), undefined, [
+      { account: 'c', round: 'look', time: 500 },
+    ]);
+    expect(next).toBe(500);
+  });
+
+  it('returns at the end of its last task that it is empty', async () => {
+    await at('a', 0);
+    expect(await agenda.complete(await takeOne(), undefined)).toBeUndefined();
   });
 
   it("uses Redis' clock, even if the clock of the process is wrong", async () => {

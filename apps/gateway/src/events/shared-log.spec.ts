@@ -7,7 +7,7 @@ import {
   RedisEventLog,
   RedisEventTail,
 } from '#events';
-import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import { closeRedis, openRedis, parseRedisAddress, RedisChannels, type RedisClient } from '#platform';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { someEvent } from '../fixtures/events.js';
 import { type SharedLog, SharedLogs } from './shared-log.js';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   redis = open();
   const stored = new RedisEventLog(redis, 'tidings');
   log = stored;
-  tail = new RedisEventTail(open, 'tidings');
+  tail = new RedisEventTail(new RedisChannels(open, 'tidings'), 'tidings');
   const counted: Pick<EventLog, 'read' | 'end'> = {
     read: (...query) => {
       reads += 1;

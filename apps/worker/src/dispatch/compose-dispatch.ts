@@ -5,11 +5,8 @@ import {
   BullmqHintQueue,
   type Clock,
   isRedisFull,
-  logOncePerError,
-  openRedis,
   productVersion,
   type QueuePayloads,
-  type RedisClient,
   clockOfThisMachine,
   type WorkerEnvironment,
 } from '#platform';
@@ -69,8 +66,7 @@ export function composeDispatch(
     },
     logger,
   );
-  const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
-  const tail = new RedisEventTail(open, prefix, redis);
+  const tail = new RedisEventTail(core.channels, prefix);
   const dispatcher = metrics.deliveries.observeDispatcher(
     new EventDispatcher(endpoints, store, jobs, logger, recent, { runner: deliveries, recovery: jobs }),
   );
@@ -85,7 +81,7 @@ export function composeDispatch(
   return {
     deliveries,
     dispatch: new EventDispatch(dispatcher, redis, tail, prefix, logger),
-    rounds: new RoundSchedule(agenda, rounds, logger),
+    rounds: new RoundSchedule(agenda, rounds, logger, core.wakeUps.dispatch),
   };
 }
 

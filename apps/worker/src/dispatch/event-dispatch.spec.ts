@@ -1,6 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { type LoggedEvent, RedisEventLog, RedisEventTail } from '#events';
-import { closeRedis, createLogger, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import {
+  closeRedis,
+  createLogger,
+  newId,
+  openRedis,
+  parseRedisAddress,
+  RedisChannels,
+  type RedisClient,
+} from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { EventDispatch } from './event-dispatch.js';
@@ -45,7 +53,7 @@ function dispatchOn(connection: RedisClient): EventDispatch {
   return new EventDispatch(
     dispatcher,
     connection,
-    new RedisEventTail(open, prefix),
+    new RedisEventTail(new RedisChannels(open, prefix), prefix),
     prefix,
     createLogger('test', 'silent'),
   );

@@ -45,5 +45,5 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
       ? {}
       : { eraseRows: (account: string) => eraseConversationRows(redis, prefix, account) }),
   });
-  return { poller, rounds: new RoundSchedule(agenda, rounds, logger), upstream };
+  return { poller, rounds: new RoundSchedule(agenda, rounds, logger, core.wakeUps.poll), upstream };
 }

@@ -37,7 +37,7 @@ export interface RelayRole {
 
 /** Builds the objects of the role `relay` on its queue. */
 export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['relay']>): RelayRole {
-  const { environment, logger, upstream, lookup, sends, blobs, agendas, metrics } = core;
+  const { environment, logger, upstream, lookup, sends, blobs, agendas, metrics, wakeUps } = core;
   const settings = relaySettingsFrom(environment);
   const jobs = new RelayJobsWithLossRecovery(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
@@ -51,8 +51,8 @@ export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['
   return {
     lanes,
     jobs,
-    sendSchedule: new SendSchedule(rounds, agendas.schedule.agenda, logger),
-    rounds: new RoundSchedule(agendas.relay.agenda, roundsOf(core, rounds, jobs), logger),
+    sendSchedule: new SendSchedule(rounds, agendas.schedule.agenda, logger, wakeUps.schedule),
+    rounds: new RoundSchedule(agendas.relay.agenda, roundsOf(core, rounds, jobs), logger, wakeUps.relay),
     logger,
   };
 }

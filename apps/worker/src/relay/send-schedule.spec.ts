@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type AgendaTime, createLogger, type DueTasks, type ClaimedTask } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
+import { WakeUps } from '../../../../test/support/wake-ups.js';
 import { SendSchedule } from './send-schedule.js';
 
 const HOUR_MS = 3_600_000;
@@ -15,15 +16,19 @@ let schedule: SendSchedule;
 
 beforeEach(() => {
   [agendaReads, agendaReplies, promoted, ended] = [0, [], [], []];
+  start();
+});
+
+function start(wakeUps?: WakeUps): void {
   const agenda = {
     claimDue: (): Promise<DueTasks> => {
       agendaReads += 1;
       const answer = agendaReplies.shift() ?? { tasks: [], nextInMs: HOUR_MS };
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
-    complete: (task: ClaimedTask, time: AgendaTime | undefined): Promise<void> => {
+    complete: (task: ClaimedTask, time: AgendaTime | undefined): Promise<undefined> => {
       ended.push([task.account, time]);
-      return Promise.resolve();
+      return Promise.resolve(undefined);
     },
   };
   const rounds = {
@@ -32,8 +37,11 @@ beforeEach(() => {
       return account === 'broken' ? Promise.reject(new Error('no')) : Promise.resolve(700);
     },
   };
-  schedule = new SendSchedule(rounds, agenda, createLogger('test', 'silent'), HOUR_MS);
-});
+  schedule = new SendSchedule(rounds, agenda, createLogger('test', 'silent'), wakeUps, {
+    untrustedMs: HOUR_MS,
+    trustedMs: HOUR_MS,
+  });
+}
 
 afterEach(async () => {
   await schedule.onModuleDestroy();
@@ -64,5 +72,15 @@ it('the schedule of sends with sendAt wakes up and reads the due times again whe
   await eventually('the agenda was read once', () => agendaReads === 1);
   agendaReplies = [{ tasks: [TASK] }];
   schedule.look();
+  await eventually('the send was queued', () => promoted.length === 1);
+});
+
+it('the schedule of sends with sendAt reads the due times again when another process schedules an earlier send', async () => {
+  const wakeUps = new WakeUps();
+  start(wakeUps);
+  schedule.onApplicationBootstrap();
+  await eventually('the agenda was read once', () => agendaReads === 1);
+  agendaReplies = [{ tasks: [TASK] }];
+  wakeUps.onSooner(0);
   await eventually('the send was queued', () => promoted.length === 1);
 });

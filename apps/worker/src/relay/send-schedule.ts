@@ -1,13 +1,11 @@
 import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
-import { type Agenda, type AgendaTime, type Logger, pause, type ClaimedTask } from '#platform';
+import { type Agenda, type AgendaTime, type AgendaWakeUps, type Logger, type ClaimedTask } from '#platform';
 import { type PeriodicRelayTasks, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from '#relay';
+import { AgendaAlarm, type AlarmLimits } from '../agenda-alarm.js';
 import { SideBySide } from '../side-by-side.js';
 
-/**
- * Minimum sleep between two reads of the agenda, in milliseconds. A task that is still due may belong to
- * another worker, so that an immediate read would find nothing.
- */
-const MIN_SLEEP_MS = 10;
+/** Time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
+const UNTRUSTED_MS = 250;
 /** Maximum number of accounts taken from the agenda at once. */
 const MAX_TAKEN = 64;
 /** Lease of a task. Another worker takes over the task when the lease of a dead worker expires. */
@@ -22,44 +20,42 @@ const RETRY_DELAY_MS = 1_000;
 export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly runner = new SideBySide();
   private stopping = false;
-  private sleep = new AbortController();
+  private readonly alarm: AgendaAlarm;
   private loop: Promise<void> = Promise.resolve();
   private failed = false;
 
-  /**
-   * @param maxSleepMs maximum delay of a send that was scheduled during the sleep without a call of {@link
-   * look}, in ms
-   */
   constructor(
     private readonly rounds: Pick<PeriodicRelayTasks, 'promote'>,
     private readonly agenda: Pick<Agenda, 'claimDue' | 'complete'>,
     private readonly logger: Logger,
-    private readonly maxSleepMs = SCHEDULED_SENDS_CHECK_INTERVAL_MS,
-  ) {}
+    wakeUps?: AgendaWakeUps,
+    limits: AlarmLimits = { untrustedMs: UNTRUSTED_MS, trustedMs: SCHEDULED_SENDS_CHECK_INTERVAL_MS },
+  ) {
+    this.alarm = new AgendaAlarm(limits, wakeUps);
+  }
 
   onApplicationBootstrap(): void {
+    this.alarm.start();
     this.loop = this.run();
   }
 
   async onModuleDestroy(): Promise<void> {
     this.stopping = true;
-    this.look();
+    this.alarm.stop();
     await this.loop;
     await this.runner.ended();
   }
 
   /** Ends the sleep and reads the agenda now. Called when a send may be due earlier than all others. */
   look(): void {
-    this.sleep.abort();
+    this.alarm.within(0);
   }
 
   private async run(): Promise<void> {
     while (!this.stopping) {
-      // Create the signal before reading: a call of `look` during the read then skips the next sleep.
-      this.sleep = new AbortController();
-      const sleepMs = Math.min(await this.promoteDue(), this.maxSleepMs);
-      await pause(MIN_SLEEP_MS);
-      await pause(sleepMs - MIN_SLEEP_MS, this.sleep.signal);
+      this.alarm.reset();
+      this.alarm.within(await this.promoteDue());
+      await this.alarm.wait();
     }
   }
 
@@ -83,7 +79,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
           'could not read from Redis when the next scheduled send is due; retrying',
         );
       this.failed = true;
-      return Infinity;
+      return UNTRUSTED_MS;
     }
   }
 

@@ -65,11 +65,32 @@ export interface Agenda {
    * Ends a claimed task. The task is due again at `time`, or at the time of a {@link schedule} call during
    * the claim, whichever is earlier. Without either time, the task leaves the agenda.
    * @param others further tasks that the work made due; written in the same step; see {@link schedule}
+   * @returns the time until the next task is due or the next lease ends, in milliseconds; undefined if the agenda is
+   * empty
    */
-  complete(task: ClaimedTask, time: AgendaTime | undefined, others?: readonly ScheduledTask[]): Promise<void>;
+  complete(
+    task: ClaimedTask,
+    time: AgendaTime | undefined,
+    others?: readonly ScheduledTask[],
+  ): Promise<number | undefined>;
 
   /** Removes tasks from the agenda, even claimed ones. */
   remove(tasks: readonly AgendaTask[]): Promise<void>;
+}
+
+/**
+ * Wakes those who wait for the next task of an agenda. A process that schedules a task earlier than all others wakes
+ * them, so that they need not read the agenda again and again. Wake-ups can be lost.
+ */
+export interface AgendaWakeUps {
+  /** Returns true if wake-ups currently arrive. Otherwise the agenda must be read often. */
+  isTrusted(): boolean;
+
+  /**
+   * @param onSooner called with the time until the new first task is due, in milliseconds; with 0 if wake-ups may have
+   * been lost
+   */
+  listen(onSooner: (inMs: number) => void): void;
 }
 
 /**

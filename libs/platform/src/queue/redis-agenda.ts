@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Agenda, AgendaTask, AgendaTime, ScheduledTask, DueTasks, ClaimedTask } from './agenda.js';
-import { accountKeys } from '../redis/keys.js';
+import { accountKeys, type AccountKeys } from '../redis/keys.js';
 import type { RedisClient } from '../redis/redis-connection.js';
 import { LuaScript } from '../redis/redis-lua-script.js';
 
@@ -29,9 +29,7 @@ export class RedisAgenda implements Agenda {
     prefix: string,
     name: string,
   ) {
-    // In the keys of an agenda, this name stands where other keys have the id of an account. The name starts
-    // with a dot, which no account id contains, so no account has the same keys.
-    const key = accountKeys(prefix, `.agenda-${name}`);
+    const key = agendaKeys(prefix, name);
     this.keys = { due: key('due'), claimed: key('taken'), rescheduled: key('asked') };
     this.claims = key('claims');
   }
@@ -71,19 +69,33 @@ export class RedisAgenda implements Agenda {
     task: ClaimedTask,
     time: AgendaTime | undefined,
     others: readonly ScheduledTask[] = [],
-  ): Promise<void> {
+  ): Promise<number | undefined> {
     const written = time === undefined ? '' : timeArgument(task, time);
-    await complete.run(this.redis, this.keys, {
+    const { nextInMs } = (await complete.run(this.redis, this.keys, {
       task: memberOf(task),
       claim: task.claim,
       time: written,
       others: others.flatMap(scheduleArguments),
-    });
+    })) as { nextInMs: number };
+    return nextInMs < 0 ? undefined : nextInMs;
   }
 
   async remove(tasks: readonly AgendaTask[]): Promise<void> {
     if (tasks.length > 0) await remove.run(this.redis, this.keys, { tasks: tasks.map(memberOf) });
   }
+}
+
+/** Returns the channel on which Redis publishes that a task is due earlier than all others of an agenda. */
+export function channelOfSoonerTasks(prefix: string, name: string): string {
+  return `${agendaKeys(prefix, name)('due')}:sooner`;
+}
+
+/**
+ * In the keys of an agenda, a name stands where other keys have the id of an account. The name starts with a dot,
+ * which no account id contains, so no account has the same keys.
+ */
+function agendaKeys(prefix: string, name: string): AccountKeys {
+  return accountKeys(prefix, `.agenda-${name}`);
 }
 
 function memberOf({ account, round }: AgendaTask): string {

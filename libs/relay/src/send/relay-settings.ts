@@ -1,10 +1,10 @@
 import type { SendOrder } from './send-record.js';
 
 /**
- * Time between two checks for scheduled sends that are due, in milliseconds. A send that is due before the next check
- * needs its own wake-up job.
+ * Maximum time between two checks for scheduled sends that are due, in milliseconds. A send that is due before the next
+ * check needs its own wake-up job, in case the wake-up of the agenda is lost.
  */
-export const SCHEDULED_SENDS_CHECK_INTERVAL_MS = 250;
+export const SCHEDULED_SENDS_CHECK_INTERVAL_MS = 5_000;
 
 /** The settings of the relay. */
 export interface RelaySettings {

@@ -6,6 +6,8 @@
 -- @reply            Nothing.
 --- @include "includes/agenda.lua"
 
-for i = tasks_from, #ARGV, 2 do
-  redis.call('ZADD', due, 'NX', whole(time_of(ARGV[i + 1])), ARGV[i])
-end
+wake_if_sooner(function()
+  for i = tasks_from, #ARGV, 2 do
+    redis.call('ZADD', due, 'NX', whole(time_of(ARGV[i + 1])), ARGV[i])
+  end
+end)

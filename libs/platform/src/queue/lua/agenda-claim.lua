@@ -20,6 +20,6 @@ for _, task in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', whole(now), 'LIMI
   reply[#reply + 1] = task
   reply[#reply + 1] = whole(claim)
 end
-local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
+local first = first_time()
 if first then reply[1] = math.max(first - now, 0) end
 return reply

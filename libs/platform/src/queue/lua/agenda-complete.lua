@@ -1,5 +1,6 @@
 --- Ends a task under way, and schedules it again together with other tasks.
--- If another process has claimed the task meanwhile, its lease stays.
+-- If another process has claimed the task meanwhile, its lease stays. The process that ended the task waits for its
+-- next time. Others are woken only for what is due at once: the process may be stopping.
 -- @key due          Sorted set of tasks by the time when they are due or their lease ends, in ms.
 -- @key claimed      Hash from a task that is under way to its claim.
 -- @key rescheduled  Hash from a task that is under way to the time at which it is due again, in ms.
@@ -7,18 +8,25 @@
 -- @arg claim        Its claim.
 -- @arg time         When it is due again, or ''.
 -- @args others      Pairs of a task and its time.
--- @reply            1, or 0 if another process holds the task.
+-- @reply            An array.
+-- @field next_in_ms Time until the next task is due, in ms, or -1.
 --- @include "includes/agenda.lua"
+
+local function reply()
+  local first = first_time()
+  return {first and math.max(first - now, 0) or -1}
+end
 
 schedule(others_from)
 local at = time ~= '' and time_of(time) or nil
 if redis.call('HGET', claimed, task) ~= claim then
   if at and redis.call('HEXISTS', claimed, task) == 0 then redis.call('ZADD', due, 'LT', whole(at), task) end
-  return 0
+  return reply()
 end
 local next_time = redis.call('HGET', rescheduled, task)
 redis.call('HDEL', claimed, task)
 redis.call('HDEL', rescheduled, task)
 if next_time then at = math.min(at or tonumber(next_time), tonumber(next_time)) end
 if at then redis.call('ZADD', due, whole(at), task) else redis.call('ZREM', due, task) end
-return 1
+if at and at <= now then wake(at) end
+return reply()

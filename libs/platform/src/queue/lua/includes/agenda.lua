@@ -15,16 +15,35 @@ local function time_of(written)
   return now + every - (now - phase) % every
 end
 
+local function first_time()
+  return tonumber(redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2])
+end
+
+-- Wakes the processes that wait for the next task: it is due at `at`.
+-- `pcall`: if the Redis user lacks the right to publish, tasks are scheduled all the same.
+local function wake(at) redis.pcall('PUBLISH', due .. ':sooner', whole(math.max(at - now, 0))) end
+
+-- Runs `change`, and wakes the waiting processes if the first task is due earlier than before.
+local function wake_if_sooner(change)
+  local before = first_time()
+  change()
+  local after = first_time()
+  if after and (not before or after < before) then wake(after) end
+end
+
 -- Makes tasks due. The arguments from this index on are pairs of a task and its time. A task under way keeps its
 -- lease, and becomes due at that time after it has ended.
 local function schedule(from)
-  for i = from, #ARGV, 2 do
-    local task, at = ARGV[i], time_of(ARGV[i + 1])
-    if redis.call('HEXISTS', claimed, task) == 1 and redis.call('ZSCORE', due, task) then
-      local earlier = redis.call('HGET', rescheduled, task)
-      if not earlier or tonumber(earlier) > at then redis.call('HSET', rescheduled, task, whole(at)) end
-    else
-      redis.call('ZADD', due, 'LT', whole(at), task)
+  if from > #ARGV then return end
+  wake_if_sooner(function()
+    for i = from, #ARGV, 2 do
+      local task, at = ARGV[i], time_of(ARGV[i + 1])
+      if redis.call('HEXISTS', claimed, task) == 1 and redis.call('ZSCORE', due, task) then
+        local earlier = redis.call('HGET', rescheduled, task)
+        if not earlier or tonumber(earlier) > at then redis.call('HSET', rescheduled, task, whole(at)) end
+      else
+        redis.call('ZADD', due, 'LT', whole(at), task)
+      end
     end
-  end
+  end)
 end

@@ -1,0 +1,46 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { EventLoopLag } from './event-loop-lag.js';
+
+describe('the lag of the event loop', () => {
+  let lag: EventLoopLag;
+
+  beforeEach(() => {
+    lag = new EventLoopLag();
+  });
+  afterEach(() => {
+    lag.stop();
+  });
+
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await pause(10);
+  };
+
+  /** Blocks the event loop. */
+  const block = (ms: number): void => {
+    for (const end = performance.now() + ms; performance.now() < end;);
+  };
+
+  it('is 0 before the first measurement', () => {
+    expect(lag.report()).toEqual({ last: 0, min: 0, max: 0, mean: 0, stddev: 0, p50: 0, p90: 0, p99: 0 });
+  });
+
+  it('is the time by which a measurement was late, and is reported once', async () => {
+    lag.start();
+    // The first measurement is due after a second.
+    block(1_300);
+    await until(() => lag.report().max > 0.25);
+    expect(lag.report().max).toBeLessThan(0.25);
+  });
+
+  it('is measured often while the process is busy', async () => {
+    lag.start();
+    let [isMeasured, blocks] = [false, 0];
+    await until(() => {
+      block(100);
+      blocks += 1;
+      isMeasured ||= lag.report().max > 0.05;
+      return isMeasured && blocks > 1;
+    });
+  });
+});

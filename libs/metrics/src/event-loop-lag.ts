@@ -1,0 +1,78 @@
+import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks';
+
+/** Time between two measurements while the process is idle, in milliseconds. Each measurement wakes the process. */
+const IDLE_INTERVAL_MS = 1_000;
+/** Time between two measurements while the process is busy, in milliseconds. */
+const BUSY_INTERVAL_MS = 50;
+/** Share of the time since the last measurement, from 0 to 1, above which the process counts as busy. */
+const BUSY_UTILIZATION = 0.1;
+const NANOSECONDS_PER_MS = 1_000_000;
+const NANOSECONDS_PER_SECOND = 1_000_000_000;
+
+/** Lags of the event loop since the last report, in seconds. All are 0 if there was no measurement. */
+export interface LagReport {
+  /** The last measurement, which may be older than the last report. */
+  last: number;
+  min: number;
+  max: number;
+  mean: number;
+  stddev: number;
+  p50: number;
+  p90: number;
+  p99: number;
+}
+
+/**
+ * Measures by how much timers are late. An idle process is measured once a second, because a process without work
+ * has no lag, and measuring is most of what it costs. A busy process is measured twenty times a second.
+ */
+export class EventLoopLag {
+  private readonly lags: RecordableHistogram = createHistogram();
+  private timer: NodeJS.Timeout | undefined;
+  private expectedAt = 0;
+  private lastMs = 0;
+  private used = performance.eventLoopUtilization();
+
+  /** The timer does not keep the process alive. */
+  start(): void {
+    this.measureIn(IDLE_INTERVAL_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+
+  /** Returns the lags since the last call. */
+  report(): LagReport {
+    const { lags } = this;
+    const last = this.lastMs / 1_000;
+    if (lags.count === 0) return { last, min: 0, max: 0, mean: 0, stddev: 0, p50: 0, p90: 0, p99: 0 };
+    const seconds = (nanoseconds: number): number => nanoseconds / NANOSECONDS_PER_SECOND;
+    const report = {
+      ...{ last, min: seconds(lags.min), max: seconds(lags.max) },
+      ...{ mean: seconds(lags.mean), stddev: seconds(lags.stddev) },
+      p50: seconds(lags.percentile(50)),
+      p90: seconds(lags.percentile(90)),
+      p99: seconds(lags.percentile(99)),
+    };
+    lags.reset();
+    return report;
+  }
+
+  private measureIn(ms: number): void {
+    this.expectedAt = performance.now() + ms;
+    this.timer = setTimeout(() => {
+      this.measure();
+    }, ms).unref();
+  }
+
+  private measure(): void {
+    this.lastMs = Math.max(performance.now() - this.expectedAt, 0);
+    // The histogram accepts integers from 1.
+    this.lags.record(Math.max(Math.round(this.lastMs * NANOSECONDS_PER_MS), 1));
+    const used = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(used, this.used);
+    this.used = used;
+    this.measureIn(utilization > BUSY_UTILIZATION ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS);
+  }
+}

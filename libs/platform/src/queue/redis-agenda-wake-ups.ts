@@ -1,0 +1,33 @@
+import { channelOfSoonerTasks } from './redis-agenda.js';
+import type { AgendaName } from './redis-agendas.js';
+import type { AgendaWakeUps } from './agenda.js';
+import type { RedisChannels } from '../redis/redis-channels.js';
+
+/** Implements {@link AgendaWakeUps} with Redis publish/subscribe: the scripts that schedule tasks publish. */
+export class RedisAgendaWakeUps implements AgendaWakeUps {
+  private readonly channel: string;
+
+  constructor(
+    private readonly channels: RedisChannels,
+    prefix: string,
+    name: AgendaName,
+  ) {
+    this.channel = channelOfSoonerTasks(prefix, name);
+  }
+
+  isTrusted(): boolean {
+    return this.channels.isTrusted();
+  }
+
+  listen(onSooner: (inMs: number) => void): void {
+    this.channels.subscribe(this.channel, {
+      onMessage: (text) => {
+        const inMs = Number(text);
+        onSooner(Number.isFinite(inMs) ? inMs : 0);
+      },
+      onGap: () => {
+        onSooner(0);
+      },
+    });
+  }
+}

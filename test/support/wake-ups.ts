@@ -1,0 +1,20 @@
+import type { AgendaWakeUps } from '#platform';
+
+/** {@link AgendaWakeUps} for tests: the test wakes the listener. */
+export class WakeUps implements AgendaWakeUps {
+  isReliable = true;
+  private listener: ((inMs: number) => void) | undefined;
+
+  isTrusted(): boolean {
+    return this.isReliable;
+  }
+
+  listen(onSooner: (inMs: number) => void): void {
+    this.listener = onSooner;
+  }
+
+  /** Another process scheduled an earlier task. */
+  onSooner(inMs: number): void {
+    this.listener?.(inMs);
+  }
+}
