@@ -27,7 +27,7 @@ export function ConversationList(props: {
     <section class="conversation-list" aria-label="List of conversations">
       <SearchField
         label="Search conversations"
-        placeholder={api.may('messages:send') ? 'Name, or number such as +14155550100' : 'Name or number'}
+        placeholder={api.may('messages:send') ? 'Name, or number: +14155550100' : 'Name or number'}
         value={q}
         onSearch={onSearch}
       />

@@ -39,7 +39,11 @@ export function MessageBubble(props: {
         <Time at={at} none="No time" />
         {side === 'outbound' && <span>{flagOf(message)}</span>}
         {typeof message.service === 'string' && <span>{message.service}</span>}
-        {send !== null && <a href={to('sends', send.id)}>Send</a>}
+        {send !== null && (
+          <a href={to('sends', send.id)} title="The send of this message">
+            Send
+          </a>
+        )}
         {api.may('events:read') && (
           <a
             href={withParameters(to('events'), { messageId: String(message.id) })}
