@@ -166,6 +166,25 @@ withChromium('the conversations of the console', () => {
     });
   });
 
+  it('say why a send failed', async () => {
+    const { id } = await makeContact('Margaret', '+15554440013');
+    await product.simulate('faults', {
+      match: { method: 'POST', path: '/messages/send' },
+      fault: { kind: 'status', status: 400 },
+      times: 'always',
+    });
+    await withConsole(`/${id}`, async (page) => {
+      await box(page).fill('Refused');
+      await box(page).press('Control+Enter');
+      const bubble = timeline(page).getByRole('listitem').filter({ hasText: 'Refused' });
+      await bubble.getByText(/failed$/).waitFor();
+      await bubble.getByText('400').waitFor();
+      await list(page).getByText('1 failed send').waitFor();
+      await bubble.getByRole('link', { name: 'See what happened' }).click();
+      await page.waitForURL(/\/console\/sends\/snd_/);
+    });
+  });
+
   it('show markup in texts and names as text, and load no attachment', async () => {
     const { id } = await makeContact(MARKUP, '+15554440006');
     await receive('+15554440006', MARKUP, {

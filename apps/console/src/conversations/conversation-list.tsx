@@ -100,6 +100,7 @@ function Row({ row, href, isOpen }: { row: Conversation; href: string; isOpen: b
 }
 
 function NoConversations({ q }: { q: string }): JSX.Element {
+  const api = useApi();
   if (q === '')
     return (
       <Empty title="There are no conversations yet.">
@@ -108,10 +109,10 @@ function NoConversations({ q }: { q: string }): JSX.Element {
     );
   return (
     <Empty title={`Nothing was found for “${q}”.`}>
-      <p>
-        The search looks for beginnings of words in what is known of contacts, and for phone numbers. To write
-        to a new number, enter it with its country code, for example +14155550100.
-      </p>
+      <p>The search looks for beginnings of words in what is known of contacts, and for phone numbers.</p>
+      {api.may('messages:send') && (
+        <p>To write to a new number, enter it with its country code, for example +14155550100.</p>
+      )}
     </Empty>
   );
 }
