@@ -1,6 +1,92 @@
 import type { JSX } from 'preact';
-import { Page } from '../kit/page.js';
+import { useLocation, useRoute } from 'preact-iso';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { isNotFound } from '../api/api.js';
+import { to, useParameters, withParameters } from '../kit/address.js';
+import { Empty, Failure, Loading, Page } from '../kit/page.js';
+import { classes } from '../kit/text.js';
+import { newConversation, phoneNumberOf } from './contact-name.js';
+import { ConversationList } from './conversation-list.js';
+import { ConversationView } from './conversation-view.js';
+import { type Draft, EMPTY_DRAFT } from './draft.js';
+import { type Conversations, useConversation, useConversations } from './use-conversations.js';
 
+/** The list of conversations, and the messages and sends of one of them. */
 export function ConversationsPage(): JSX.Element {
-  return <Page title="Conversations">…</Page>;
+  const [{ q = '' }, setParameters] = useParameters();
+  const id = useRoute().params['id'] ?? '';
+  const conversations = useConversations(q);
+  return (
+    <Page title="Conversations" isFull>
+      <div class={classes('conversations', id !== '' && 'open')}>
+        <ConversationList
+          conversations={conversations}
+          q={q}
+          openId={id}
+          onSearch={(text) => {
+            setParameters({ q: text });
+          }}
+        />
+        <OpenConversation id={id} q={q} conversations={conversations} />
+      </div>
+    </Page>
+  );
+}
+
+/** The conversation in the address. Drafts stay while the reader goes from one to another. */
+function OpenConversation(props: { id: string; q: string; conversations: Conversations }): JSX.Element {
+  const { id, q, conversations } = props;
+  const { route } = useLocation();
+  const { conversation, read } = useConversation(id, conversations);
+  const [drafts, setDrafts] = useState<ReadonlyMap<string, Draft>>(new Map());
+  /** The numbers under which conversations were opened before their contact was known, by the contact's id. */
+  const openedAs = useRef(new Map<string, string>());
+  useEffect(() => {
+    // The number has a contact now, whose conversation goes on in place of the number's.
+    if (conversation === undefined || conversation.id === id || id === '') return;
+    openedAs.current.set(conversation.id, openedAs.current.get(id) ?? id);
+    route(withParameters(to('conversations', conversation.id), { q }), true);
+  }, [conversation?.id, id]);
+  const list = withParameters(to('conversations'), { q });
+  if (id === '')
+    return (
+      <div class="conversation none">
+        <Empty title="No conversation is open.">
+          <p>Choose one in the list, or search for a phone number to write to it.</p>
+        </Empty>
+      </div>
+    );
+  const number = phoneNumberOf(id);
+  const isNew = conversation === undefined && isNotFound(read.error) && number !== undefined;
+  const shown = conversation ?? (isNew ? newConversation(number) : undefined);
+  if (shown === undefined)
+    return (
+      <div class="conversation none">
+        <a class="back" href={list}>
+          ← All conversations
+        </a>
+        {read.error === null ? (
+          <Loading />
+        ) : isNotFound(read.error) ? (
+          <Empty title="There is no conversation with this id.">
+            <p>Its contact may have been deleted.</p>
+          </Empty>
+        ) : (
+          <Failure error={read.error} retry={read.refetch} />
+        )}
+      </div>
+    );
+  // The same for a number and its contact, so that nothing on the screen starts over when the contact appears.
+  const key = openedAs.current.get(shown.id) ?? shown.id;
+  return (
+    <ConversationView
+      key={key}
+      conversation={shown}
+      back={list}
+      draft={drafts.get(key) ?? EMPTY_DRAFT}
+      onDraft={(draft) => {
+        setDrafts((before) => new Map(before).set(key, draft));
+      }}
+    />
+  );
 }

@@ -12,6 +12,8 @@ interface ButtonProps {
   onClick?: () => void;
   type?: 'button' | 'submit';
   isBusy?: boolean;
+  /** For a button that switches something: whether it is on. */
+  isPressed?: boolean;
   /** Name for screen readers, if the content is only an icon. */
   label?: string;
   children: ComponentChildren;
@@ -25,6 +27,7 @@ export function Button(props: ButtonProps): JSX.Element {
     onClick,
     type = 'button',
     isBusy = false,
+    isPressed,
     label,
     children,
   } = props;
@@ -35,6 +38,7 @@ export function Button(props: ButtonProps): JSX.Element {
       class={classes('button', look)}
       aria-disabled={isOff}
       aria-busy={isBusy}
+      aria-pressed={isPressed}
       aria-label={label}
       title={disabledBecause ?? label}
       onClick={(event) => {
@@ -48,7 +52,7 @@ export function Button(props: ButtonProps): JSX.Element {
   );
 }
 
-interface ActionProps extends Omit<ButtonProps, 'onClick' | 'isBusy' | 'type'> {
+interface ActionProps extends Omit<ButtonProps, 'onClick' | 'isBusy' | 'isPressed' | 'type'> {
   /** Runs once at a time. A rejection is shown as an error message. */
   action: () => Promise<unknown>;
   /** Message after success. */

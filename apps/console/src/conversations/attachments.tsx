@@ -1,0 +1,43 @@
+import type { JSX } from 'preact';
+
+/**
+ * Links to files. They are never loaded by the page, and the host they lead to is shown: whoever sent the message chose
+ * it.
+ */
+export function Attachments({ of }: { of: readonly unknown[] }): JSX.Element | null {
+  if (of.length === 0) return null;
+  return (
+    <ul class="attachments">
+      {of.map((attachment, i) => {
+        const { url, name } = factsOf(attachment);
+        return (
+          <li key={i} class="wrap">
+            {url === undefined ? (
+              <>Attachment: {name ?? JSON.stringify(attachment)}</>
+            ) : (
+              <a href={url.href} target="_blank" rel="noreferrer noopener">
+                {name ?? 'Attachment'} <span class="quiet">({url.host})</span>
+              </a>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Nobody documented what an attachment looks like: it may be an object, or an address. */
+function factsOf(attachment: unknown): { url: URL | undefined; name: string | undefined } {
+  if (typeof attachment === 'string') return { url: webAddressOf(attachment), name: undefined };
+  if (typeof attachment !== 'object' || attachment === null) return { url: undefined, name: undefined };
+  const fields = new Map<string, unknown>(Object.entries(attachment));
+  const name = [fields.get('name'), fields.get('fileName'), fields.get('filename')].find(
+    (value) => typeof value === 'string' && value !== '',
+  );
+  return { url: webAddressOf(fields.get('url')), name: typeof name === 'string' ? name : undefined };
+}
+
+function webAddressOf(value: unknown): URL | undefined {
+  if (typeof value !== 'string' || !/^https?:/i.test(value) || !URL.canParse(value)) return undefined;
+  return new URL(value);
+}

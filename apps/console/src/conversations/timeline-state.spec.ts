@@ -1,0 +1,159 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Event, MessageEntry, Send, SendEntry, Timeline } from '#client';
+import {
+  EMPTY_TIMELINE,
+  type Entry,
+  keyOf,
+  reduceTimeline,
+  shownEntries,
+  type TimelineAction,
+  type TimelineState,
+} from './timeline-state.js';
+
+const time = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+
+const message = (id: string, second: number, sendId?: string): MessageEntry => ({
+  kind: 'message',
+  at: time(second),
+  message: { id, direction: 'inbound', message: id, timestamp: time(second) },
+  send: sendId === undefined ? null : { id: sendId, status: 'sent', reference: null },
+});
+
+const sendOf = (id: string, second: number, status: Send['status'] = 'queued'): Send => ({
+  id,
+  status,
+  phoneNumber: '+15551230001',
+  type: 'text',
+  message: id,
+  fileUrl: null,
+  file: null,
+  reference: null,
+  metadata: null,
+  extraFields: {},
+  createdAt: time(second),
+  updatedAt: time(second),
+  sendAt: null,
+  expiresAt: null,
+  attempts: [],
+  contactId: null,
+  messageId: null,
+  reason: null,
+});
+
+const send = (id: string, second: number): SendEntry => ({
+  kind: 'send',
+  at: time(second),
+  send: sendOf(id, second),
+});
+
+const page = (entries: Entry[], askedAt: number, more: Partial<Timeline> = {}): TimelineAction => ({
+  type: 'page',
+  page: { timeline: entries, next: null, after: '', partial: false, ...more },
+  isFirst: true,
+  askedAt,
+});
+
+const event = (type: string, id: string, second: number, now: number, sendId?: string): TimelineAction => ({
+  type: 'event',
+  event: {
+    type,
+    timestamp: time(second),
+    contactId: 'c',
+    data: { message: message(id, second).message, ...(sendId === undefined ? {} : { sendId }) },
+  } as Extract<Event, { type: `message.${string}` }>,
+  now,
+});
+
+const update = (id: string, status: Send['status'], revision: number, now: number): TimelineAction => ({
+  type: 'update',
+  update: { id, status, reference: null, revision },
+  now,
+});
+
+const after = (...actions: TimelineAction[]): TimelineState => actions.reduce(reduceTimeline, EMPTY_TIMELINE);
+const keys = (state: TimelineState): string[] => shownEntries(state).map(keyOf);
+const statusOf = (state: TimelineState, id: string): string | undefined =>
+  shownEntries(state).flatMap((entry) =>
+    entry.kind === 'send' && entry.send.id === id ? [entry.send.status] : [],
+  )[0];
+
+describe('a timeline', () => {
+  it('is shown oldest first', () => {
+    expect(keys(after(page([message('b', 2), message('a', 1)], 1)))).toEqual(['message a', 'message b']);
+  });
+
+  it('keeps a message that arrived after the page was asked for', () => {
+    const state = after(event('message.received', 'b', 2, 20), page([message('a', 1)], 10));
+    expect(keys(state)).toEqual(['message a', 'message b']);
+  });
+
+  it('loses what a later page no longer has', () => {
+    const state = after(page([message('b', 2), message('a', 1)], 10), page([message('a', 1)], 20));
+    expect(keys(state)).toEqual(['message a']);
+  });
+
+  it('does not show a deleted message again because of a page that was on its way', () => {
+    const state = after(
+      page([message('a', 1)], 10),
+      event('message.deleted', 'a', 1, 30),
+      page([message('a', 1)], 20),
+    );
+    expect(keys(state)).toEqual([]);
+  });
+
+  it('keeps earlier pages when the first one is read again', () => {
+    const state = after(
+      page([message('d', 4), message('c', 3)], 10, { next: 'x' }),
+      {
+        type: 'page',
+        page: { timeline: [message('a', 1)], next: null, after: '', partial: false },
+        isFirst: false,
+        askedAt: 20,
+      },
+      page([message('e', 5), message('d', 4)], 30, { next: 'y' }),
+    );
+    expect(keys(state)).toEqual(['message a', 'message c', 'message d', 'message e']);
+    expect(state.earlier).toBeNull();
+  });
+
+  it('starts over when more happened than a page holds, so that nothing is missing in between', () => {
+    const state = after(
+      page([message('b', 2), message('a', 1)], 10, { next: 'x' }),
+      page([message('z', 9), message('y', 8)], 20, { next: 'later' }),
+    );
+    expect(keys(state)).toEqual(['message y', 'message z']);
+    expect(state.earlier).toBe('later');
+  });
+
+  it('shows the message in place of its send', () => {
+    const state = after(page([send('s', 1)], 10), event('message.sent', 'm', 2, 20, 's'));
+    expect(keys(state)).toEqual(['message m']);
+    expect(keys(reduceTimeline(state, { type: 'send', send: sendOf('s', 1), now: 30 }))).toEqual([
+      'message m',
+    ]);
+  });
+
+  it('shows the status that came before its send, and ignores an earlier revision', () => {
+    const state = after(
+      update('s', 'relaying', 1, 10),
+      { type: 'send', send: sendOf('s', 1), now: 20 },
+      update('s', 'queued', 0, 30),
+    );
+    expect(statusOf(state, 's')).toBe('relaying');
+  });
+
+  it('has no cancelled sends', () => {
+    expect(keys(after(page([send('s', 1)], 10), update('s', 'cancelled', 2, 20)))).toEqual([]);
+  });
+
+  it('keeps the messages that it knows while they cannot be read', () => {
+    const preview: MessageEntry = { ...message('a', 1), message: { id: 'a', message: 'begin' } };
+    const state = after(
+      page([message('b', 2), message('a', 1)], 10, { next: 'x' }),
+      page([preview], 20, { partial: true }),
+    );
+    expect(keys(state)).toEqual(['message a', 'message b']);
+    expect(shownEntries(state)[0]).toMatchObject({ message: { message: 'a' } });
+    expect(state).toMatchObject({ isPartial: true, earlier: 'x' });
+  });
+});

@@ -1,0 +1,210 @@
+import type { Event, MessageEntry, Send, SendEntry, SendUpdate, Timeline } from '#client';
+
+/** A message or a send of the timeline. */
+export type Entry = MessageEntry | SendEntry;
+
+type MessageEvent = Extract<Event, { type: `message.${string}` }>;
+
+interface Kept {
+  entry: Entry;
+  /** When this was known: a page that was asked for earlier does not change it. */
+  knownAt: number;
+}
+
+/** What is known of a timeline. */
+export interface TimelineState {
+  /** By {@link keyOf}. */
+  entries: ReadonlyMap<string, Kept>;
+  /** When entries were removed, by key, so that a page that is on its way does not bring them back. */
+  removed: ReadonlyMap<string, number>;
+  /** The last statuses of sends from the stream, which may come before the send itself. */
+  updates: ReadonlyMap<string, { update: SendUpdate; knownAt: number }>;
+  /** Cursor of the earlier entries. Null if there are none, undefined if that is not known. */
+  earlier: string | null | undefined;
+  /** True if the messages could not be read at the last attempt. */
+  isPartial: boolean;
+  isRead: boolean;
+}
+
+/** What happened. `now` and `askedAt` are of the same clock. */
+export type TimelineAction =
+  | { type: 'page'; page: Timeline; isFirst: boolean; askedAt: number }
+  | { type: 'event'; event: MessageEvent; now: number }
+  | { type: 'update'; update: SendUpdate; now: number }
+  | { type: 'send'; send: Send; now: number };
+
+export const EMPTY_TIMELINE: TimelineState = {
+  entries: new Map(),
+  removed: new Map(),
+  updates: new Map(),
+  earlier: undefined,
+  isPartial: false,
+  isRead: false,
+};
+
+/** Maximum number of removed entries and of statuses that are remembered. */
+const MAX_REMEMBERED = 500;
+const NEW_MESSAGE: ReadonlySet<string> = new Set(['message.received', 'message.sent', 'message.created']);
+
+/** Returns what distinguishes an entry from the others of its timeline. */
+export function keyOf(entry: Entry): string {
+  return entry.kind === 'message' ? messageKey(entry.message.id) : sendKey(entry.send.id);
+}
+
+/** Returns what is known after something happened. */
+export function reduceTimeline(state: TimelineState, action: TimelineAction): TimelineState {
+  switch (action.type) {
+    case 'page':
+      return action.isFirst
+        ? withFirstPage(state, action.page, action.askedAt)
+        : {
+            ...withEntries(state, action.page, action.askedAt),
+            earlier: action.page.partial ? state.earlier : action.page.next,
+            isPartial: action.page.partial,
+          };
+    case 'event':
+      return withMessageEvent(state, action.event, action.now);
+    case 'update':
+      return withUpdate(state, action.update, action.now);
+    case 'send':
+      return withSend(state, action.send, action.now);
+  }
+}
+
+/** Returns the entries, oldest first. Those without a time come first. */
+export function shownEntries({ entries }: TimelineState): Entry[] {
+  return [...entries.values()].map(({ entry }) => entry).sort(byTime);
+}
+
+function withFirstPage(before: TimelineState, page: Timeline, askedAt: number): TimelineState {
+  const listed = new Set(page.timeline.map(keyOf));
+  // More happened than a page holds: what is between this page and the known entries would be missing.
+  const hasHole =
+    before.entries.size > 0 &&
+    page.timeline.length > 0 &&
+    page.next !== null &&
+    ![...before.entries.keys()].some((key) => listed.has(key));
+  const isWhole = page.next === null;
+  const oldest = page.timeline.at(-1)?.at ?? '';
+  const isGone = (key: string, { entry, knownAt }: Kept): boolean => {
+    if (knownAt > askedAt || listed.has(key)) return false;
+    if (hasHole || isWhole) return true;
+    return page.timeline.length > 0 && (entry.at ?? '') > oldest;
+  };
+  const entries = page.partial
+    ? before.entries
+    : new Map([...before.entries].filter(([key, kept]) => !isGone(key, kept)));
+  const state = withEntries({ ...before, entries }, page, askedAt);
+  const isUnknown = before.earlier === undefined || hasHole;
+  return {
+    ...state,
+    earlier: isUnknown && !page.partial ? page.next : before.earlier,
+    isPartial: page.partial,
+    isRead: true,
+  };
+}
+
+function withEntries(state: TimelineState, page: Timeline, askedAt: number): TimelineState {
+  const entries = new Map(state.entries);
+  for (const entry of page.timeline) {
+    const key = keyOf(entry);
+    const known = entries.get(key);
+    const isNewer = (known?.knownAt ?? 0) > askedAt || (state.removed.get(key) ?? 0) > askedAt;
+    // Without the messaging service, a page has only the beginning of a message.
+    const isFuller = page.partial && known?.entry.kind === 'message';
+    if (isNewer || isFuller) continue;
+    if (entry.kind === 'send' && hasMessageOf(entries, entry.send.id)) continue;
+    entries.set(key, { entry: withKnownStatus(state, entry, askedAt), knownAt: askedAt });
+    if (entry.kind === 'message' && entry.send !== null) entries.delete(sendKey(entry.send.id));
+  }
+  return { ...state, entries };
+}
+
+/** A status that the stream sent since the page was asked for is newer than that of the page. */
+function withKnownStatus({ updates }: TimelineState, entry: Entry, askedAt: number): Entry {
+  if (entry.kind === 'message') return entry;
+  const known = updates.get(entry.send.id);
+  if (known === undefined || known.knownAt <= askedAt) return entry;
+  return { ...entry, send: { ...entry.send, status: known.update.status } };
+}
+
+function withMessageEvent(state: TimelineState, event: MessageEvent, now: number): TimelineState {
+  const { message, sendId, reference } = event.data;
+  const key = messageKey(message.id);
+  if (event.type === 'message.deleted') return without(state, key, now);
+  const known = state.entries.get(key)?.entry;
+  // An earlier message that changed comes with its page.
+  if (known === undefined && !NEW_MESSAGE.has(event.type)) return state;
+  const knownMessage = known?.kind === 'message' ? known : undefined;
+  const entries = new Map(state.entries);
+  if (sendId !== undefined) entries.delete(sendKey(sendId));
+  const send =
+    sendId === undefined
+      ? (knownMessage?.send ?? null)
+      : { id: sendId, status: 'sent' as const, reference: reference ?? null };
+  const at = knownMessage?.at ?? message.timestamp ?? event.timestamp;
+  entries.set(key, { entry: { kind: 'message', at, message, send }, knownAt: now });
+  return { ...state, entries };
+}
+
+function withUpdate(state: TimelineState, update: SendUpdate, now: number): TimelineState {
+  const last = state.updates.get(update.id);
+  if (last !== undefined && last.update.revision > update.revision) return state;
+  const updates = remembering(state.updates, update.id, { update, knownAt: now });
+  const key = sendKey(update.id);
+  const known = state.entries.get(key)?.entry;
+  if (known?.kind !== 'send') return { ...state, updates };
+  if (update.status === 'cancelled') return without({ ...state, updates }, key, now);
+  const entries = new Map(state.entries);
+  entries.set(key, { entry: entryOf({ ...known.send, status: update.status }), knownAt: now });
+  return { ...state, updates, entries };
+}
+
+function withSend(state: TimelineState, send: Send, now: number): TimelineState {
+  const key = sendKey(send.id);
+  if (send.status === 'cancelled') return without(state, key, now);
+  if (hasMessageOf(state.entries, send.id)) return state;
+  const entries = new Map(state.entries);
+  entries.set(key, { entry: withKnownStatus(state, entryOf(send), 0), knownAt: now });
+  return { ...state, entries };
+}
+
+function without(state: TimelineState, key: string, now: number): TimelineState {
+  const entries = new Map(state.entries);
+  entries.delete(key);
+  return { ...state, entries, removed: remembering(state.removed, key, now) };
+}
+
+function entryOf(send: Send): SendEntry {
+  return send.status === 'scheduled' && send.sendAt !== null
+    ? { kind: 'send', at: send.sendAt, send, scheduled: true }
+    : { kind: 'send', at: send.createdAt, send };
+}
+
+function hasMessageOf(entries: ReadonlyMap<string, Kept>, sendId: string): boolean {
+  for (const { entry } of entries.values())
+    if (entry.kind === 'message' && entry.send?.id === sendId) return true;
+  return false;
+}
+
+function remembering<T>(map: ReadonlyMap<string, T>, key: string, value: T): ReadonlyMap<string, T> {
+  const next = new Map(map);
+  next.delete(key);
+  next.set(key, value);
+  const [oldest] = next.keys();
+  if (next.size > MAX_REMEMBERED && oldest !== undefined) next.delete(oldest);
+  return next;
+}
+
+function byTime(one: Entry, other: Entry): number {
+  const [a, b] = [`${one.at ?? ''} ${keyOf(one)}`, `${other.at ?? ''} ${keyOf(other)}`];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function messageKey(id: string | number): string {
+  return `message ${id}`;
+}
+
+function sendKey(id: string): string {
+  return `send ${id}`;
+}
