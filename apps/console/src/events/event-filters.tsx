@@ -30,7 +30,7 @@ export function EventFilters(): JSX.Element {
   );
   return (
     <form
-      class="filters"
+      class="filters event-filters"
       role="search"
       aria-label="Filter events"
       onSubmit={(event) => {

@@ -29,7 +29,7 @@ export function eventText({ data }: Event): string {
     return shortened([phoneNumber, reason ?? message ?? ''].filter((part) => part !== '').join(' · '));
   }
   if ('contact' in data) return shortened(textOf(data.contact));
-  if ('reason' in data) return shortened(String(data.reason));
+  if ('reason' in data) return shortened(data.reason);
   return 'webhookId' in data ? data.webhookId : '';
 }
 

@@ -1,7 +1,5 @@
-import type { ResolutionResult, ResolutionResults, Send, SendsResolution } from '#client';
+import type { ResolutionResult, SendsResolution } from '#client';
 import type { ComponentChildren, JSX } from 'preact';
-import { useApi } from '../api/api.js';
-import { useRefresh } from '../api/queries.js';
 import { to } from '../kit/address.js';
 import { Badge, SendBadge } from '../kit/badge.js';
 import { Button } from '../kit/button.js';
@@ -18,31 +16,24 @@ export const VERBS: Readonly<Record<Outcome, string>> = {
   failed: 'Record as failed',
 };
 
-/** Asks before sends are resolved. What is shown beside the text is up to the caller. */
+/** Asks before sends are resolved. The children are shown below the text. */
 export function ResolveDialog(props: {
   outcome: Outcome;
-  sends: readonly Pick<Send, 'id'>[];
-  onResolved: (results: readonly ResolutionResult[]) => void;
+  /** Number of sends. */
+  count: number;
+  action: () => Promise<void>;
+  done?: string;
   onClose: () => void;
   children?: ComponentChildren;
 }): JSX.Element {
-  const { outcome, sends, onResolved, onClose, children } = props;
-  const api = useApi();
-  const refresh = useRefresh();
-  const isOne = sends.length === 1;
+  const { outcome, count, action, done, onClose, children } = props;
   return (
     <Confirmation
-      title={isOne ? `${VERBS[outcome]}?` : `${VERBS[outcome]}: ${countText(sends.length, 'send', 'sends')}?`}
+      title={count === 1 ? `${VERBS[outcome]}?` : `${VERBS[outcome]}: ${countText(count, 'send', 'sends')}?`}
       verb={VERBS[outcome]}
       isDangerous={outcome === 'resend'}
-      action={async () => {
-        const { results } = await api.change<ResolutionResults>('POST', '/v1/sends/resolve', {
-          ids: sends.map(({ id }) => id),
-          outcome,
-        } satisfies SendsResolution);
-        onResolved(results);
-        await refresh('/v1/sends');
-      }}
+      {...(done === undefined ? {} : { done })}
+      action={action}
       onClose={onClose}
     >
       {outcome === 'resend' ? (

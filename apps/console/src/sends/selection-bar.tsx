@@ -1,6 +1,8 @@
-import type { ResolutionResult, Send } from '#client';
+import type { ResolutionResult, ResolutionResults, Send, SendsResolution } from '#client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { useApi } from '../api/api.js';
+import { useRefresh } from '../api/queries.js';
 import { Button } from '../kit/button.js';
 import { CheckField } from '../kit/fields.js';
 import { countText } from '../kit/text.js';
@@ -18,7 +20,9 @@ export function SelectionBar(props: {
   onSelect: (ids: readonly string[]) => void;
 }): JSX.Element {
   const { selectable, selected, onSelect } = props;
-  const [asked, setAsked] = useState<Outcome>();
+  const api = useApi();
+  const refresh = useRefresh();
+  const [asked, setAsked] = useState<{ outcome: Outcome; sends: readonly Send[] }>();
   const [results, setResults] = useState<readonly ResolutionResult[]>();
   const undecided = selected.filter(isUndecided);
   const most = selectable.slice(0, MAX_SELECTED);
@@ -28,7 +32,7 @@ export function SelectionBar(props: {
         undecided.length === 0 ? 'Only a send with the status unknown can be recorded.' : undefined
       }
       onClick={() => {
-        setAsked(outcome);
+        setAsked({ outcome, sends: undecided });
       }}
     >
       {VERBS[outcome]}
@@ -37,19 +41,21 @@ export function SelectionBar(props: {
   );
   return (
     <div class="selection" role="group" aria-label="Selected sends">
-      <CheckField
-        label={`Select all that can be resolved (${most.length})`}
-        isChecked={selected.length > 0 && selected.length === most.length}
-        onChange={(isChecked) => {
-          onSelect(isChecked ? most.map(({ id }) => id) : []);
-        }}
-      />
+      {most.length > 0 && (
+        <CheckField
+          label={`Select all that can be resolved (${most.length})`}
+          isChecked={selected.length > 0 && selected.length === most.length}
+          onChange={(isChecked) => {
+            onSelect(isChecked ? most.map(({ id }) => id) : []);
+          }}
+        />
+      )}
       {selected.length > 0 && (
         <>
           <span role="status">{countText(selected.length, 'send', 'sends')} selected</span>
           <Button
             onClick={() => {
-              setAsked('resend');
+              setAsked({ outcome: 'resend', sends: selected });
             }}
           >
             {VERBS.resend}
@@ -60,11 +66,13 @@ export function SelectionBar(props: {
       )}
       {asked !== undefined && (
         <ResolveDialog
-          outcome={asked}
-          sends={asked === 'resend' ? selected : undecided}
-          onResolved={(resolved) => {
-            setResults(resolved);
+          outcome={asked.outcome}
+          count={asked.sends.length}
+          action={async () => {
+            const body: SendsResolution = { ids: asked.sends.map(({ id }) => id), outcome: asked.outcome };
+            setResults((await api.change<ResolutionResults>('POST', '/v1/sends/resolve', body)).results);
             onSelect([]);
+            await refresh('/v1/sends');
           }}
           onClose={() => {
             setAsked(undefined);

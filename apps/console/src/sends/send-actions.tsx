@@ -1,11 +1,10 @@
-import type { ResolutionResult, Send } from '#client';
+import type { Send } from '#client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { part, useApi } from '../api/api.js';
 import { useRefresh } from '../api/queries.js';
 import { Button } from '../kit/button.js';
 import { Confirmation } from '../kit/dialog.js';
-import { useToasts } from '../kit/toasts.js';
 import { type Outcome, ResolveDialog, VERBS } from './resolve-dialog.js';
 import { isCancellable, isResendable, isUndecided } from './send-text.js';
 import { Candidate } from './send-timeline.js';
@@ -14,7 +13,7 @@ import { Candidate } from './send-timeline.js';
 export function SendActions({ send }: { send: Send }): JSX.Element | null {
   const api = useApi();
   const [asked, setAsked] = useState<Outcome | 'cancel'>();
-  const toasts = useToasts();
+  const refresh = useRefresh();
   if (!api.may('messages:send')) return null;
   const ask = (
     what: Outcome | 'cancel',
@@ -43,9 +42,11 @@ export function SendActions({ send }: { send: Send }): JSX.Element | null {
       {asked !== undefined && asked !== 'cancel' && (
         <ResolveDialog
           outcome={asked}
-          sends={[send]}
-          onResolved={([result]) => {
-            if (result !== undefined) report(result, asked, toasts.say);
+          count={1}
+          done={DONE[asked]}
+          action={async () => {
+            await api.change('POST', `/v1/sends/${part(send.id)}/resolve`, { outcome: asked });
+            await refresh('/v1/sends');
           }}
           onClose={close}
         >
@@ -61,12 +62,6 @@ const DONE: Readonly<Record<Outcome, string>> = {
   sent: 'The send is recorded as sent.',
   failed: 'The send is recorded as failed.',
 };
-
-/** @throws {Error} if the send was not resolved: the dialog shows it */
-function report({ resolved, detail }: ResolutionResult, outcome: Outcome, say: (text: string) => void): void {
-  if (!resolved) throw new Error(detail ?? 'The send was not resolved.');
-  say(DONE[outcome]);
-}
 
 /** What the last look-up found beside the send, for the decision. */
 function FoundBeside({ send }: { send: Send }): JSX.Element | null {

@@ -27,7 +27,7 @@ export function SendTable(props: { sends: readonly Send[]; selection: Selection 
         reference === null ? (
           <span class="quiet">–</span>
         ) : (
-          <a class="wrap" href={withParameters(to('sends'), { reference })}>
+          <a class="reference" href={withParameters(to('sends'), { reference })}>
             {reference}
           </a>
         ),
@@ -72,9 +72,9 @@ function LastAttempt({ send: { attempts } }: { send: Send }): JSX.Element {
   const last = attempts.at(-1);
   if (last === undefined) return <span class="quiet">–</span>;
   return (
-    <span class="last-attempt" title={attemptSentence(last)}>
+    <span class="last-attempt" title={last.error ?? attemptSentence(last)}>
       <Time at={last.at} />
-      {last.outcome !== 'accepted' && <span class="quiet wrap">{last.error ?? attemptSentence(last)}</span>}
+      {last.outcome !== 'accepted' && <span class="error">{last.error ?? attemptSentence(last)}</span>}
     </span>
   );
 }

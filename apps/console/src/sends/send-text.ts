@@ -39,7 +39,9 @@ const SENTENCES: Readonly<Record<SendStatus, string>> = {
 };
 
 /** Returns the status of a send as a sentence. */
-export function statusSentence({ status }: Pick<Send, 'status'>): string {
+export function statusSentence({ status, attempts }: Pick<Send, 'status' | 'attempts'>): string {
+  if (status === 'relaying' && attempts.at(-1)?.outcome === 'ambiguous')
+    return 'The messaging service may or may not have taken the send. Tidings looks for its message before anything is sent again.';
   return SENTENCES[status];
 }
 
@@ -70,10 +72,9 @@ export function lookupSentence({ outcome }: SendLookup): string {
 
 /** Returns what a look-up read. */
 export function readText({ messagesRead, contactIds }: SendLookup): string {
+  if (contactIds.length === 0) return 'The recipient had no contact, so there was no message to read.';
   const messages = countText(messagesRead, 'message', 'messages');
-  return contactIds.length === 0
-    ? `${messages} read; the recipient has no contact yet.`
-    : `${messages} of ${countText(contactIds.length, 'contact', 'contacts')} read.`;
+  return `${messages} of ${countText(contactIds.length, 'contact', 'contacts')} read.`;
 }
 
 /** True if the send can be cancelled. */

@@ -5,7 +5,7 @@ export type SendStep =
   | { kind: 'created'; at: string }
   | { kind: 'scheduled'; at: string }
   | { kind: 'attempt'; at: string; attempt: SendAttempt; number: number }
-  | { kind: 'lookup'; at: string; lookup: SendLookup }
+  | { kind: 'lookup'; at: string; lookup: SendLookup; count: number }
   | { kind: 'event'; at: string; event: Event };
 
 /** Order of steps at the same time. */
@@ -30,10 +30,28 @@ export function stepsOf(send: Send, events: readonly Event[]): SendStep[] {
       attempt,
       number: i + 1,
     })),
-    ...(send.lookups ?? []).map((lookup) => ({ kind: 'lookup' as const, at: lookup.at, lookup })),
+    ...(send.lookups ?? []).map((lookup) => ({ kind: 'lookup' as const, at: lookup.at, lookup, count: 1 })),
     ...events.map((event) => ({ kind: 'event' as const, at: event.timestamp, event })),
   ];
-  return steps.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || RANKS[a.kind] - RANKS[b.kind]);
+  return folded(steps.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || RANKS[a.kind] - RANKS[b.kind]));
+}
+
+/** Joins look-ups that follow each other and found the same: the last one stands for all. */
+function folded(steps: readonly SendStep[]): SendStep[] {
+  const kept: SendStep[] = [];
+  for (const step of steps) {
+    const last = kept.at(-1);
+    if (step.kind === 'lookup' && last?.kind === 'lookup' && isSame(step.lookup, last.lookup))
+      kept[kept.length - 1] = { ...step, count: last.count + 1 };
+    else kept.push(step);
+  }
+  return kept;
+}
+
+function isSame(one: SendLookup, other: SendLookup): boolean {
+  const found = ({ outcome, candidates, contactIds, error }: SendLookup): string =>
+    JSON.stringify([outcome, candidates, contactIds, error]);
+  return found(one) === found(other);
 }
 
 const EVENTS: Readonly<Partial<Record<Event['type'], string>>> = {

@@ -1,6 +1,7 @@
 import type { Event, Send, SendAttempt, SendLookup, SendLookupCandidate } from '#client';
 import type { ComponentChildren, JSX } from 'preact';
 import { useApi } from '../api/api.js';
+import { contactIdOf } from '../events/event-filter.js';
 import { toneOf } from '../events/event-text.js';
 import { to } from '../kit/address.js';
 import type { Tone } from '../kit/badge.js';
@@ -29,7 +30,7 @@ function Step({ step }: { step: SendStep }): JSX.Element {
     case 'attempt':
       return <Attempt attempt={step.attempt} number={step.number} />;
     case 'lookup':
-      return <Lookup lookup={step.lookup} />;
+      return <Lookup lookup={step.lookup} count={step.count} />;
     case 'event':
       return <EventStep event={step.event} />;
   }
@@ -65,17 +66,18 @@ function Attempt({ attempt, number }: { attempt: SendAttempt; number: number }):
   );
 }
 
-function Lookup({ lookup }: { lookup: SendLookup }): JSX.Element {
-  const { at, outcome, since, candidates, error } = lookup;
+function Lookup({ lookup, count }: { lookup: SendLookup; count: number }): JSX.Element {
+  const { at, outcome, since, contactIds, candidates, error } = lookup;
   const api = useApi();
   return (
     <Entry
       at={at}
       tone={outcome === 'found' ? 'good' : outcome === 'failed' ? 'bad' : 'warn'}
-      title={`Look-up: ${lookupSentence(lookup)}`}
+      title={`${count === 1 ? 'Look-up' : countText(count, 'look-up', 'look-ups')}: ${lookupSentence(lookup)}`}
     >
       <p class="quiet">
-        {readText(lookup)} Messages fit from <Time at={since} /> on.
+        {readText(lookup)} {contactIds.length > 0 && <Contacts ids={contactIds} />}
+        Only messages since <Time at={since} /> fit.{count > 1 && ' The time is that of the last look-up.'}
       </p>
       {error !== null && <p class="wrap">{error}</p>}
       {candidates.length > 0 && (
@@ -91,6 +93,20 @@ function Lookup({ lookup }: { lookup: SendLookup }): JSX.Element {
         </>
       )}
     </Entry>
+  );
+}
+
+function Contacts({ ids }: { ids: readonly string[] }): JSX.Element {
+  return (
+    <>
+      {ids.map((id, i) => (
+        <span key={id}>
+          {i > 0 && ', '}
+          <a href={to('conversations', id)}>{id}</a>
+        </span>
+      ))}
+      .{' '}
+    </>
   );
 }
 
@@ -116,12 +132,19 @@ export function Candidate(props: { candidate: SendLookupCandidate; mayReadEvents
 
 function EventStep({ event }: { event: Event }): JSX.Element {
   const { id, type, timestamp, data } = event;
+  const contactId = contactIdOf(event);
   const tone = toneOf(type);
   return (
     <Entry at={timestamp} tone={tone} title={eventSentence(event)}>
       {'send' in data && data.send.reason !== null && <p class="wrap">{data.send.reason}</p>}
       <p class="quiet">
         Event <a href={to('events', id)}>{type}</a>
+        {contactId !== undefined && 'message' in data && (
+          <>
+            {' '}
+            · Message {data.message.id} of <a href={to('conversations', contactId)}>{contactId}</a>
+          </>
+        )}
       </p>
     </Entry>
   );

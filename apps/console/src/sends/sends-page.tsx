@@ -59,7 +59,7 @@ function List(): JSX.Element {
     <Loaded of={pages}>
       {() => (
         <>
-          {api.may('messages:send') && selectable.length > 0 && (
+          {api.may('messages:send') && (
             <SelectionBar
               selectable={selectable}
               selected={selected}
