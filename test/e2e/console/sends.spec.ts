@@ -104,10 +104,15 @@ withChromium('the sends of the console', () => {
     await eventually('the POST has ended', async () => (await get(id)).attempts.length === 1);
     await product.simulate('messages', { direction: 'outbound', phoneNumber, text: 'Twice' });
     await eventually('upstream shows the message of the send', async () => {
-      const { entries } = await product.simulate<{ entries: { text?: string }[] }>('ledger', {
+      const accepted = await product.simulate<{ entries: { phoneNumber: string; messageIds: string[] }[] }>(
+        'ledger',
+        { kind: 'send.accepted' },
+      );
+      const own = accepted.entries.find((entry) => entry.phoneNumber === phoneNumber)?.messageIds[0];
+      const shown = await product.simulate<{ entries: { messageId: string }[] }>('ledger', {
         kind: 'message.created',
       });
-      return entries.length >= 3;
+      return shown.entries.some(({ messageId }) => messageId === own);
     });
     await product.simulate('faults/clear');
     const { lookups = [] } = await until(id, 'unknown');
