@@ -75,7 +75,7 @@ withChromium('the events of the console', () => {
     await eventually('an event is shown', async () => {
       count += 1;
       await receive(`Are you live, ${count}?`);
-      return (await page.getByRole('listitem').count()) > 0;
+      return (await page.locator('.tail > li').count()) > 0;
     });
     await rowOf(count).waitFor();
   }
@@ -167,7 +167,7 @@ withChromium('the events of the console', () => {
     expect(received.filter((each) => each === id)).toHaveLength(2);
   });
 
-  it('stay smooth while 200 events happen each second', async () => {
+  it('stay smooth while events arrive in bursts of 200', async () => {
     const numbers = Array.from({ length: 20 }, (_, i) => `+155533600${10 + i}`);
     for (const phoneNumber of numbers) await receive('First', phoneNumber);
     await eventually('the contacts are known', async () => {

@@ -49,7 +49,7 @@ class EventRow extends Component<RowProps> {
     const time = new Date(timestamp);
     return (
       <li>
-        <time dateTime={timestamp} title={time.toLocaleString()}>
+        <time dateTime={timestamp} title={timestamp}>
           {exactText(time)}
         </time>
         <span class="type">
