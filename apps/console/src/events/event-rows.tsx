@@ -1,0 +1,68 @@
+import type { Event } from '#client';
+import { Component, type JSX } from 'preact';
+import { to } from '../kit/address.js';
+import { Badge } from '../kit/badge.js';
+import { exactText } from '../kit/time.js';
+import { contactIdOf } from './event-filter.js';
+import { eventText, toneOf } from './event-text.js';
+
+interface RowProps {
+  event: Event;
+  maySeeContacts: boolean;
+}
+
+/** The rows of the live events: light enough to change several times a second. */
+export function EventRows(props: {
+  rows: readonly Event[];
+  maySeeContacts: boolean;
+  /** Called when the focus enters or leaves the rows. */
+  onFocus: (isFocused: boolean) => void;
+}): JSX.Element {
+  const { rows, maySeeContacts, onFocus } = props;
+  return (
+    <ol
+      class="tail"
+      aria-label="Events, newest first"
+      onFocusIn={() => {
+        onFocus(true);
+      }}
+      onFocusOut={() => {
+        onFocus(false);
+      }}
+    >
+      {rows.map((event) => (
+        <EventRow key={event.id} event={event} maySeeContacts={maySeeContacts} />
+      ))}
+    </ol>
+  );
+}
+
+/** One event. An event never changes, so its row is rendered once. */
+class EventRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return next.event !== this.props.event || next.maySeeContacts !== this.props.maySeeContacts;
+  }
+
+  override render({ event, maySeeContacts }: RowProps): JSX.Element {
+    const { id, type, timestamp } = event;
+    const contactId = contactIdOf(event);
+    const time = new Date(timestamp);
+    return (
+      <li>
+        <time dateTime={timestamp} title={timestamp}>
+          {exactText(time)}
+        </time>
+        <span class="type">
+          <a href={to('events', id)}>
+            <Badge tone={toneOf(type)}>{type}</Badge>
+          </a>
+        </span>
+        <span class="contact">
+          {contactId !== undefined &&
+            (maySeeContacts ? <a href={to('conversations', contactId)}>{contactId}</a> : contactId)}
+        </span>
+        <span class="text">{eventText(event)}</span>
+      </li>
+    );
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import type { Event, EventList } from '#client';
+import { EventTail, MAX_ROWS } from './event-tail.js';
+
+const event = (n: number): Event => ({
+  id: `evt_${n}`,
+  type: 'webhook.test',
+  timestamp: new Date(n).toISOString(),
+  account: 'default',
+  sequence: n,
+  data: { webhookId: 'whk_1' },
+});
+const events = (from: number, to: number): Event[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => event(from + i));
+const shown = (tail: EventTail): number[] => tail.snapshot.rows.map(({ sequence }) => sequence);
+
+/** A log of events, read in pages of the given size. */
+function logOf(
+  stored: readonly Event[],
+  pageSize: number,
+): (after: string | undefined) => Promise<EventList> {
+  return (after = '0') => {
+    const start = Number(after);
+    const end = Math.min(stored.length, start + pageSize);
+    return Promise.resolve({
+      events: stored.slice(start, end),
+      next: String(end),
+      hasMore: end < stored.length,
+    });
+  };
+}
+
+describe('a tail of events', () => {
+  it('shows arriving events newest first, at most so many, and reports them seldom', () => {
+    jest.useFakeTimers();
+    const tail = new EventTail({ after: 'now', read: logOf([], 1), stopsWhenFull: true });
+    const report = jest.fn();
+    tail.subscribe(report);
+    for (const one of events(1, 3 * MAX_ROWS)) tail.receive(one);
+    expect(report).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(250);
+    expect(report).toHaveBeenCalledTimes(1);
+    expect(shown(tail).slice(0, 2)).toEqual([3 * MAX_ROWS, 3 * MAX_ROWS - 1]);
+    expect(tail.snapshot.rows).toHaveLength(MAX_ROWS);
+    tail.close();
+    jest.useRealTimers();
+  });
+
+  it('keeps its rows while it is held, counts what arrives, and shows it afterwards', () => {
+    const tail = new EventTail({ after: 'now', read: logOf([], 1), stopsWhenFull: true });
+    tail.receive(event(1));
+    tail.hold(true);
+    for (const one of events(2, 4)) tail.receive(one);
+    expect(shown(tail)).toEqual([1]);
+    tail.hold(false);
+    expect(shown(tail)).toEqual([4, 3, 2, 1]);
+    expect(tail.snapshot.waiting).toBe(0);
+    tail.close();
+  });
+
+  it('reads all stored events, and shows each once even if it also arrived meanwhile', async () => {
+    const tail = new EventTail({ after: undefined, read: logOf(events(1, 5), 2), stopsWhenFull: false });
+    const reading = tail.readOn();
+    for (const one of events(4, 6)) tail.receive(one);
+    await reading;
+    expect(shown(tail)).toEqual([6, 5, 4, 3, 2, 1]);
+    expect(tail.snapshot).toMatchObject({ hasMore: false, isReading: false, waiting: 0 });
+    tail.close();
+  });
+
+  it('stops once it is full, leaves no gap before new events, and reads on when asked', async () => {
+    const stored = events(1, MAX_ROWS + 10);
+    const tail = new EventTail({ after: undefined, read: logOf(stored, 100), stopsWhenFull: true });
+    await tail.readOn();
+    tail.receive(event(MAX_ROWS + 11));
+    expect(shown(tail)[0]).toBe(MAX_ROWS);
+    expect(tail.snapshot.hasMore).toBe(true);
+    await tail.readOn();
+    expect(shown(tail)[0]).toBe(MAX_ROWS + 11);
+    tail.close();
+  });
+
+  it('shows an error, and continues where it was when asked again', async () => {
+    let isBroken = true;
+    const read = logOf(events(1, 3), 2);
+    const tail = new EventTail({
+      after: undefined,
+      read: (after) => (after === '2' && isBroken ? Promise.reject(new Error('away')) : read(after)),
+      stopsWhenFull: false,
+    });
+    await tail.readOn();
+    expect(tail.snapshot.error).toEqual(new Error('away'));
+    isBroken = false;
+    await tail.readOn();
+    expect(shown(tail)).toEqual([3, 2, 1]);
+    tail.close();
+  });
+});

@@ -1,0 +1,55 @@
+import type { Delivery, Webhook } from '#client';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { part, useApi } from '../api/api.js';
+import { useRefresh } from '../api/queries.js';
+import { ActionButton, Button } from '../kit/button.js';
+import { Dialog } from '../kit/dialog.js';
+import { ChoiceField } from '../kit/fields.js';
+import { nameOf } from '../webhooks/webhook-state.js';
+
+/** Delivers one event to a webhook that the reader chooses. */
+export function SendAgainDialog(props: {
+  eventId: string;
+  webhooks: readonly Webhook[];
+  onClose: () => void;
+}): JSX.Element {
+  const { eventId, webhooks, onClose } = props;
+  const api = useApi();
+  const refresh = useRefresh();
+  const [webhookId, setWebhookId] = useState(
+    () => (webhooks.find(({ enabled }) => enabled) ?? webhooks[0])?.id ?? '',
+  );
+  const isDisabled = webhooks.find(({ id }) => id === webhookId)?.enabled === false;
+  return (
+    <Dialog title="Send the event again" onClose={onClose}>
+      <div class="form">
+        <ChoiceField
+          label="Webhook"
+          value={webhookId}
+          choices={webhooks.map((webhook) => ({
+            value: webhook.id,
+            label: webhook.enabled ? nameOf(webhook) : `${nameOf(webhook)} (disabled)`,
+          }))}
+          hint="The webhook gets the event now, with the same id, even if its filter does not select it. Other webhooks get nothing."
+          onChange={setWebhookId}
+        />
+      </div>
+      <footer>
+        <Button onClick={onClose}>Cancel</Button>
+        <ActionButton
+          look="primary"
+          done="The event is sent to the webhook now."
+          disabledBecause={isDisabled ? 'The webhook is disabled. Enable it on its page first.' : undefined}
+          action={async () => {
+            await api.change<Delivery>('POST', `/v1/webhooks/${part(webhookId)}/deliveries`, { eventId });
+            onClose();
+            await refresh('/v1/deliveries', '/v1/webhooks');
+          }}
+        >
+          Send
+        </ActionButton>
+      </footer>
+    </Dialog>
+  );
+}

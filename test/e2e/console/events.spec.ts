@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import type { Event, EventList, Webhook } from '#client';
+import { findBrowser, withBrowser } from '../../support/browser.js';
+import { openConsole } from '../../support/console.js';
+import { eventually } from '../../support/eventually.js';
+import { Product } from '../../support/product.js';
+
+const browser = findBrowser();
+if (browser === undefined)
+  process.stderr.write('*** SKIPPED: the events of the console are not tested without Chromium. ***\n');
+const withChromium = browser === undefined ? describe.skip : describe;
+
+const MARKUP = `<img src=x onerror="document.title='run'"><script>alert(1)</script> & <b>bold</b>`;
+const PHONE = '+15553350001';
+/** Longest time during which the page may not react, in milliseconds. */
+const MAX_TASK_MS = 100;
+
+withChromium('the events of the console', () => {
+  let product: Product;
+  let server: Server;
+  const received: string[] = [];
+
+  beforeAll(async () => {
+    product = await Product.start();
+    await product.simulate('contacts', { name: 'Ada', phoneNumber: PHONE });
+    await product.simulate('contacts', { name: 'Grace', phoneNumber: '+15553350002' });
+    server = createServer((request, response) => {
+      void buffer(request).then((body) => {
+        received.push((JSON.parse(body.toString()) as Event).id);
+        response.writeHead(204).end();
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(async () => {
+    server.close();
+    await product[Symbol.asyncDispose]();
+  });
+
+  const receive = (text: string, phoneNumber = PHONE): Promise<unknown> =>
+    product.simulate('messages', { phoneNumber, text });
+
+  /** Waits for the event of an inbound message. */
+  const eventOf = (text: string): Promise<Event> =>
+    eventually(`the event of ${text}`, async () => {
+      const { events } = await product.json<EventList>('GET', '/v1/events?types=message.received&limit=1000');
+      return events.find((event) => JSON.stringify(event).includes(JSON.stringify(text)));
+    });
+
+  /** Runs the body with the console at a path, and asserts that nothing went wrong on the page. */
+  async function withConsole(path: string, body: (page: Page) => Promise<void>): Promise<void> {
+    await withBrowser(browser ?? '', async (context) => {
+      const open = await openConsole(context, product, product.apiKey, path);
+      try {
+        await body(open.page);
+      } catch (error) {
+        throw new Error(`the page shows:\n${await open.page.locator('body').innerText()}`, { cause: error });
+      }
+      open.expectNoTrouble();
+    });
+  }
+
+  /** Opens the live events, and waits until they follow the log. */
+  async function untilLive(page: Page): Promise<void> {
+    await page.getByText('New events appear at the top.').waitFor();
+    let count = 0;
+    const rowOf = (n: number): Locator =>
+      page.getByRole('listitem').filter({ hasText: `Are you live, ${n}?` });
+    await eventually('an event is shown', async () => {
+      count += 1;
+      await receive(`Are you live, ${count}?`);
+      return (await page.locator('.tail > li').count()) > 0;
+    });
+    await rowOf(count).waitFor();
+  }
+
+  it('show a new event as it happens, as text', async () => {
+    await withConsole('/console/events', async (page) => {
+      await untilLive(page);
+      await receive(MARKUP);
+      const row = page.getByRole('listitem').filter({ hasText: MARKUP });
+      await row.waitFor();
+      await row.getByRole('link', { name: 'message.received' }).click();
+      await page.getByRole('heading', { name: 'message.received', level: 1 }).waitFor();
+      await page.getByText(JSON.stringify(MARKUP), { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Raw' }).click();
+      await page.getByRole('region', { name: 'the event' }).getByText('"sequence"').waitFor();
+      expect(await page.locator('main :is(img, script, b, i)').count()).toBe(0);
+      expect(await page.title()).toBe('message.received · Tidings');
+    });
+  });
+
+  it('stand still while paused or while a row has the focus, and count what is new', async () => {
+    await withConsole('/console/events', async (page) => {
+      await untilLive(page);
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await receive('While paused');
+      await page.getByRole('button', { name: '1 new event' }).waitFor();
+      expect(await page.getByText('While paused').count()).toBe(0);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByText('While paused').waitFor();
+
+      await page.getByRole('link', { name: 'message.received' }).first().focus();
+      await receive('While focused');
+      await page.getByRole('button', { name: '1 new event' }).click();
+      await page.getByText('While focused').waitFor();
+    });
+  });
+
+  it('find the stored events of a contact, and keep the filters in the address', async () => {
+    await receive('Of Ada');
+    await receive('Of Grace', '+15553350002');
+    const [ada, grace] = [await eventOf('Of Ada'), await eventOf('Of Grace')];
+    const contactId = 'contactId' in grace ? grace.contactId : '';
+    expect(ada).not.toMatchObject({ contactId });
+    await withConsole('/console/events', async (page) => {
+      await page.getByLabel('Event types').fill('message.*, contact.created');
+      await page.getByLabel('Contact id').fill(contactId);
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await page.getByText('Of Grace').waitFor();
+      await page.reload();
+      await page.getByLabel('API key').fill(product.apiKey);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('Of Grace').waitFor();
+      expect(await page.getByText('Of Ada').count()).toBe(0);
+      expect(await page.getByLabel('Event types').inputValue()).toBe('message.*,contact.created');
+      await receive('Later of Grace', '+15553350002');
+      await receive('Later of Ada');
+      await page.getByText('Later of Grace').waitFor();
+      await eventOf('Later of Ada');
+      expect(await page.getByText('Later of Ada').count()).toBe(0);
+      // The events of the other contact are there without the filter.
+      await page.getByRole('button', { name: 'Clear' }).click();
+      await page.getByRole('button', { name: 'Show the stored events from the start' }).click();
+      await page.getByText('Of Ada', { exact: true }).waitFor();
+    });
+  });
+
+  it('send one event to one webhook again', async () => {
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/`;
+    await product.json<Webhook>('POST', '/v1/webhooks', { url, description: 'Unrelated' });
+    await product.json<Webhook>('POST', '/v1/webhooks', {
+      url,
+      description: 'Order <i>service</i>',
+      eventTypes: ['send.failed'],
+    });
+    await receive('Again');
+    const { id } = await eventOf('Again');
+    await eventually('the first webhook got it', () => received.includes(id));
+    await withConsole(`/console/events/${id}`, async (page) => {
+      const table = page.getByRole('region', { name: 'Deliveries of the event' });
+      await table.getByRole('link', { name: 'Unrelated' }).waitFor();
+      await page.getByRole('button', { name: 'Send it again to one webhook' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Webhook').selectOption({ label: 'Order <i>service</i>' });
+      await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+      const row = table.getByRole('row').filter({ hasText: 'Order <i>service</i>' });
+      await row.getByText('succeeded').waitFor();
+    });
+    expect(received.filter((each) => each === id)).toHaveLength(2);
+  });
+
+  it('stay smooth while events arrive in bursts of 200', async () => {
+    const numbers = Array.from({ length: 20 }, (_, i) => `+155533600${10 + i}`);
+    for (const phoneNumber of numbers) await receive('First', phoneNumber);
+    await eventually('the contacts are known', async () => {
+      const { events } = await product.json<EventList>('GET', '/v1/events?types=message.received&limit=1000');
+      return events.filter((event) => JSON.stringify(event).includes('"First"')).length === numbers.length;
+    });
+    await withConsole('/console/events', async (page) => {
+      await untilLive(page);
+      await page.evaluate(`
+        globalThis.tasks = [];
+        new PerformanceObserver((list) => {
+          for (const { duration } of list.getEntries()) tasks.push(Math.round(duration));
+        }).observe({ type: 'longtask' });`);
+      const began = performance.now();
+      for (let second = 1; second <= 5; second += 1) {
+        for (const phoneNumber of numbers)
+          await product.simulate('messages', { phoneNumber, text: `Burst ${second}.{n}`, count: 10 });
+        const text = `Burst ${second}.10`;
+        await eventually(`all of second ${second} are shown`, async () => {
+          const shown = await page.getByRole('listitem').filter({ hasText: text }).count();
+          return shown === numbers.length;
+        });
+      }
+      const tasks = await page.evaluate<number[]>('tasks');
+      process.stderr.write(
+        `1,000 events in ${Math.round(performance.now() - began)} ms: long tasks of ${tasks.join(', ')} ms\n`,
+      );
+      expect(Math.max(0, ...tasks)).toBeLessThan(MAX_TASK_MS);
+      expect(await page.locator('.tail > li').count()).toBe(500);
+    });
+  });
+});
