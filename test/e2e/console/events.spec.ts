@@ -96,7 +96,7 @@ withChromium('the events of the console', () => {
     });
   });
 
-  it('stand still while paused or while a row has the focus, and count what is new', async () => {
+  it('stand still while paused, scrolled down or focused, and count what is new', async () => {
     await withConsole('/console/events', async (page) => {
       await untilLive(page);
       await page.getByRole('button', { name: 'Pause' }).click();
@@ -110,6 +110,17 @@ withChromium('the events of the console', () => {
       await receive('While focused');
       await page.getByRole('button', { name: '1 new event' }).click();
       await page.getByText('While focused').waitFor();
+
+      await page.getByRole('button', { name: 'Pause' }).focus();
+      await product.simulate('messages', { phoneNumber: PHONE, text: 'Row {n}.', count: 60 });
+      await page.getByText('Row 60.').waitFor();
+      await page.mouse.move(640, 500);
+      await page.mouse.wheel(0, 1_500);
+      await page.getByText('The list is held.').waitFor();
+      await receive('While scrolled down');
+      await page.getByRole('button', { name: '1 new event' }).click();
+      await page.getByText('While scrolled down').waitFor();
+      await page.getByText('New events appear at the top.').waitFor();
     });
   });
 

@@ -159,7 +159,9 @@ withChromium('the sends of the console', () => {
       await page.getByRole('button', { name: 'Cancel the send' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel the send' }).click();
       await page.getByText('The send was cancelled before').waitFor();
-      expect(await page.getByRole('button', { name: 'Cancel the send' }).count()).toBe(0);
+      await eventually('it is not offered again', async () => {
+        return (await page.getByRole('button', { name: 'Cancel the send' }).count()) === 0;
+      });
     });
     expect((await get(id)).status).toBe('cancelled');
   });

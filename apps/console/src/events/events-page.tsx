@@ -96,7 +96,7 @@ function Tail(props: {
   }, [tail, isHeld]);
   const showNew = (): void => {
     tail.hold(false);
-    top.current?.scrollIntoView();
+    scrollTo(0, 0);
     tail.hold(isPaused);
   };
   return (

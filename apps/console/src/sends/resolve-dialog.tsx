@@ -38,8 +38,8 @@ export function ResolveDialog(props: {
     >
       {outcome === 'resend' ? (
         <p>
-          Tidings first looks for the message once more, and sends again only if it finds none. If the
-          messaging service took the first one after all and shows it late,{' '}
+          Tidings first looks for {count === 1 ? 'the message' : 'each message'} once more, and sends again
+          only what it does not find. If the messaging service took the first one after all and shows it late,{' '}
           <strong>the recipient gets two texts</strong>. This cannot be taken back.
         </p>
       ) : outcome === 'sent' ? (
