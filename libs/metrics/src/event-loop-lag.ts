@@ -1,4 +1,6 @@
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks';
+// The measurement lasts as long as the process: it must not end up among the fake timers of one test.
+import { clearTimeout, setTimeout } from 'node:timers';
 
 /** Time between two measurements while the process is idle, in milliseconds. Each measurement wakes the process. */
 const IDLE_INTERVAL_MS = 1_000;
