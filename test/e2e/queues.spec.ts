@@ -60,6 +60,7 @@ withChromium('the page of the queues in a real browser', () => {
       if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${home}/`))
         elsewhere.push(request.url());
     });
+    // The board asks every few seconds: a test that ends takes these handlers off the page first.
     await page.route('**/console/queues/board/api/**', async (route) => {
       const response = await route.fetch();
       replies.push(await response.text());
@@ -111,6 +112,7 @@ withChromium('the page of the queues in a real browser', () => {
       await frame.getByRole('button', { name: 'Close' }).click();
       await page.evaluate(`frames[0].location.href = '/console/queues/board/job-schedulers'`);
       await frame.getByText('scheduler').first().waitFor();
+      await page.unrouteAll({ behavior: 'wait' });
       expect(complaints).toEqual([]);
       expect(elsewhere).toEqual([]);
       expect(replies.length).toBeGreaterThan(2);
@@ -132,6 +134,7 @@ withChromium('the page of the queues in a real browser', () => {
       await page.evaluate(providing(product.apiKey));
       await frame.getByRole('link', { name: 'relay' }).first().waitFor();
       expect(await frame.getByRole('alert').count()).toBe(0);
+      await page.unrouteAll({ behavior: 'wait' });
       expect(elsewhere).toEqual([]);
     });
   });
