@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page, Request } from 'playwright-core';
+import { eventually } from './eventually.js';
 import type { Product } from './product.js';
 
 /** A page of the console, and what went wrong on it. */
@@ -9,6 +10,8 @@ export interface OpenConsole {
   troubles: string[];
   /** Goes to a path of the console without a reload, which would sign out. */
   goTo: (path: string) => Promise<void>;
+  /** Waits until the page shows its content: nothing is loading, and no request but streams of events is open. */
+  settled: () => Promise<void>;
   expectNoTrouble: () => void;
 }
 
@@ -31,8 +34,12 @@ export async function openConsole(
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       troubles.push(message.text());
   });
+  const open = new Set<Request>();
+  page.on('requestfinished', (request) => open.delete(request));
+  page.on('requestfailed', (request) => open.delete(request));
   page.on('request', (request) => {
     const url = request.url();
+    if (!url.includes('/stream')) open.add(request);
     if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)) troubles.push(`request to ${url}`);
   });
   page.on('dialog', (dialog) => {
@@ -49,6 +56,15 @@ export async function openConsole(
     goTo: async (to) => {
       await page.evaluate(
         `history.pushState(null, '', ${JSON.stringify(to)}); dispatchEvent(new PopStateEvent('popstate'));`,
+      );
+    },
+    settled: async () => {
+      // The router shows the page of a new address in the next frame, and the page asks for its data in the one after.
+      await page.evaluate('new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))');
+      await page.locator('#content h1').first().waitFor();
+      await eventually(
+        'the page is loaded',
+        async () => open.size === 0 && (await page.locator('#content .loading').count()) === 0,
       );
     },
     expectNoTrouble: () => {

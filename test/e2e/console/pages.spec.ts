@@ -94,12 +94,6 @@ withChromium('the console, in a real browser,', () => {
     return await product.json('POST', '/v1/api-keys', { account: 'default', name: 'of a test', scopes });
   }
 
-  /** Waits until the page shows its content, and nothing that is still loading. */
-  async function settled(page: Page): Promise<void> {
-    await page.locator('main h1').first().waitFor();
-    await eventually('the page is loaded', async () => (await page.locator('main .loading').count()) === 0);
-  }
-
   async function violations(page: Page): Promise<string[]> {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     await page.evaluate(axe);
@@ -128,11 +122,11 @@ withChromium('the console, in a real browser,', () => {
     async (scheme) => {
       await inBrowser(
         async (context) => {
-          const { page, goTo, expectNoTrouble } = await openConsole(context, product);
+          const { page, goTo, settled, expectNoTrouble } = await openConsole(context, product);
           const found: Record<string, string[]> = {};
           for (const path of paths) {
             await goTo(path);
-            await settled(page);
+            await settled();
             const faults = await violations(page);
             if (faults.length > 0) found[path] = faults;
           }
@@ -147,11 +141,11 @@ withChromium('the console, in a real browser,', () => {
   it('fits 375 px without horizontal scrolling, and opens its menu there', async () => {
     await inBrowser(
       async (context) => {
-        const { page, goTo, expectNoTrouble } = await openConsole(context, product);
+        const { page, goTo, settled, expectNoTrouble } = await openConsole(context, product);
         const wide: string[] = [];
         for (const path of paths) {
           await goTo(path);
-          await settled(page);
+          await settled();
           const width = await page.evaluate<number>('document.documentElement.scrollWidth');
           if (width > 375) wide.push(`${path}: ${width}`);
         }
@@ -167,10 +161,10 @@ withChromium('the console, in a real browser,', () => {
 
   it('shows markup in names, messages and descriptions as text', async () => {
     await inBrowser(async (context) => {
-      const { page, goTo, expectNoTrouble } = await openConsole(context, product);
+      const { page, goTo, settled, expectNoTrouble } = await openConsole(context, product);
       for (const path of paths) {
         await goTo(path);
-        await settled(page);
+        await settled();
         expect(await page.title()).not.toContain('hacked');
         expect(await page.locator('main img').count()).toBe(0);
       }

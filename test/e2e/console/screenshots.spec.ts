@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findBrowser, withBrowser } from '../../support/browser.js';
 import { openConsole } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
+import { writePastHour } from '../../support/past-hour.js';
 import { ROOT } from '../../support/process.js';
 import { Product } from '../../support/product.js';
 import { WebhookReceiver } from '../../support/webhook-receiver.js';
@@ -48,6 +49,7 @@ const TEXTS = [
   beforeAll(async () => {
     product = await Product.start();
     receiver = await WebhookReceiver.start();
+    await writePastHour(product.redis.url);
     const numbers = PEOPLE.map((_, i) => `+1415555${String(100 + i).padStart(4, '0')}`);
     for (const [i, name] of PEOPLE.entries())
       await product.simulate('contacts', { name, phoneNumber: numbers[i] });
@@ -124,14 +126,10 @@ const TEXTS = [
         void page.setViewportSize({ width, height: width < 800 ? 812 : 860 });
         void page.emulateMedia({ colorScheme: scheme });
       });
-      const { page, goTo } = await openConsole(context, product);
+      const { page, goTo, settled } = await openConsole(context, product);
       for (const [name, path] of pages) {
         await goTo(`/console${path}`);
-        await page.locator('#content h1').first().waitFor();
-        await eventually(
-          'the page is loaded',
-          async () => (await page.locator('#content .loading').count()) === 0,
-        );
+        await settled();
         if (name === 'overview') await page.locator('.plot canvas').last().waitFor();
         if (name === 'queues') await page.frameLocator('iframe').getByText('relay').first().waitFor();
         const picture = await page.screenshot();
