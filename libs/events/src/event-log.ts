@@ -60,6 +60,12 @@ export interface EventLog {
    */
   read(account: string, after: Cursor | undefined, limit: number, filter?: EventFilter): Promise<EventPage>;
 
+  /**
+   * Returns the newest events, at most `count`, oldest first. `next` is the cursor of the end of the log, and `hasMore`
+   * is false. If a filter rejects many events, only the newest 5,000 are examined.
+   */
+  readLast(account: string, count: number, filter?: EventFilter): Promise<EventPage>;
+
   /** Returns a cursor that is positioned after the newest event. Works for an empty log too. */
   end(account: string): Promise<Cursor>;
 

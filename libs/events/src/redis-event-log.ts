@@ -54,6 +54,25 @@ export class RedisEventLog implements EventLog {
     return { events, next: { epoch, position }, hasMore };
   }
 
+  async readLast(account: string, count: number, filter: EventFilter = {}): Promise<EventPage> {
+    const { epoch, last } = await this.state(account);
+    const { log } = eventLogRedisKeys(this.keys(account));
+    const size = selectsAll(filter) ? Math.min(CHUNK, count) : CHUNK;
+    const events: LoggedEvent[] = [];
+    let from = last;
+    for (let scanned = 0; scanned < MAX_SCANNED && events.length < count; scanned += size) {
+      const entries = await this.redis.xrevrange(log, from, '-', 'COUNT', size);
+      for (const entry of entries) {
+        const event = parseEventStreamEntry(account, entry);
+        if (event !== undefined && events.length < count && matchesFilter(filter, event)) events.push(event);
+      }
+      const oldest = entries.at(-1);
+      if (oldest === undefined || entries.length < size) break;
+      from = `(${oldest[0]}`;
+    }
+    return { events: events.reverse(), next: { epoch, position: last }, hasMore: false };
+  }
+
   async end(account: string): Promise<Cursor> {
     const { epoch, last } = await this.state(account);
     return { epoch, position: last };
@@ -109,11 +128,8 @@ export class RedisEventLog implements EventLog {
     limit: number,
     filter: EventFilter,
   ): Promise<{ events: LoggedEvent[]; position: string; hasMore: boolean }> {
-    const { types, contactId, accepts } = filter;
-    const everything =
-      types === undefined && contactId === undefined && accepts === undefined && !hasDataFilter(filter);
     // One entry more than requested is read, because it shows whether the log has more entries.
-    const size = everything ? Math.min(CHUNK, limit + 1) : CHUNK;
+    const size = selectsAll(filter) ? Math.min(CHUNK, limit + 1) : CHUNK;
     const events: LoggedEvent[] = [];
     let position = after;
     for (let scanned = 0; scanned < MAX_SCANNED; scanned += size) {
@@ -145,4 +161,10 @@ export class RedisEventLog implements EventLog {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+/** Returns true if a filter rejects no event. */
+function selectsAll(filter: EventFilter): boolean {
+  const { types, contactId, accepts } = filter;
+  return types === undefined && contactId === undefined && accepts === undefined && !hasDataFilter(filter);
 }

@@ -71,6 +71,28 @@ async function dispatchAll(): Promise<void> {
   await consumer.release();
 }
 
+describe('the newest events', () => {
+  it('are those at the end of the log, oldest first, with the end as the next cursor', async () => {
+    expect((await log.readLast(ACCOUNT, 5)).events).toEqual([]);
+    await log.append(ACCOUNT, many(1_203));
+    const recorded = await all();
+    for (const count of [1, 499, 500, 501, 1_000, 1_203, 2_000]) {
+      const { events, next, hasMore } = await log.readLast(ACCOUNT, count);
+      expect(events).toEqual(recorded.slice(-count));
+      expect([next, hasMore]).toEqual([await log.end(ACCOUNT), false]);
+    }
+  });
+
+  it('are found among others that the filter rejects, as far back as 5,000 events', async () => {
+    await log.append(ACCOUNT, many(2, { contactId: 'c2' }));
+    await log.append(ACCOUNT, many(4_999));
+    const of = async (contactId: string): Promise<number[]> =>
+      (await log.readLast(ACCOUNT, 10, { contactId })).events.map(({ sequence }) => sequence);
+    expect(await of('c2')).toEqual([2]);
+    expect(await of('c1')).toEqual(Array.from({ length: 10 }, (_, i) => 4_990 + i));
+  });
+});
+
 describe('an event’s id', () => {
   it('is the same whenever the same change is appended, so that the change is recorded once', async () => {
     const change = event();

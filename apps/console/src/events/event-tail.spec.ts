@@ -31,9 +31,10 @@ function logOf(
 }
 
 describe('a tail of events', () => {
-  it('shows arriving events newest first, at most so many, and reports them seldom', () => {
+  it('shows arriving events newest first, at most so many, and reports them seldom', async () => {
     jest.useFakeTimers();
-    const tail = new EventTail({ after: 'now', read: logOf([], 1), stopsWhenFull: true });
+    const tail = new EventTail({ read: logOf([], 1), stopsWhenFull: true });
+    await tail.readOn();
     const report = jest.fn();
     tail.subscribe(report);
     for (const one of events(1, 3 * MAX_ROWS)) tail.receive(one);
@@ -46,8 +47,9 @@ describe('a tail of events', () => {
     jest.useRealTimers();
   });
 
-  it('keeps its rows while it is held, counts what arrives, and shows it afterwards', () => {
-    const tail = new EventTail({ after: 'now', read: logOf([], 1), stopsWhenFull: true });
+  it('keeps its rows while it is held, counts what arrives, and shows it afterwards', async () => {
+    const tail = new EventTail({ read: logOf([], 1), stopsWhenFull: true });
+    await tail.readOn();
     tail.receive(event(1));
     tail.hold(true);
     for (const one of events(2, 4)) tail.receive(one);
@@ -59,7 +61,7 @@ describe('a tail of events', () => {
   });
 
   it('reads all stored events, and shows each once even if it also arrived meanwhile', async () => {
-    const tail = new EventTail({ after: undefined, read: logOf(events(1, 5), 2), stopsWhenFull: false });
+    const tail = new EventTail({ read: logOf(events(1, 5), 2), stopsWhenFull: false });
     const reading = tail.readOn();
     for (const one of events(4, 6)) tail.receive(one);
     await reading;
@@ -68,9 +70,21 @@ describe('a tail of events', () => {
     tail.close();
   });
 
+  it('reads what was stored before events could arrive, and shows all in the order of time', async () => {
+    const stored = events(1, 3);
+    const read = logOf(stored, 10);
+    const tail = new EventTail({ read, stopsWhenFull: true });
+    await tail.readOn();
+    tail.receive(event(6));
+    stored.push(...events(4, 6));
+    await tail.catchUp();
+    expect(shown(tail)).toEqual([6, 5, 4, 3, 2, 1]);
+    tail.close();
+  });
+
   it('stops once it is full, leaves no gap before new events, and reads on when asked', async () => {
     const stored = events(1, MAX_ROWS + 10);
-    const tail = new EventTail({ after: undefined, read: logOf(stored, 100), stopsWhenFull: true });
+    const tail = new EventTail({ read: logOf(stored, 100), stopsWhenFull: true });
     await tail.readOn();
     tail.receive(event(MAX_ROWS + 11));
     expect(shown(tail)[0]).toBe(MAX_ROWS);
@@ -84,7 +98,6 @@ describe('a tail of events', () => {
     let isBroken = true;
     const read = logOf(events(1, 3), 2);
     const tail = new EventTail({
-      after: undefined,
       read: (after) => (after === '2' && isBroken ? Promise.reject(new Error('away')) : read(after)),
       stopsWhenFull: false,
     });

@@ -23,9 +23,7 @@ export interface TailState {
 }
 
 interface TailOptions {
-  /** Where the tail begins: `now`, or undefined for the oldest stored event. */
-  after: 'now' | undefined;
-  /** Reads stored events after a cursor. */
+  /** Reads stored events after a cursor. Undefined stands for the place at which the tail begins. */
   read: (after: string | undefined) => Promise<EventList>;
   /** True if reading stops once the tail is full, so that the reader sees the oldest events too. */
   stopsWhenFull: boolean;
@@ -48,15 +46,13 @@ export class EventTail {
   private readonly ids = new Set<string>();
   private isHeld = false;
   private isReading = false;
-  private hasMore: boolean;
+  private hasMore = true;
   private isClosed = false;
   private cursor: string | undefined;
   private error: unknown;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly options: TailOptions) {
-    this.hasMore = options.after === undefined;
-  }
+  constructor(private readonly options: TailOptions) {}
 
   get snapshot(): TailState {
     return this.state;
@@ -114,6 +110,13 @@ export class EventTail {
     this.render();
   }
 
+  /** Reads what was stored since the last read, and may not have arrived. */
+  async catchUp(): Promise<void> {
+    if (this.cursor === undefined || this.isReading || this.hasMore) return;
+    this.hasMore = true;
+    await this.readOn();
+  }
+
   /** Ends the reports. */
   close(): void {
     this.isClosed = true;
@@ -129,11 +132,15 @@ export class EventTail {
   }
 
   private add(events: readonly Event[]): void {
+    let isInOrder = true;
     for (const event of events) {
       if (this.ids.has(event.id)) continue;
       this.ids.add(event.id);
+      isInOrder &&= (this.rows.at(-1)?.timestamp ?? '') <= event.timestamp;
       this.rows.push(event);
     }
+    // Events that were read only after later ones arrived.
+    if (!isInOrder) this.rows.sort((one, other) => one.timestamp.localeCompare(other.timestamp));
     if (this.rows.length >= 2 * MAX_ROWS) this.rows = this.rows.slice(-MAX_ROWS);
     for (const id of this.ids) {
       if (this.ids.size <= MAX_IDS) break;

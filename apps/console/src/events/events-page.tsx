@@ -21,7 +21,7 @@ export function EventsPage(): JSX.Element {
   const isEnabled = unknown === undefined && api.may('events:read');
   const isFromStart = from === 'start';
   const { tail, state } = useEventTail(filter, {
-    isStored: isNarrow(filter) || isFromStart,
+    isFromStart: isNarrow(filter) || isFromStart,
     stopsWhenFull: !isNarrow(filter),
     isEnabled,
   });
@@ -36,7 +36,7 @@ export function EventsPage(): JSX.Element {
                 setParameters({ from: isFromStart ? undefined : 'start' });
               }}
             >
-              {isFromStart ? 'Show new events only' : 'Show the stored events from the start'}
+              {isFromStart ? 'Show the newest events' : 'Show the stored events from the start'}
             </Button>
           )}
           <Button

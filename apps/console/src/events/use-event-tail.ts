@@ -5,9 +5,12 @@ import { useLive } from '../api/queries.js';
 import { type EventFilter, selects, streamTypesOf } from './event-filter.js';
 import { EventTail, MAX_ROWS, type TailState } from './event-tail.js';
 
+/** Number of stored events that a tail begins with. */
+const NEWEST = 100;
+
 interface TailChoice {
-  /** True if the tail begins with the stored events. */
-  isStored: boolean;
+  /** True if the tail begins with the oldest stored event, and not with the newest ones. */
+  isFromStart: boolean;
   /** True if reading stops once the tail is full. */
   stopsWhenFull: boolean;
   isEnabled: boolean;
@@ -16,17 +19,19 @@ interface TailChoice {
 /** Follows the events that a filter selects, while the component is shown. */
 export function useEventTail(
   filter: EventFilter,
-  { isStored, stopsWhenFull, isEnabled }: TailChoice,
+  { isFromStart, stopsWhenFull, isEnabled }: TailChoice,
 ): { tail: EventTail; state: TailState } {
   const api = useApi();
-  const key = JSON.stringify([filter, isStored, stopsWhenFull, isEnabled]);
+  const key = JSON.stringify([filter, isFromStart, stopsWhenFull, isEnabled]);
   const tail = useMemo(() => {
     const { types, contactId, messageId, sendId } = filter;
-    const query = { types: types.join(','), contactId, messageId, sendId, limit: MAX_ROWS };
+    const query = { types: types.join(','), contactId, messageId, sendId };
     return new EventTail({
-      after: isStored && isEnabled ? undefined : 'now',
       stopsWhenFull,
-      read: (after) => api.get<EventList>('/v1/events', { ...query, after }),
+      read: (after) => {
+        const range = isFromStart || after !== undefined ? { after, limit: MAX_ROWS } : { last: NEWEST };
+        return api.get<EventList>('/v1/events', { ...query, ...range });
+      },
     });
   }, [api, key]);
   const [, renderAgain] = useState(0);
@@ -34,9 +39,14 @@ export function useEventTail(
     const stop = tail.subscribe(() => {
       renderAgain((count) => count + 1);
     });
-    void tail.readOn();
+    if (isEnabled) void tail.readOn();
+    // Events may have been stored between the read and the moment from which they arrive.
+    const stopWatching = api.live.watchState(() => {
+      if (api.live.snapshot === 'open') void tail.catchUp();
+    });
     return () => {
       stop();
+      stopWatching();
       tail.close();
     };
   }, [tail]);

@@ -87,7 +87,7 @@ function TimelineSection({ send }: { send: Send }): JSX.Element {
   const mayReadEvents = api.may('events:read');
   const { tail, state } = useEventTail(
     { ...ALL_EVENTS, sendId: send.id },
-    { isStored: true, stopsWhenFull: false, isEnabled: mayReadEvents },
+    { isFromStart: true, stopsWhenFull: false, isEnabled: mayReadEvents },
   );
   return (
     <Section title="What happened">

@@ -10,6 +10,8 @@ import { WaitingSlots } from './waiting-slots.js';
 export interface EventRequest {
   /** Cursor as text, or `now`. Undefined means from the oldest kept event. */
   after: string | undefined;
+  /** Number of newest events to return instead of the events after a cursor. */
+  last: number | undefined;
   selection: EventSelection;
   limit: number;
   /** Maximum time to wait for an event, in milliseconds. */
@@ -30,12 +32,14 @@ export class EventReads {
   ) {}
 
   /**
-   * Returns the events after the cursor. If there are none, it waits up to `waitMs` for the next event. It does not wait
+   * Returns the newest events, or the events after the cursor. If there are none after the cursor, it waits up to `waitMs` for the next event. It does not wait
    * if all waiting slots are taken.
    * @throws {CursorExpiredError}
    */
   async read(account: string, request: EventRequest): Promise<EventPage> {
-    const { waitMs } = request;
+    const { waitMs, last, selection } = request;
+    if (last !== undefined)
+      return await selection.visible(await this.log.readLast(account, last, selection.filter));
     const end = performance.now() + waitMs;
     const page = await this.page(account, await this.start(account, request.after), request);
     if (page.events.length > 0 || waitMs === 0) return page;

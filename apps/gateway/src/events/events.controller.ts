@@ -50,7 +50,7 @@ export class EventsController {
     operationId: 'listEvents',
     summary: 'List events, oldest first',
     description:
-      'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins at the oldest event that is kept. ' +
+      'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins at the oldest event that is kept; with `last`, it has the newest events. ' +
       'With a filter, one request examines at most 5,000 events: a page may have fewer than `limit` events, or none, and still have `hasMore` true.',
   })
   @ApiOkResponse({ type: EventsReply })
@@ -63,6 +63,7 @@ export class EventsController {
   ): Promise<string> {
     const wanted = {
       after: query.after,
+      last: query.last === undefined ? undefined : Number(query.last),
       selection: this.access.eventsOf(caller, filterOf(query)),
       limit: Number(query.limit),
       waitMs: Number(query.wait) * 1000,

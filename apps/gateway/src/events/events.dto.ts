@@ -50,6 +50,15 @@ export class EventsQuery extends FilterQuery {
   @CursorText()
   after?: string;
 
+  @ApiProperty({
+    description:
+      'Returns this number of the newest events, oldest first, instead of events after a cursor: `next` is then the end of the log. With a filter, only the newest 5,000 events are examined. Cannot be used with `after` or `wait`.',
+  })
+  @Optional()
+  @WholeNumberText(1, 1000)
+  @rule('alone', 'cannot be used with `after` or `wait`', (_, query) => !isPositioned(query))
+  last?: string;
+
   @ApiProperty({ default: 100 })
   @Optional()
   @WholeNumberText(1, 1000)
@@ -87,6 +96,11 @@ export class StreamQuery extends FilterQuery {
   @Optional()
   @CursorText()
   after?: string;
+}
+
+/** Returns true if a query asks for the events after a cursor. */
+function isPositioned(query: object): boolean {
+  return query instanceof EventsQuery && (query.after !== undefined || query.wait !== '0');
 }
 
 /** Decorator: `now`, or a cursor of the event log. */

@@ -108,7 +108,29 @@ describe('Events', () => {
     expect(await found('messageId=m1&wait=1')).toHaveLength(3);
   });
 
+  it('are the newest ones with `last`, oldest first, and the next page begins after them', async () => {
+    await append('message.sent', 'c1');
+    await append('message.received', 'c2');
+    await append('contact.created', 'c1');
+    const newest = await page('?last=2');
+    expect(newest.events.map(({ type }) => type)).toEqual(['message.received', 'contact.created']);
+    expect(newest.hasMore).toBe(false);
+    const ofContact = await page('?last=2&contactId=c1');
+    expect(ofContact.events.map(({ type }) => type)).toEqual(['message.sent', 'contact.created']);
+    await append('message.sent', 'c1');
+    for (const { next } of [newest, ofContact])
+      expect((await page(`?after=${next}`)).events.map(({ type }) => type)).toEqual(['message.sent']);
+  });
+
+  it.each(['after=now', 'wait=1'])('cannot be the newest ones and be read with %s', async (query) => {
+    const problem = await problemOf(await gateway.fetch(`/v1/events?last=1&${query}`));
+    expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
+    expect(problem.errors).toEqual([{ field: 'last', message: 'cannot be used with `after` or `wait`' }]);
+  });
+
   it.each([
+    'last=0',
+    'last=1001',
     'after=nonsense',
     'after=',
     'messageId=',
