@@ -76,6 +76,22 @@ describe('several messages that may belong to one send', () => {
     expect(posts()).toBe(2);
   });
 
+  it('leave the send unknown when one of them changes later', async () => {
+    relay.harness.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
+    const id = await accept();
+    await runner().run(ACCOUNT, NUMBER);
+    write('Hi');
+    const { lookups = [] } = await relayUntil(id, 'unknown');
+    const messageId = lookups.at(-1)?.candidates?.[0]?.messageId ?? 'none';
+    await relay.harness.sweepUntil('both are reported', async () => {
+      const types = await relay.harness.eventTypes();
+      return types.filter((type) => type === 'message.sent').length === 2;
+    });
+    relay.harness.control('messages/flags', { id: messageId, delivered: true });
+    await relay.harness.sweepUntil('the change is reported', () => isEmitted('message.delivered'));
+    expect((await find(id)).status).toBe('unknown');
+  });
+
   it('prevent a second POST of a send if Redis may have lost the record of the first POST', async () => {
     const id = await accept();
     const before = await memory();

@@ -100,7 +100,8 @@ export class MessageBinder {
       const withoutSend = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
-      const { matches, undecided } = matchMessages(withoutSend, waiting, ahead);
+      const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
+      const { matches, undecided } = matchMessages(open, waiting, ahead);
       if (matches.length === 0 && (await this.endUndecidedSearches(sightings, undecided))) return;
       // Once all matches are recorded, look again, because the same send may have a second message in this list.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
@@ -193,6 +194,16 @@ export class MessageBinder {
     }
     throw new Error(`${sendId} changed ${MAX_CONFLICTS} times while its flags were copied`);
   }
+}
+
+/**
+ * Returns true if a send became unknown because this message and others fit it equally well. When one of them changes
+ * later, for example because it is delivered, it fits no better.
+ */
+function wasUndecided(contactId: string, messageId: string, sends: readonly SendRecord[]): boolean {
+  const lookups = sends.flatMap(({ state }) => state.lookups ?? []);
+  const candidates = lookups.flatMap((one) => (one.outcome === 'ambiguous' ? (one.candidates ?? []) : []));
+  return candidates.some((one) => one.contactId === contactId && one.messageId === messageId);
 }
 
 /**
