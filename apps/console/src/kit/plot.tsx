@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
 
 /** One line of a plot. */
@@ -24,29 +24,39 @@ interface PlotProps {
 const HEIGHT = 120;
 const HOURS = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
-/** Values over time. The library is loaded when the first plot is shown. */
+/**
+ * Values over time. The library is loaded when the first plot is shown. New values are drawn into the same plot: a plot
+ * that was made again for each read would cost more, and would drop the cursor of the reader.
+ */
 export function Plot({ label, times, lines, unit }: PlotProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
+  const drawn = useRef<uPlot>();
+  const data = useMemo(() => dataOf(times, lines), [times, lines]);
+  const latest = useRef(data);
+  latest.current = data;
+  const series = lines.map(({ label: name, colour }) => `${name} ${colour}`).join('\n');
   useEffect(() => {
     const element = host.current;
     if (element === null) return;
-    let plot: uPlot | undefined;
     let isGone = false;
-    const data = dataOf(times, lines);
     const resize = new ResizeObserver(() => {
-      plot?.setSize({ width: element.clientWidth, height: HEIGHT });
+      drawn.current?.setSize({ width: element.clientWidth, height: HEIGHT });
     });
     void import('uplot').then(({ default: UPlot }) => {
       if (isGone) return;
-      plot = new UPlot(optionsOf(element, lines, unit), data, element);
+      drawn.current = new UPlot(optionsOf(element, lines, unit), latest.current, element);
       resize.observe(element);
     });
     return () => {
       isGone = true;
       resize.disconnect();
-      plot?.destroy();
+      drawn.current?.destroy();
+      drawn.current = undefined;
     };
-  }, [times, lines, unit]);
+  }, [series, unit]);
+  useEffect(() => {
+    drawn.current?.setData(data);
+  }, [data]);
   return <div ref={host} class="plot" role="img" aria-label={label} />;
 }
 
@@ -63,7 +73,8 @@ function optionsOf(
   unit: (value: number) => string,
 ): uPlot.Options {
   const style = getComputedStyle(element);
-  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  // Read at each drawing, because the reader may choose other colours meanwhile.
+  const colour = (name: string) => (): string => style.getPropertyValue(name).trim();
   const axis = {
     stroke: colour('--quiet'),
     grid: { stroke: colour('--line'), width: 1 },
