@@ -165,7 +165,7 @@ withChromium('the console, in a real browser,', () => {
       for (const path of paths) {
         await goTo(path);
         await settled();
-        expect(await page.title()).not.toContain('hacked');
+        expect(await page.title()).toMatch(/ · Tidings$/);
         expect(await page.locator('main img').count()).toBe(0);
       }
       expectNoTrouble();
