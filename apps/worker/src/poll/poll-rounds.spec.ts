@@ -8,6 +8,7 @@ import { type PollRoundParts, pollRounds } from './poll-rounds.js';
 const ACCOUNT = 'default';
 
 let polling: boolean;
+let requestsPerSecond: number;
 let isHeld: boolean;
 let dueInMs: number | undefined;
 let listRequested: boolean;
@@ -20,6 +21,7 @@ let rounds: RoleRounds;
 
 beforeEach(() => {
   [polling, isHeld, dueInMs, dueCount, nextDueInMs] = [true, false, undefined, 0, undefined];
+  requestsPerSecond = 10;
   [listRequested, calls, remindCount, listErrors] = [false, [], 0, []];
   const parts: PollRoundParts = {
     store: { takeListPollRequest: () => Promise.resolve(false) },
@@ -38,7 +40,7 @@ beforeEach(() => {
         return error === undefined ? Promise.resolve() : Promise.reject(error);
       },
     },
-    accounts: { find: () => Promise.resolve({ id: ACCOUNT, polling } as Account) },
+    accounts: { find: () => Promise.resolve({ id: ACCOUNT, polling, requestsPerSecond } as Account) },
     polls: { addRecurring: () => Promise.resolve(void (remindCount += 1)) },
     poller: {
       checkAndWait: () => {
@@ -63,6 +65,17 @@ it('a worker queues a job for all workers if an account has many contacts due fo
   [dueInMs, dueCount] = [0, 5];
   expect([await run('due'), remindCount, calls]).toEqual([250, 1, []]);
 });
+
+it.each([
+  [2, 500],
+  [0.1, 1_000],
+])(
+  'a worker queues these jobs less often if the budget is small: at %d requests a second every %d ms',
+  async (rate, ms) => {
+    [requestsPerSecond, dueInMs, dueCount] = [rate, 0, 5];
+    expect([await run('due'), remindCount]).toEqual([ms, 1]);
+  },
+);
 
 it('a worker polls a few due contacts itself without a queued job, and checks again when the next contact is due', async () => {
   [dueInMs, dueCount] = [0, 1];

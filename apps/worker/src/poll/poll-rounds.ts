@@ -24,6 +24,8 @@ const RECHECK_HELD_MS = 5_000;
  * Maximum number of due contacts that one worker reads alone. More due contacts are offered to all workers.
  */
 const MAX_LOCAL_READS = 4;
+/** Maximum time between two offers, in milliseconds. */
+const MAX_OFFER_INTERVAL_MS = 1_000;
 /** Maximum wait for these reads, in milliseconds. Slower reads continue in the background. */
 const MAX_LOCAL_WAIT_MS = 300;
 /** Delay until an account with running reads is checked again, in milliseconds. */
@@ -77,11 +79,13 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
           const nextInMs =
             due <= MAX_LOCAL_READS ? await parts.poller.checkAndWait(account, MAX_LOCAL_WAIT_MS) : undefined;
           if (nextInMs !== undefined) return nextInMs;
-          if (!(await isPolled(account))) return undefined;
+          const found = await accounts.find(account);
+          if (found?.polling !== true) return undefined;
           if (await isHeld(account)) return RECHECK_HELD_MS;
           if (due <= MAX_LOCAL_READS) return RECHECK_RUNNING_MS;
           await parts.polls.addRecurring([{ subject: account, payload: { account } }]);
-          return TICK_MS;
+          // One worker spends a small budget as fast as several would.
+          return Math.min(Math.max(1_000 / found.requestsPerSecond, TICK_MS), MAX_OFFER_INTERVAL_MS);
         },
       },
       [POLL_TASK_NAMES.contacts]: {
