@@ -38,7 +38,7 @@ export function describeTours(device: Device): void {
       await product[Symbol.asyncDispose]();
     });
 
-    /** Signs in by hand, runs the body on the overview, and asserts that nothing went wrong on the page. */
+    /** Signs in, runs the body on the overview, signs out, and asserts that nothing went wrong on the page. */
     async function signedIn(body: (page: Page, hand: Hand) => Promise<void>): Promise<void> {
       await withBrowser(browser ?? '', async (context) => {
         await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -49,6 +49,8 @@ export function describeTours(device: Device): void {
           await hand.press(page.getByRole('button', { name: 'Sign in' }));
           await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
           await body(page, hand);
+          await hand.press(page.getByRole('button', { name: 'Sign out' }));
+          await hand.write(page.getByLabel('API key'), 'another');
         } catch (error) {
           throw new Error(`the page shows:\n${await page.locator('body').innerText()}`, { cause: error });
         }

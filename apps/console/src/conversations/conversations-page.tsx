@@ -41,11 +41,12 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
   const [drafts, setDrafts] = useState<ReadonlyMap<string, Draft>>(new Map());
   /** The numbers under which conversations were opened before their contact was known, by the contact's id. */
   const openedAs = useRef(new Map<string, string>());
+  const isReplaced = conversation !== undefined && conversation.id !== id && id !== '';
+  // Known at once: with another key, the box would start over, and the writer lose the focus.
+  if (isReplaced) openedAs.current.set(conversation.id, openedAs.current.get(id) ?? id);
   useEffect(() => {
     // The number has a contact now, whose conversation goes on in place of the number's.
-    if (conversation === undefined || conversation.id === id || id === '') return;
-    openedAs.current.set(conversation.id, openedAs.current.get(id) ?? id);
-    route(withParameters(to('conversations', conversation.id), { q }), true);
+    if (isReplaced) route(withParameters(to('conversations', conversation.id), { q }), true);
   }, [conversation?.id, id]);
   const list = withParameters(to('conversations'), { q });
   if (id === '')

@@ -20,6 +20,8 @@ export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX
   const [fault, setFault] = useState<ErrorText>();
   useEffect(() => {
     document.title = 'Sign in · Tidings';
+    // The page after the form is not the first one of the visit, so it gets the focus.
+    document.body.dataset.visited = '';
   }, []);
   const submit = async (): Promise<void> => {
     if (isBusy) return;
