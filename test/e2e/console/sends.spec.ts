@@ -71,6 +71,7 @@ withChromium('the sends of the console', () => {
       await page.getByText('"<b>bold</b>"').waitFor();
       expect(await page.locator('main :is(img, script, b, i)').count()).toBe(0);
     });
+    await product.call('POST', `/v1/sends/${id}/resolve`, { outcome: 'failed' });
   });
 
   it('name the message that was found beside an unknown send, with its conversation', async () => {
