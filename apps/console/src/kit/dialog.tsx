@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { ActionButton, Button } from './button.js';
 import { focusLater } from './focus.js';
 
@@ -14,7 +14,8 @@ export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
   const element = useRef<HTMLDialogElement>(null);
   const isShown = useRef(true);
   const titleId = useId();
-  useEffect(() => {
+  // With the page below it: the next key is for the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current;
     const focusBefore = focusLater(document.activeElement);
     dialog?.showModal();
