@@ -66,7 +66,7 @@ class KeyboardHand implements Hand {
   async open(title: string, key: string): Promise<void> {
     await this.expectFocus();
     // In a field, `g` is a letter of its text.
-    while (await this.page.evaluate<boolean>(IS_IN_FIELD)) await this.page.keyboard.press('Tab');
+    while (await this.page.evaluate<boolean>(IS_IN_FIELD)) await this.tab();
     this.steps += 1;
     await this.page.keyboard.press('g');
     await this.page.keyboard.press(key);
@@ -86,6 +86,17 @@ class KeyboardHand implements Hand {
     );
   }
 
+  /** Presses Tab, and waits for the focus to leave its element. */
+  private async tab(): Promise<FocusedElement> {
+    await this.page.evaluate('globalThis.tabbedFrom = document.activeElement');
+    await this.page.keyboard.press('Tab');
+    return await eventually(
+      'Tab moves the focus',
+      () => this.page.evaluate<FocusedElement | null>(FOCUSED_ELEMENT),
+      FOCUS_DEADLINE_MS,
+    );
+  }
+
   private async reach(target: Locator): Promise<void> {
     await target.waitFor();
     await this.expectFocus();
@@ -95,8 +106,7 @@ class KeyboardHand implements Hand {
     while (!(await this.isA(target, ':focus'))) {
       if (seen.length > most)
         throw new Error(`Tab does not reach ${String(target)}, but:\n${seen.join('\n')}`);
-      await this.page.keyboard.press('Tab');
-      const { name, fault } = await this.page.evaluate<FocusedElement>(FOCUSED_ELEMENT);
+      const { name, fault } = await this.tab();
       if (fault !== null) throw new Error(`The focus cannot be seen, because ${fault}: ${name}`);
       seen.push(name);
     }
@@ -117,9 +127,13 @@ interface FocusedElement {
   fault: string | null;
 }
 
-/** Between the end and the beginning of the page, the focus is in the controls of the browser: on no element. */
+/**
+ * The element that Tab led to, or null while the focus has not left the one before. Between the end and the beginning of
+ * the page, the focus is in the controls of the browser: on no element.
+ */
 const FOCUSED_ELEMENT = `(() => {
   const element = document.activeElement;
+  if (element === tabbedFrom) return null;
   if (element === document.body) return { name: 'the controls of the browser', fault: null };
   const { outlineStyle, outlineWidth } = getComputedStyle(element);
   const { width, height, top, bottom, left, right } = element.getBoundingClientRect();
