@@ -25,6 +25,19 @@ export async function openConsole(
   key = product.apiKey,
   path = '/console',
 ): Promise<OpenConsole> {
+  const open = await openSignIn(browser, product, path);
+  await open.page.getByLabel('API key').fill(key);
+  await open.page.getByRole('button', { name: 'Sign in' }).click();
+  await open.page.locator('#content h1').first().waitFor();
+  return open;
+}
+
+/** Opens the console in a new page, which asks for an API key. @param path path that is opened */
+export async function openSignIn(
+  browser: BrowserContext,
+  product: Product,
+  path = '/console',
+): Promise<OpenConsole> {
   const origin = `http://127.0.0.1:${product.gateway.port}`;
   const page = await browser.newPage();
   const troubles: string[] = [];
@@ -47,9 +60,6 @@ export async function openConsole(
     void dialog.dismiss();
   });
   await page.goto(`${origin}${path}`);
-  await page.getByLabel('API key').fill(key);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.locator('#content h1').first().waitFor();
   return {
     page,
     troubles,

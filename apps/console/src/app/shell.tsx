@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useApi } from '../api/api.js';
 import { BASE } from '../kit/address.js';
 import { Button } from '../kit/button.js';
+import { keepFocus } from '../kit/focus.js';
 import { toggleExactTimes } from '../kit/time.js';
 import { useToasts } from '../kit/toasts.js';
 import type { SignIns } from '../sign-in/sign-ins.js';
@@ -27,6 +28,7 @@ export function Shell(props: {
   useEffect(() => {
     setMenuOpen(false);
   }, [url]);
+  useEffect(keepFocus, []);
   useShortcuts(() => {
     setHelpOpen(true);
   });

@@ -41,11 +41,15 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
   const [drafts, setDrafts] = useState<ReadonlyMap<string, Draft>>(new Map());
   /** The numbers under which conversations were opened before their contact was known, by the contact's id. */
   const openedAs = useRef(new Map<string, string>());
+  /** Numbers without a conversation. While one is read again, its page stays, with what is being written there. */
+  const unknown = useRef(new Set<string>());
+  if (isNotFound(read.error)) unknown.current.add(id);
+  const isReplaced = conversation !== undefined && conversation.id !== id && id !== '';
+  // Known at once: with another key, the box would start over, and the writer lose the focus.
+  if (isReplaced) openedAs.current.set(conversation.id, openedAs.current.get(id) ?? id);
   useEffect(() => {
     // The number has a contact now, whose conversation goes on in place of the number's.
-    if (conversation === undefined || conversation.id === id || id === '') return;
-    openedAs.current.set(conversation.id, openedAs.current.get(id) ?? id);
-    route(withParameters(to('conversations', conversation.id), { q }), true);
+    if (isReplaced) route(withParameters(to('conversations', conversation.id), { q }), true);
   }, [conversation?.id, id]);
   const list = withParameters(to('conversations'), { q });
   if (id === '')
@@ -57,7 +61,7 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
       </div>
     );
   const number = phoneNumberOf(id);
-  const isNew = conversation === undefined && isNotFound(read.error) && number !== undefined;
+  const isNew = conversation === undefined && unknown.current.has(id) && number !== undefined;
   const shown = conversation ?? (isNew ? newConversation(number) : undefined);
   if (shown === undefined)
     return (

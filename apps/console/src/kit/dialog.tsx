@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { ActionButton, Button } from './button.js';
+import { focusLater } from './focus.js';
 
 interface DialogProps {
   title: string;
@@ -11,16 +12,28 @@ interface DialogProps {
 /** A dialog over the page. Escape and the button at its edge close it; the focus returns to where it was. */
 export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
   const element = useRef<HTMLDialogElement>(null);
+  const isShown = useRef(true);
   const titleId = useId();
-  useEffect(() => {
-    const before = document.activeElement;
-    element.current?.showModal();
+  // With the page below it: the next key is for the dialog.
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    const focusBefore = focusLater(document.activeElement);
+    dialog?.showModal();
     return () => {
-      if (before instanceof HTMLElement) before.focus();
+      isShown.current = false;
+      // While it is open, nothing beside it takes the focus.
+      dialog?.close();
+      focusBefore();
     };
   }, []);
   return (
-    <dialog ref={element} aria-labelledby={titleId} onClose={onClose}>
+    <dialog
+      ref={element}
+      aria-labelledby={titleId}
+      onClose={() => {
+        if (isShown.current) onClose();
+      }}
+    >
       <header>
         <h2 id={titleId}>{title}</h2>
         <Button look="quiet" label="Close" onClick={() => element.current?.close()}>

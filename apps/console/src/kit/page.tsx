@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './button.js';
 import { errorText } from './text.js';
 
@@ -20,7 +20,8 @@ export function Page({ title, actions, back, isFull = false, children }: PagePro
   useEffect(() => {
     document.title = `${title} · Tidings`;
   }, [title]);
-  useEffect(() => {
+  // With the page itself, not after it: a reader who presses Tab at once would be taken back to the title.
+  useLayoutEffect(() => {
     // The first page of a visit leaves the focus at the start of the document, as browsers do.
     if (document.body.dataset.visited !== undefined) heading.current?.focus({ preventScroll: true });
     document.body.dataset.visited = '';

@@ -26,7 +26,7 @@ export function useToasts(): Toasts {
   return useContext(ToastsContext);
 }
 
-/** Shows the messages of the page, at its lower edge. */
+/** Shows the messages of the page, at its upper edge. */
 export function ToastArea({ children }: { children: ComponentChildren }): JSX.Element {
   const [shown, setShown] = useState<readonly Toast[]>([]);
   const toasts = useMemo<Toasts>(() => {

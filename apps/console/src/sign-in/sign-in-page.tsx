@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../kit/button.js';
 import { TextField } from '../kit/fields.js';
 import { type ErrorText, errorText } from '../kit/text.js';
@@ -18,8 +18,13 @@ export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX
   const [key, setKey] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<ErrorText>();
+  const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
+    // Browsers heed `autofocus` only once a visit, and the form also appears after a sign-out.
+    form.current?.querySelector('input')?.focus();
     document.title = 'Sign in · Tidings';
+    // The page after the form is not the first one of the visit, so it gets the focus.
+    document.body.dataset.visited = '';
   }, []);
   const submit = async (): Promise<void> => {
     if (isBusy) return;
@@ -35,6 +40,7 @@ export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX
   return (
     <main class="sign-in">
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault();
           void submit();
@@ -52,7 +58,6 @@ export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX
           value={key}
           onInput={setKey}
           isRequired
-          hasFocus
           autocomplete="current-password"
           fault={fault === undefined ? undefined : [fault.detail, ...fault.fields].join(' ')}
           hint={

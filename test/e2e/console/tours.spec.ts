@@ -1,0 +1,3 @@
+import { describeTours } from '../../support/console-tours.js';
+
+describeTours('mouse');
