@@ -41,7 +41,7 @@ export function MessageBubble(props: {
         {typeof message.service === 'string' && <span>{message.service}</span>}
         {send !== null && (
           <a href={to('sends', send.id)} title="The send of this message">
-            Send
+            Send details
           </a>
         )}
         {api.may('events:read') && (

@@ -46,7 +46,7 @@ export function SendBubble(props: { entry: SendEntry; onChanged: (send: Send) =>
         ) : (
           <Time at={at} />
         )}
-        <a href={to('sends', send.id)}>{isTroubled ? 'See what happened' : 'Send'}</a>
+        <a href={to('sends', send.id)}>{isTroubled ? 'See what happened' : 'Send details'}</a>
         {CANCELLABLE.has(send.status) && api.may('messages:send') && (
           <Button
             look="quiet"

@@ -71,7 +71,7 @@ function StatusSection({ send }: { send: Send }): JSX.Element {
         <SendBadge status={status} /> <span>{statusSentence(send)}</span>
       </p>
       {reason !== null && <p class="wrap">{reason}</p>}
-      <p class="actions">
+      <p class="links">
         <a href={to('conversations', contactId ?? phoneNumber)}>Conversation</a>
         {api.may('events:read') && (
           <a href={withParameters(to('events'), { sendId: id })}>Events of the send</a>

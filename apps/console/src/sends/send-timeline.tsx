@@ -24,9 +24,9 @@ export function SendTimeline({ send, events }: { send: Send; events: readonly Ev
 function Step({ step }: { step: SendStep }): JSX.Element {
   switch (step.kind) {
     case 'created':
-      return <Entry at={step.at} tone="plain" title="Tidings accepted and stored the send." />;
+      return <Entry at={step.at} tone="plain" title="Tidings stored the send." />;
     case 'scheduled':
-      return <Entry at={step.at} tone="plain" title="The send is due." />;
+      return <Entry at={step.at} tone="plain" title="The send will be due." />;
     case 'attempt':
       return <Attempt attempt={step.attempt} number={step.number} />;
     case 'lookup':
@@ -40,7 +40,7 @@ function Entry(props: { at: string; tone: Tone; title: string; children?: Compon
   const { at, tone, title, children } = props;
   return (
     <li class={tone}>
-      <Time at={at} />
+      <Time at={at} isAlwaysExact />
       <div>
         <strong>{title}</strong>
         {children}
@@ -142,7 +142,10 @@ function EventStep({ event }: { event: Event }): JSX.Element {
         {contactId !== undefined && 'message' in data && (
           <>
             {' '}
-            · Message {data.message.id} of <a href={to('conversations', contactId)}>{contactId}</a>
+            · Message <code>{data.message.id}</code> of{' '}
+            <a href={to('conversations', contactId)}>
+              <code>{contactId}</code>
+            </a>
           </>
         )}
       </p>
