@@ -17,7 +17,7 @@ const CUSTOMERS: readonly Customer[] = [
     [1_474, 'them', 'Great, thank you. Is it possible to have it by Friday?'],
     [1_469, 'us', 'Yes. It is packed today, and the courier needs one day.'],
     [95, 'them', 'Hello, is my order on its way?'],
-    [88, 'us', 'It left our warehouse this morning. The courier comes today between 2 and 4.'],
+    [88, 'us', 'It left this morning. The courier comes today between 2 and 4.'],
     [81, 'them', 'I am not at home before 3. Can it be left with a neighbour?'],
     [76, 'us', 'Of course. Which one? The courier needs a name and a door.'],
     [64, 'them', 'Mr Babbage, number 12, second floor.'],

@@ -120,6 +120,8 @@ const KEYS = [
         await settled();
         if (name === 'overview') await page.locator('.plot canvas').last().waitFor();
         if (name === 'queues') await page.frameLocator('iframe').getByText('Jobs').first().waitFor();
+        if (name === 'conversation')
+          await page.locator('.row[aria-current=true] .unread-count').waitFor({ state: 'detached' });
         const picture = await page.screenshot();
         expect(picture.length).toBeGreaterThan(5_000);
         await writeFile(join(folder, `${name}-${look}.png`), picture);

@@ -140,26 +140,30 @@ function Settings({ onHelp }: { onHelp: () => void }): JSX.Element {
   const id = useId();
   return (
     <div class="settings">
-      <label for={id}>Colours</label>
-      <select
-        id={id}
-        value={theme}
-        onChange={(event) => {
-          const chosen = event.currentTarget.value as Theme;
-          applyTheme(chosen);
-          setTheme(chosen);
-        }}
-      >
-        <option value="system">Automatic</option>
-        <option value="light">Light</option>
-        <option value="dark">Dark</option>
-      </select>
-      <Button look="quiet" isPressed={areTimesExact} onClick={toggleExactTimes}>
-        Exact times
-      </Button>
-      <Button look="quiet" label="Keyboard shortcuts" onClick={onHelp}>
-        ?
-      </Button>
+      <div>
+        <label for={id}>Colours</label>
+        <select
+          id={id}
+          value={theme}
+          onChange={(event) => {
+            const chosen = event.currentTarget.value as Theme;
+            applyTheme(chosen);
+            setTheme(chosen);
+          }}
+        >
+          <option value="system">Automatic</option>
+          <option value="light">Light</option>
+          <option value="dark">Dark</option>
+        </select>
+      </div>
+      <div>
+        <Button look="quiet" isPressed={areTimesExact} onClick={toggleExactTimes}>
+          Exact times
+        </Button>
+        <Button look="quiet" label="Keyboard shortcuts" onClick={onHelp}>
+          ?
+        </Button>
+      </div>
     </div>
   );
 }

@@ -36,7 +36,7 @@ export function MessageBubble(props: {
         </details>
       )}
       <p class="foot">
-        <Time at={at} none="No time" />
+        <Time at={at} none="No time" always="clock" />
         {side === 'outbound' && <span>{flagOf(message)}</span>}
         {typeof message.service === 'string' && <span>{message.service}</span>}
         {send !== null && (

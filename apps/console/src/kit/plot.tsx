@@ -104,7 +104,7 @@ function optionsOf(
       {
         ...axis,
         size: 52,
-        space: 30,
+        space: 24,
         incrs: STEPS,
         values: (_, ticks) => ticks.map((tick) => (tick === 0 ? '0' : unit(tick))),
       },

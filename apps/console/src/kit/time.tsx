@@ -6,6 +6,8 @@ import { durationText } from './text.js';
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const SAME_DAY = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+
 /** Name of the setting that shows exact times everywhere. */
 const SETTING = 'tidings.console.exact-times';
 const listeners = new Set<() => void>();
@@ -54,18 +56,22 @@ interface TimeProps {
   at: string | null | undefined;
   /** Shown if there is no time. */
   none?: string;
-  /** Shows the exact time always, where the order and the distance of times matter. */
-  isAlwaysExact?: boolean;
+  /** Shows the exact time or the time of day always, where the order and the distance of times matter. */
+  always?: 'exact' | 'clock';
 }
 
 /** A point in time in the reader's zone: how long ago it was or will be. The exact time is in its title. */
-export function Time({ at, none = '–', isAlwaysExact = false }: TimeProps): JSX.Element {
+export function Time({ at, none = '–', always }: TimeProps): JSX.Element {
   useClock(15_000);
   if (at === null || at === undefined) return none === '–' ? <None /> : <span class="quiet">{none}</span>;
   const time = new Date(at);
   return (
     <time dateTime={at} title={EXACT.format(time)}>
-      {isExact || isAlwaysExact ? exactText(time) : relativeText(time.getTime() - Date.now())}
+      {always === 'clock'
+        ? CLOCK.format(time)
+        : isExact || always === 'exact'
+          ? exactText(time)
+          : relativeText(time.getTime() - Date.now())}
     </time>
   );
 }

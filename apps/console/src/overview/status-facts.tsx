@@ -33,7 +33,7 @@ export function StatusFacts({ status }: { status: Status }): JSX.Element {
         note={
           deliveries.failing.length === 0
             ? 'no webhook is failing'
-            : `${numberText(deliveries.failing.length)} of ${numberText(deliveries.endpoints.count)} webhooks failing`
+            : `${countText(deliveries.failing.length, 'webhook', 'webhooks')} failing`
         }
       >
         {numberText(deliveries.counts.pending)}

@@ -27,7 +27,7 @@ export function SendTable(props: { sends: readonly Send[]; selection: Selection 
         reference === null ? (
           <None />
         ) : (
-          <a class="reference" href={withParameters(to('sends'), { reference })}>
+          <a class="reference" title={reference} href={withParameters(to('sends'), { reference })}>
             {reference}
           </a>
         ),

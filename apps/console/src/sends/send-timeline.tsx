@@ -40,7 +40,7 @@ function Entry(props: { at: string; tone: Tone; title: string; children?: Compon
   const { at, tone, title, children } = props;
   return (
     <li class={tone}>
-      <Time at={at} isAlwaysExact />
+      <Time at={at} always="exact" />
       <div>
         <strong>{title}</strong>
         {children}

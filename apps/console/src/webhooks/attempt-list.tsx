@@ -18,7 +18,7 @@ export function AttemptList({ attempts }: { attempts: readonly DeliveryAttempt[]
             <Badge tone={isSuccess(attempt) ? 'good' : 'bad'}>
               {attempt.statusCode === null ? 'no reply' : attempt.statusCode}
             </Badge>
-            <Time at={attempt.at} isAlwaysExact />
+            <Time at={attempt.at} always="exact" />
             <span class="took">took {durationText(attempt.durationMs)}</span>
             {attempt.error !== null && <span class="outcome">{attemptText(attempt)}</span>}
           </p>

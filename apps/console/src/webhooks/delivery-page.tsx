@@ -116,12 +116,12 @@ function DeliveryFacts(props: { delivery: Delivery; webhook: Webhook | undefined
           ],
           [
             'Contact',
-            contactId !== null && api.may('messages:read') ? (
+            contactId === null ? null : api.may('messages:read') ? (
               <a href={to('conversations', contactId)}>
                 <code>{contactId}</code>
               </a>
             ) : (
-              contactId !== null && <code>{contactId}</code>
+              <code>{contactId}</code>
             ),
           ],
           [
