@@ -26,11 +26,10 @@ interface PlotProps {
 const HEIGHT = 130;
 const HOURS = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 /** Distances between the lines of the grid. Values are whole numbers, so a distance below 1 would repeat its label. */
-const STEPS = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000].flatMap((power) => [
-  power,
-  2 * power,
-  5 * power,
-]);
+const STEPS = [
+  ...[1, 2, 5],
+  ...[10, 100, 1_000, 10_000, 100_000, 1_000_000].flatMap((power) => [1, 2, 2.5, 5].map((n) => n * power)),
+];
 
 /** Returns the time of day without AM and PM, which say nothing new within an hour and need room. */
 function clockText(seconds: number): string {
