@@ -113,6 +113,13 @@ const KEYS = [
         void page.emulateMedia({ colorScheme: scheme });
       });
       const { page, goTo, settled } = await openConsole(context, product);
+      const take = async (name: string): Promise<void> => {
+        const picture = await page.screenshot();
+        expect(picture.length).toBeGreaterThan(5_000);
+        await writeFile(join(folder, `${name}-${look}.png`), picture);
+        if (IN_DOCUMENTS.has(`${name}-${look}`))
+          await writeFile(join(images, `console-${name}.png`), picture);
+      };
       for (const [name, path] of pages) {
         await goTo(`/console${path}`);
         // Away from rows, which would look chosen.
@@ -122,12 +129,20 @@ const KEYS = [
         if (name === 'queues') await page.frameLocator('iframe').getByText('Jobs').first().waitFor();
         if (name === 'conversation')
           await page.locator('.row[aria-current=true] .unread-count').waitFor({ state: 'detached' });
-        const picture = await page.screenshot();
-        expect(picture.length).toBeGreaterThan(5_000);
-        await writeFile(join(folder, `${name}-${look}.png`), picture);
-        if (IN_DOCUMENTS.has(`${name}-${look}`))
-          await writeFile(join(images, `console-${name}.png`), picture);
+        await take(name);
       }
+      await goTo('/console/webhooks');
+      await settled();
+      await page.getByRole('button', { name: 'Add a webhook' }).first().click();
+      await take('dialog');
+      await page.keyboard.press('Escape');
+      if (look === 'phone') {
+        await page.getByRole('button', { name: 'Open the menu' }).click();
+        await take('menu');
+      }
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByLabel('API key').waitFor();
+      await take('sign-in');
     });
   });
 });

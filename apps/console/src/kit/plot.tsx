@@ -98,7 +98,9 @@ function optionsOf(
         grid: { show: false },
         space: 60,
         size: 24,
-        values: (_, ticks) => ticks.map(clockText),
+        // A label at the left edge would stand below the zero of the other axis.
+        filter: (plot, ticks) => ticks.map((tick) => (plot.valToPos(tick, 'x') < 16 ? null : tick)),
+        values: (_, ticks) => ticks.map((tick: number | null) => (tick === null ? '' : clockText(tick))),
       },
       {
         ...axis,

@@ -88,6 +88,12 @@ function relativeText(fromNowMs: number): string {
   return fromNowMs < 0 ? `${text} ago` : `in ${text}`;
 }
 
+/** When something is due: `now` once its time has come, because it is done as soon as possible. */
+export function DueTime({ at }: { at: string | null }): JSX.Element {
+  if (at !== null && Date.parse(at) <= Date.now()) return <span title={EXACT.format(new Date(at))}>now</span>;
+  return <Time at={at} />;
+}
+
 /** Remaining time until a point in time, counted down every second. */
 export function Countdown({ until, over }: { until: string; over: string }): JSX.Element {
   useClock(1_000);

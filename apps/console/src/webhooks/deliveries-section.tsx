@@ -10,7 +10,7 @@ import { ShortId } from '../kit/copy.js';
 import { ChoiceField } from '../kit/fields.js';
 import { Empty, Loaded, Section } from '../kit/page.js';
 import { type Column, None, Table } from '../kit/table.js';
-import { Time } from '../kit/time.js';
+import { DueTime, Time } from '../kit/time.js';
 import { attemptText } from './attempt-text.js';
 import { useDeliveries } from './webhook-reads.js';
 
@@ -158,5 +158,5 @@ function NextAttempt({ delivery }: { delivery: Delivery }): JSX.Element {
   const { status, nextAttemptAt, blockedBy } = delivery;
   if (blockedBy !== null) return <a href={to('deliveries', blockedBy)}>after an earlier delivery</a>;
   if (status === 'pending' && nextAttemptAt === null) return <span>now</span>;
-  return <Time at={nextAttemptAt} />;
+  return <DueTime at={nextAttemptAt} />;
 }

@@ -9,7 +9,7 @@ import { ActionButton } from '../kit/button.js';
 import { Id } from '../kit/copy.js';
 import { Empty, Loaded, Page, Section } from '../kit/page.js';
 import { Facts } from '../kit/table.js';
-import { Time } from '../kit/time.js';
+import { DueTime, Time } from '../kit/time.js';
 import { AttemptList } from './attempt-list.js';
 import { attemptText, isSuccess } from './attempt-text.js';
 import { SentRequest } from './sent-request.js';
@@ -131,7 +131,7 @@ function DeliveryFacts(props: { delivery: Delivery; webhook: Webhook | undefined
             ),
           ],
           ['Created', <Time key="created" at={delivery.createdAt} />],
-          ['Next attempt', delivery.nextAttemptAt === null ? null : <Time at={delivery.nextAttemptAt} />],
+          ['Next attempt', delivery.nextAttemptAt === null ? null : <DueTime at={delivery.nextAttemptAt} />],
           ['Ended', delivery.finishedAt === null ? null : <Time at={delivery.finishedAt} />],
           ['Id', <Id key="id" of={id} />],
         ]}
