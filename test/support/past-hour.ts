@@ -12,8 +12,9 @@ export async function writePastHour(redisUrl: string): Promise<void> {
   try {
     const store = new RedisStatsStore(redis, 'tidings');
     const { now } = await store.read('default');
-    const hour = Array.from({ length: 59 }, (_, i) => countsOf(i));
-    const first = minuteOf(now) - hour.length;
+    // With the current minute: a picture may be made in the next one, which shows this one as full.
+    const hour = Array.from({ length: 60 }, (_, i) => countsOf(i));
+    const first = minuteOf(now) - hour.length + 1;
     await store.add('default', new Map(hour.map((counts, i) => [first + i, counts])));
   } finally {
     await closeRedis(redis);

@@ -114,7 +114,7 @@ const KEYS = [
       });
       const { page, goTo, settled } = await openConsole(context, product);
       const take = async (name: string): Promise<void> => {
-        const picture = await page.screenshot();
+        const picture = await page.screenshot({ animations: 'disabled' });
         expect(picture.length).toBeGreaterThan(5_000);
         await writeFile(join(folder, `${name}-${look}.png`), picture);
         if (IN_DOCUMENTS.has(`${name}-${look}`))
