@@ -34,7 +34,11 @@ function countsOf(minute: number) {
     ...{ sendsCreated: sends, sendsAccepted: sends, sendsSent: sends - failed, sendsFailed: failed },
     ...{ eventsTotal: events, eventsReceived: received },
     ...{ deliveriesSucceeded: events, deliveryAttemptsFailed: failures },
-    ...{ detectionDelays: delays, detectionDelaySumMs: delays * 900 * busy, detectionDelayMaxMs: 2_400 * busy },
+    ...{
+      detectionDelays: delays,
+      detectionDelaySumMs: delays * 900 * busy,
+      detectionDelayMaxMs: 2_400 * busy,
+    },
     ...{ deliveryDelays: events, deliveryDelaySumMs: events * 60 * busy, deliveryDelayMaxMs: 340 * busy },
     ...{ requestsUsed: Math.round(2_600 * busy), requestsThrottled: 0, requestsFailed: failed },
     ...{ backlogSamples: 1, backlogSends: failed, backlogDeliveries: failures * (minute - 40) },
