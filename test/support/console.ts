@@ -70,7 +70,9 @@ export async function openSignIn(
     },
     settled: async () => {
       // The router shows the page of a new address in the next frame, and the page asks for its data in the one after.
-      await page.evaluate('new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))');
+      await page.evaluate(
+        'new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))',
+      );
       await page.locator('#content h1').first().waitFor();
       await eventually(
         'the page is loaded',

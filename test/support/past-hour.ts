@@ -12,8 +12,9 @@ export async function writePastHour(redisUrl: string): Promise<void> {
   try {
     const store = new RedisStatsStore(redis, 'tidings');
     const { now } = await store.read('default');
-    const hour = Array.from({ length: 59 }, (_, i) => countsOf(i));
-    const first = minuteOf(now) - hour.length;
+    // With the current minute: a picture may be made in the next one, which shows this one as full.
+    const hour = Array.from({ length: 60 }, (_, i) => countsOf(i));
+    const first = minuteOf(now) - hour.length + 1;
     await store.add('default', new Map(hour.map((counts, i) => [first + i, counts])));
   } finally {
     await closeRedis(redis);
@@ -33,7 +34,11 @@ function countsOf(minute: number) {
     ...{ sendsCreated: sends, sendsAccepted: sends, sendsSent: sends - failed, sendsFailed: failed },
     ...{ eventsTotal: events, eventsReceived: received },
     ...{ deliveriesSucceeded: events, deliveryAttemptsFailed: failures },
-    ...{ detectionDelays: delays, detectionDelaySumMs: delays * 900 * busy, detectionDelayMaxMs: 2_400 * busy },
+    ...{
+      detectionDelays: delays,
+      detectionDelaySumMs: delays * 900 * busy,
+      detectionDelayMaxMs: 2_400 * busy,
+    },
     ...{ deliveryDelays: events, deliveryDelaySumMs: events * 60 * busy, deliveryDelayMaxMs: 340 * busy },
     ...{ requestsUsed: Math.round(2_600 * busy), requestsThrottled: 0, requestsFailed: failed },
     ...{ backlogSamples: 1, backlogSends: failed, backlogDeliveries: failures * (minute - 40) },

@@ -1,12 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ConversationList, CreatedWebhook } from '#client';
 import { findBrowser, withBrowser } from '../../support/browser.js';
 import { openConsole } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
 import { writePastHour } from '../../support/past-hour.js';
 import { ROOT } from '../../support/process.js';
 import { Product } from '../../support/product.js';
+import { startTestRedis } from '../../support/redis-server.js';
+import { runShop, tellHistory } from '../../support/shop-day.js';
 import { WebhookReceiver } from '../../support/webhook-receiver.js';
 
 /*
@@ -24,22 +27,11 @@ const LOOKS = [
 /** Pictures that the documents show. */
 const IN_DOCUMENTS: ReadonlySet<string> = new Set(['overview-light', 'conversation-light']);
 
-const PEOPLE = [
-  'Ada Lovelace',
-  'Grace Hopper',
-  'Alan Turing',
-  'Katherine Johnson',
-  'Edsger Dijkstra',
-  'Radia Perlman',
-];
-const TEXTS = [
-  'Is my order on its way?',
-  'Thank you!',
-  'Can you call me back?',
-  'The parcel arrived.',
-  'Which day?',
-  'Great',
-];
+const KEYS = [
+  ['Order service', ['messages:send', 'messages:read']],
+  ['Support desk', ['messages:send', 'messages:read', 'events:read']],
+  ['Data warehouse', ['events:read']],
+] as const;
 
 (isWanted ? describe : describe.skip)('pictures of the console', () => {
   let product: Product;
@@ -47,50 +39,42 @@ const TEXTS = [
   const pages: [name: string, path: string][] = [];
 
   beforeAll(async () => {
-    product = await Product.start();
+    // The short time makes a send unknown that upstream does not show.
+    product = await Product.startOn(await startTestRedis(), { SEND_CONFIRM_MS: '1000' }, tellHistory);
     receiver = await WebhookReceiver.start();
     await writePastHour(product.redis.url);
-    const numbers = PEOPLE.map((_, i) => `+1415555${String(100 + i).padStart(4, '0')}`);
-    for (const [i, name] of PEOPLE.entries())
-      await product.simulate('contacts', { name, phoneNumber: numbers[i] });
-    const made = await product.json<{ id: string; secret: string }>('POST', '/v1/webhooks', {
+    await eventually('the history is read', async () => {
+      const page = await product.json<ConversationList>('GET', '/v1/conversations');
+      return page.conversations.length > 0 && page.conversations.every(({ preview }) => preview !== null);
+    });
+    const made = await product.json<CreatedWebhook>('POST', '/v1/webhooks', {
       url: receiver.url,
       description: 'Order service',
       eventTypes: ['message.*', 'send.*'],
     });
     receiver.secret = made.secret;
-    await product.json('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/billing', description: 'Billing' });
-    await product.json('POST', '/v1/api-keys', {
-      account: 'default',
-      name: 'Order service',
-      scopes: ['messages:send', 'messages:read'],
+    const failing = await product.json<CreatedWebhook>('POST', '/v1/webhooks', {
+      url: 'http://127.0.0.1:9/billing',
+      description: 'Billing',
+      eventTypes: ['send.*'],
     });
-    for (const [i, phoneNumber] of numbers.entries()) {
-      await product.simulate('messages', { phoneNumber, text: TEXTS[i] });
-      await product.json('POST', '/v1/messages/send', {
-        phoneNumber,
-        message: `Hello ${PEOPLE[i]?.split(' ')[0] ?? ''}, your parcel is on its way. It arrives on Friday.`,
-        reference: `order-${1041 + i}`,
-      });
-    }
-    await product.json('POST', '/v1/messages/send', {
-      phoneNumber: numbers[0],
-      message: 'Your parcel arrives today between 2 and 4.',
-      sendAt: new Date(Date.now() + 7_200_000).toISOString(),
+    await product.json('POST', '/v1/webhooks', {
+      url: 'https://warehouse.example.com/tidings',
+      description: 'Data warehouse',
+      enabled: false,
     });
-    const sends = await eventually('all sends are delivered', async () => {
-      const page = await product.json<{ sends: { id: string }[] }>('GET', '/v1/sends?status=delivered');
-      return page.sends.length === PEOPLE.length ? page.sends : undefined;
-    });
-    const { conversations } = await product.json<{ conversations: { id: string }[] }>(
+    for (const [name, scopes] of KEYS)
+      await product.json('POST', '/v1/api-keys', { account: 'default', name, scopes });
+    const { talker, deliveredSend, unknownSend } = await runShop(product);
+    const { conversations } = await product.json<ConversationList>(
       'GET',
-      '/v1/conversations',
+      `/v1/conversations?q=${encodeURIComponent(talker)}`,
     );
     const { events } = await product.json<{ events: { id: string; type: string }[] }>('GET', '/v1/events');
-    const delivery = await eventually('a delivery has an attempt', async () => {
-      const path = '/v1/deliveries?status=pending';
+    const delivery = await eventually('a delivery has failed twice', async () => {
+      const path = `/v1/webhooks/${failing.id}/deliveries`;
       const page = await product.json<{ deliveries: { id: string; attempts: unknown[] }[] }>('GET', path);
-      return page.deliveries.find(({ attempts }) => attempts.length > 0);
+      return page.deliveries.find(({ attempts }) => attempts.length > 1);
     });
     const received = events.find(({ type }) => type === 'message.received');
     pages.push(
@@ -98,11 +82,13 @@ const TEXTS = [
       ['conversations', '/conversations'],
       ['conversation', `/conversations/${encodeURIComponent(conversations[0]?.id ?? '')}`],
       ['sends', '/sends'],
-      ['send', `/sends/${sends[0]?.id ?? ''}`],
-      ['events', '/events'],
+      ['send', `/sends/${deliveredSend}`],
+      ['send-unknown', `/sends/${unknownSend}`],
+      ['events', '/events?from=start'],
       ['event', `/events/${received?.id ?? ''}`],
       ['webhooks', '/webhooks'],
       ['webhook', `/webhooks/${made.id}`],
+      ['webhook-failing', `/webhooks/${failing.id}`],
       ['delivery', `/deliveries/${delivery.id}`],
       ['accounts', '/accounts'],
       ['api-keys', '/api-keys'],
@@ -127,17 +113,36 @@ const TEXTS = [
         void page.emulateMedia({ colorScheme: scheme });
       });
       const { page, goTo, settled } = await openConsole(context, product);
-      for (const [name, path] of pages) {
-        await goTo(`/console${path}`);
-        await settled();
-        if (name === 'overview') await page.locator('.plot canvas').last().waitFor();
-        if (name === 'queues') await page.frameLocator('iframe').getByText('relay').first().waitFor();
-        const picture = await page.screenshot();
+      const take = async (name: string): Promise<void> => {
+        const picture = await page.screenshot({ animations: 'disabled' });
         expect(picture.length).toBeGreaterThan(5_000);
         await writeFile(join(folder, `${name}-${look}.png`), picture);
         if (IN_DOCUMENTS.has(`${name}-${look}`))
           await writeFile(join(images, `console-${name}.png`), picture);
+      };
+      for (const [name, path] of pages) {
+        await goTo(`/console${path}`);
+        // Away from rows, which would look chosen.
+        await page.mouse.move(0, 0);
+        await settled();
+        if (name === 'overview') await page.locator('.plot canvas').last().waitFor();
+        if (name === 'queues') await page.frameLocator('iframe').getByText('Jobs').first().waitFor();
+        if (name === 'conversation')
+          await page.locator('.row[aria-current=true] .unread-count').waitFor({ state: 'detached' });
+        await take(name);
       }
+      await goTo('/console/webhooks');
+      await settled();
+      await page.getByRole('button', { name: 'Add a webhook' }).first().click();
+      await take('dialog');
+      await page.keyboard.press('Escape');
+      if (look === 'phone') {
+        await page.getByRole('button', { name: 'Open the menu' }).click();
+        await take('menu');
+      }
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByLabel('API key').waitFor();
+      await take('sign-in');
     });
   });
 });

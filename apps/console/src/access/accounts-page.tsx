@@ -82,9 +82,8 @@ export function AccountsPage(): JSX.Element {
                 isTitleHidden: true,
                 cell: (account) =>
                   isOperator && account.source === 'api' ? (
-                    <div class="actions">
+                    <div class="row-action">
                       <Button
-                        look="quiet"
                         label={`Change ${account.id}`}
                         onClick={() => {
                           setOpened({ kind: 'change', account });
@@ -93,7 +92,7 @@ export function AccountsPage(): JSX.Element {
                         Change
                       </Button>
                       <Button
-                        look="quiet"
+                        look="danger"
                         label={`Remove ${account.id}`}
                         onClick={() => {
                           setOpened({ kind: 'remove', account });

@@ -85,7 +85,7 @@ export function ApiKeysPage(): JSX.Element {
               columns={[
                 { title: 'Name', cell: ({ name }) => <span class="wrap">{name}</span> },
                 { title: 'Account', cell: (row) => row.account },
-                { title: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
+                { title: 'Scopes', cell: ({ scopes }) => <code class="scopes">{scopes.join(', ')}</code> },
                 {
                   title: 'Last used',
                   cell: ({ lastUsedAt }) => <Time at={lastUsedAt} none="no recorded use" />,
@@ -99,11 +99,13 @@ export function ApiKeysPage(): JSX.Element {
                   title: 'Actions',
                   isTitleHidden: true,
                   cell: (row) => (
-                    <div class="actions">
-                      <a href={withParameters(to('audit'), { account: row.account })}>Audit log</a>
+                    <div class="row-action">
+                      <a class="button" href={withParameters(to('audit'), { account: row.account })}>
+                        Audit log
+                      </a>
                       {row.createdAt !== null && (
                         <Button
-                          look="quiet"
+                          look="danger"
                           label={`Revoke ${row.name}`}
                           onClick={() => {
                             setRevoked(row);

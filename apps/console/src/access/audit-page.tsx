@@ -3,9 +3,10 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useApi } from '../api/api.js';
 import { usePages, useRead } from '../api/queries.js';
 import { to, useParameters } from '../kit/address.js';
+import { ShortId } from '../kit/copy.js';
 import { ChoiceField } from '../kit/fields.js';
 import { Empty, Loaded, More, Page } from '../kit/page.js';
-import { Table } from '../kit/table.js';
+import { None, Table } from '../kit/table.js';
 import { Time } from '../kit/time.js';
 
 const REFRESH_MS = 10_000;
@@ -46,10 +47,13 @@ export function AuditPage(): JSX.Element {
               columns={[
                 { title: 'When', cell: ({ at }) => <Time at={at} /> },
                 { title: 'Action', cell: ({ action }) => action },
-                { title: 'Of', cell: subjectOf },
+                { title: 'Object', cell: subjectOf },
                 { title: 'By', cell: ({ account: by, keyId, tokenId }) => `${by} · ${tokenId ?? keyId}` },
-                { title: 'Fields', cell: ({ fields }) => (fields.length === 0 ? '–' : fields.join(', ')) },
-                { title: 'Request', cell: ({ requestId }) => <code class="wrap">{requestId}</code> },
+                {
+                  title: 'Fields',
+                  cell: ({ fields }) => (fields.length === 0 ? <None /> : fields.join(', ')),
+                },
+                { title: 'Request', cell: ({ requestId }) => <ShortId of={requestId} /> },
               ]}
             />
           );
@@ -68,7 +72,16 @@ export function AuditPage(): JSX.Element {
 function subjectOf({ action, subject, subjects }: AuditEntry): ComponentChildren {
   if (subject === null) return `${subjects?.length ?? 0} sends`;
   if (action.startsWith('webhook.') && action !== 'webhook.removed')
-    return <a href={to('webhooks', subject)}>{subject}</a>;
-  if (action.startsWith('send.')) return <a href={to('sends', subject)}>{subject}</a>;
-  return <span class="wrap">{subject}</span>;
+    return (
+      <a href={to('webhooks', subject)}>
+        <ShortId of={subject} />
+      </a>
+    );
+  if (action.startsWith('send.'))
+    return (
+      <a href={to('sends', subject)}>
+        <ShortId of={subject} />
+      </a>
+    );
+  return <ShortId of={subject} />;
 }

@@ -1,11 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLocation } from 'preact-iso';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { useApi } from '../api/api.js';
 import { BASE } from '../kit/address.js';
 import { Button } from '../kit/button.js';
 import { keepFocus } from '../kit/focus.js';
-import { toggleExactTimes } from '../kit/time.js';
+import { toggleExactTimes, useExactTimes } from '../kit/time.js';
 import { useToasts } from '../kit/toasts.js';
 import type { SignIns } from '../sign-in/sign-ins.js';
 import { LiveMark } from './live-mark.js';
@@ -104,47 +104,49 @@ function Navigation(): JSX.Element {
 function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void }): JSX.Element {
   const { all, current } = signIns.snapshot;
   const { route } = useLocation();
+  const id = useId();
   return (
     <div class="account">
-      <label>
-        <span class="hidden">Signed in as</span>
-        <select
-          value={current?.id}
-          onChange={(event) => {
-            const { value } = event.currentTarget;
-            if (value === ADD) {
-              event.currentTarget.value = current?.id ?? '';
-              onAdd();
-              return;
-            }
-            signIns.switchTo(value);
-            // The objects on the page belong to the other account.
-            route(BASE);
-          }}
-        >
-          {all.map(({ id, caller }) => (
-            <option key={id} value={id}>
-              {caller.account} · {caller.keyName ?? caller.keyId}
-            </option>
-          ))}
-          <option value={ADD}>Sign in with another API key …</option>
-        </select>
-      </label>
+      <label for={id}>Signed in as</label>
       <Button look="quiet" onClick={() => void signIns.signOut()}>
         Sign out
       </Button>
+      <select
+        id={id}
+        value={current?.id}
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          if (value === ADD) {
+            event.currentTarget.value = current?.id ?? '';
+            onAdd();
+            return;
+          }
+          signIns.switchTo(value);
+          // The objects on the page belong to the other account.
+          route(BASE);
+        }}
+      >
+        {all.map(({ id: signInId, caller }) => (
+          <option key={signInId} value={signInId}>
+            {caller.account} · {caller.keyName ?? caller.keyId}
+          </option>
+        ))}
+        <option value={ADD}>Sign in with another API key …</option>
+      </select>
     </div>
   );
 }
 
 function Settings({ onHelp }: { onHelp: () => void }): JSX.Element {
   const [theme, setTheme] = useState<Theme>(currentTheme);
-  const toasts = useToasts();
+  const areTimesExact = useExactTimes();
+  const id = useId();
   return (
     <div class="settings">
-      <label>
-        <span class="hidden">Colours</span>
+      <div>
+        <label for={id}>Colours</label>
         <select
+          id={id}
           value={theme}
           onChange={(event) => {
             const chosen = event.currentTarget.value as Theme;
@@ -156,18 +158,15 @@ function Settings({ onHelp }: { onHelp: () => void }): JSX.Element {
           <option value="light">Light</option>
           <option value="dark">Dark</option>
         </select>
-      </label>
-      <Button
-        look="quiet"
-        onClick={() => {
-          toasts.say(toggleExactTimes() ? 'Times are exact now.' : 'Times are relative now.');
-        }}
-      >
-        Exact times
-      </Button>
-      <Button look="quiet" label="Keyboard shortcuts" onClick={onHelp}>
-        ?
-      </Button>
+      </div>
+      <div>
+        <Button look="quiet" isPressed={areTimesExact} onClick={toggleExactTimes}>
+          Exact times
+        </Button>
+        <Button look="quiet" label="Keyboard shortcuts" onClick={onHelp}>
+          ?
+        </Button>
+      </div>
     </div>
   );
 }

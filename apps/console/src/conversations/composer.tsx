@@ -88,7 +88,7 @@ export function Composer(props: {
         <textarea
           ref={text}
           id={id}
-          rows={3}
+          rows={2}
           dir="auto"
           placeholder={`Message to ${phoneNumber}`}
           value={draft.text}

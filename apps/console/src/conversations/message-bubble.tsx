@@ -36,12 +36,12 @@ export function MessageBubble(props: {
         </details>
       )}
       <p class="foot">
-        <Time at={at} none="No time" />
+        <Time at={at} none="No time" always="clock" />
         {side === 'outbound' && <span>{flagOf(message)}</span>}
         {typeof message.service === 'string' && <span>{message.service}</span>}
         {send !== null && (
           <a href={to('sends', send.id)} title="The send of this message">
-            Send
+            Send details
           </a>
         )}
         {api.may('events:read') && (

@@ -44,9 +44,9 @@ export function SendBubble(props: { entry: SendEntry; onChanged: (send: Send) =>
             for {exactText(new Date(at))} (<Time at={at} />)
           </span>
         ) : (
-          <Time at={at} />
+          <Time at={at} always="clock" />
         )}
-        <a href={to('sends', send.id)}>{isTroubled ? 'See what happened' : 'Send'}</a>
+        <a href={to('sends', send.id)}>{isTroubled ? 'See what happened' : 'Send details'}</a>
         {CANCELLABLE.has(send.status) && api.may('messages:send') && (
           <Button
             look="quiet"

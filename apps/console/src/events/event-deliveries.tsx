@@ -7,7 +7,7 @@ import { DeliveryBadge } from '../kit/badge.js';
 import { Button } from '../kit/button.js';
 import { Empty, Loaded, Section } from '../kit/page.js';
 import { type Column, Table } from '../kit/table.js';
-import { Time } from '../kit/time.js';
+import { DueTime, Time } from '../kit/time.js';
 import { attemptText } from '../webhooks/attempt-text.js';
 import { nameOf } from '../webhooks/webhook-state.js';
 import { SendAgainDialog } from './send-again-dialog.js';
@@ -98,7 +98,7 @@ function DeliveryTable(props: {
       },
     },
     { title: 'Last attempt', cell: ({ attempts }) => <Time at={attempts.at(-1)?.at} /> },
-    { title: 'Next attempt', cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} /> },
+    { title: 'Next attempt', cell: ({ nextAttemptAt }) => <DueTime at={nextAttemptAt} /> },
     { title: 'Delivery', cell: ({ id }) => <a href={to('deliveries', id)}>Details</a> },
   ];
   return (

@@ -40,7 +40,7 @@ export function EventFilters(): JSX.Element {
         setParameters({ types: patternsIn(types).join(','), contactId, messageId, sendId, from: undefined });
       }}
     >
-      {field(0, 'Event types', 'message.*, send.failed')}
+      {field(0, 'Event types', 'message.*')}
       {field(1, 'Contact id')}
       {field(2, 'Message id')}
       {field(3, 'Send id')}

@@ -56,7 +56,7 @@ function EventFacts({ event }: { event: Event }): JSX.Element {
   const [contactId, messageId, sendId] = [contactIdOf(event), messageIdOf(event), sendIdOf(event)];
   const mayRead = api.may('messages:read');
   return (
-    <Section title="Facts">
+    <Section title="Details">
       <Facts
         of={[
           [
@@ -73,9 +73,11 @@ function EventFacts({ event }: { event: Event }): JSX.Element {
             contactId === undefined ? null : (
               <span class="actions">
                 {mayRead ? (
-                  <a href={to('conversations', contactId)}>{contactId}</a>
+                  <a href={to('conversations', contactId)}>
+                    <code>{contactId}</code>
+                  </a>
                 ) : (
-                  <span>{contactId}</span>
+                  <code>{contactId}</code>
                 )}
                 <a href={withParameters(to('events'), { contactId })}>Events of the contact</a>
               </span>
@@ -94,7 +96,13 @@ function EventFacts({ event }: { event: Event }): JSX.Element {
             'Send',
             sendId === undefined ? null : (
               <span class="actions">
-                {mayRead ? <a href={to('sends', sendId)}>{sendId}</a> : <code>{sendId}</code>}
+                {mayRead ? (
+                  <a href={to('sends', sendId)}>
+                    <code>{sendId}</code>
+                  </a>
+                ) : (
+                  <code>{sendId}</code>
+                )}
                 <a href={withParameters(to('events'), { sendId })}>Events of the send</a>
               </span>
             ),

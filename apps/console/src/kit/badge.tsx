@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 /** What a state means to the reader: done, in progress, to be looked at, broken, or nothing of these. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'plain';
 
-const MARKS: Readonly<Record<Tone, string>> = { good: '✓', busy: '…', warn: '!', bad: '✕', plain: '' };
+const MARKS: Readonly<Record<Tone, string>> = { good: '✓', busy: '•', warn: '!', bad: '✕', plain: '' };
 
 /** A state in a word. Its tone shows in a colour and in a mark, for readers who see no colours. */
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {

@@ -20,6 +20,15 @@ export function Id({ of }: { of: string }): JSX.Element {
   );
 }
 
+/** An id in a table, in one line. All of it is in its title, and can be selected. */
+export function ShortId({ of }: { of: string }): JSX.Element {
+  return (
+    <code class="short-id" title={of}>
+      {of}
+    </code>
+  );
+}
+
 /** Code that can be copied. */
 export function Code({ text, label }: { text: string; label: string }): JSX.Element {
   return (

@@ -7,8 +7,10 @@ export interface PlotLine {
   label: string;
   /** One value per point in time. Null leaves a gap. */
   values: readonly (number | null)[];
-  /** Number of the colour in the palette of the style sheet, from 1. */
-  colour: 1 | 2 | 3;
+  /** Number of the colour in the palette of the style sheet: 1 plain, 2 failures, 3 success, 4 for comparison. */
+  colour: 1 | 2 | 3 | 4;
+  /** Draws the line dashed, for a limit. */
+  isLimit?: boolean;
 }
 
 interface PlotProps {
@@ -21,8 +23,22 @@ interface PlotProps {
   unit: (value: number) => string;
 }
 
-const HEIGHT = 120;
+const HEIGHT = 130;
 const HOURS = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+/** Distances between the lines of the grid. Values are whole numbers, so a distance below 1 would repeat its label. */
+const STEPS = [
+  ...[1, 2, 5],
+  ...[10, 100, 1_000, 10_000, 100_000, 1_000_000].flatMap((power) => [1, 2, 2.5, 5].map((n) => n * power)),
+];
+
+/** Returns the time of day without AM and PM, which say nothing new within an hour and need room. */
+function clockText(seconds: number): string {
+  return HOURS.formatToParts(seconds * 1000)
+    .filter(({ type }) => type === 'hour' || type === 'minute' || type === 'literal')
+    .map(({ value }) => value)
+    .join('')
+    .trim();
+}
 
 /**
  * Values over time. The library is loaded when the first plot is shown. New values are drawn into the same plot: a plot
@@ -79,31 +95,41 @@ function optionsOf(
     stroke: colour('--quiet'),
     grid: { stroke: colour('--line'), width: 1 },
     ticks: { show: false },
-    font: '11px system-ui, sans-serif',
+    font: `12px ${style.getPropertyValue('font-family')}`,
   };
   return {
     width: element.clientWidth,
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { show: false } },
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     axes: [
       {
         ...axis,
         grid: { show: false },
         space: 60,
         size: 24,
-        values: (_, ticks) => ticks.map((tick) => HOURS.format(tick * 1000)),
+        // A label at the left edge would stand below the zero of the other axis.
+        filter: (plot, ticks) => ticks.map((tick) => (plot.valToPos(tick, 'x') < 16 ? null : tick)),
+        values: (_, ticks) => ticks.map((tick: number | null) => (tick === null ? '' : clockText(tick))),
       },
-      { ...axis, size: 56, space: 30, values: (_, ticks) => ticks.map((tick) => unit(tick)) },
+      {
+        ...axis,
+        size: 52,
+        space: 24,
+        incrs: STEPS,
+        values: (_, ticks) => ticks.map((tick) => (tick === 0 ? '0' : unit(tick))),
+      },
     ],
-    scales: { y: { range: (_, __, max) => [0, Math.max(max, 1)] } },
+    scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.05, 1)] } },
     series: [
       {},
-      ...lines.map(({ label, colour: number }) => ({
+      ...lines.map(({ label, colour: number, isLimit = false }) => ({
         label,
         stroke: colour(`--plot-${number}`),
-        width: 2,
+        width: isLimit ? 1 : 1.5,
+        ...(isLimit ? { dash: [4, 4] } : {}),
+        ...(number === 1 ? { fill: `${colour('--plot-1')}1c` } : {}),
         spanGaps: false,
         points: { show: false },
       })),

@@ -56,6 +56,11 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   );
 }
 
+/** A cell without a value. On narrow screens it is left out. */
+export function None(): JSX.Element {
+  return <span class="quiet none">–</span>;
+}
+
 /** Names and values of one object. Entries without a value are left out. */
 export function Facts(props: { of: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
   return (

@@ -1,9 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { None } from './table.js';
 import { durationText } from './text.js';
 
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const SAME_DAY = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
 /** Name of the setting that shows exact times everywhere. */
 const SETTING = 'tidings.console.exact-times';
@@ -15,6 +18,21 @@ export function toggleExactTimes(): boolean {
   isExact = !isExact;
   localStorage.setItem(SETTING, isExact ? 'yes' : 'no');
   for (const listener of listeners) listener();
+  return isExact;
+}
+
+/** Returns true if times are exact on the whole page, and renders again when that changes. */
+export function useExactTimes(): boolean {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const again = (): void => {
+      tick((count) => count + 1);
+    };
+    listeners.add(again);
+    return () => {
+      listeners.delete(again);
+    };
+  }, []);
   return isExact;
 }
 
@@ -34,14 +52,26 @@ function useClock(everyMs: number): void {
   }, [everyMs]);
 }
 
+interface TimeProps {
+  at: string | null | undefined;
+  /** Shown if there is no time. */
+  none?: string;
+  /** Shows the exact time or the time of day always, where the order and the distance of times matter. */
+  always?: 'exact' | 'clock';
+}
+
 /** A point in time in the reader's zone: how long ago it was or will be. The exact time is in its title. */
-export function Time({ at, none = '–' }: { at: string | null | undefined; none?: string }): JSX.Element {
+export function Time({ at, none = '–', always }: TimeProps): JSX.Element {
   useClock(15_000);
-  if (at === null || at === undefined) return <span class="quiet">{none}</span>;
+  if (at === null || at === undefined) return none === '–' ? <None /> : <span class="quiet">{none}</span>;
   const time = new Date(at);
   return (
     <time dateTime={at} title={EXACT.format(time)}>
-      {isExact ? exactText(time) : relativeText(time.getTime() - Date.now())}
+      {always === 'clock'
+        ? CLOCK.format(time)
+        : isExact || always === 'exact'
+          ? exactText(time)
+          : relativeText(time.getTime() - Date.now())}
     </time>
   );
 }
@@ -53,9 +83,15 @@ export function exactText(time: Date): string {
 
 function relativeText(fromNowMs: number): string {
   const ms = Math.abs(fromNowMs);
-  if (ms < 2_000) return 'now';
+  if (ms < 2_000) return fromNowMs < 0 ? 'just now' : 'now';
   const text = durationText(Math.round(ms / 1_000) * 1_000);
   return fromNowMs < 0 ? `${text} ago` : `in ${text}`;
+}
+
+/** When something is due: `now` once its time has come, because it is done as soon as possible. */
+export function DueTime({ at }: { at: string | null }): JSX.Element {
+  if (at !== null && Date.parse(at) <= Date.now()) return <span title={EXACT.format(new Date(at))}>now</span>;
+  return <Time at={at} />;
 }
 
 /** Remaining time until a point in time, counted down every second. */

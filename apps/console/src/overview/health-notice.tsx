@@ -13,7 +13,7 @@ export function HealthNotice({ findings }: { findings: readonly Finding[] }): JS
   const [isConfirming, setConfirming] = useState(false);
   if (findings.length === 0)
     return (
-      <p class="notice good" role="status">
+      <p class="notice calm" role="status">
         <strong>Everything works.</strong>
       </p>
     );
@@ -26,9 +26,9 @@ export function HealthNotice({ findings }: { findings: readonly Finding[] }): JS
             <span class="wrap">
               {text}{' '}
               {since !== undefined && (
-                <>
-                  (since <Time at={since} />)
-                </>
+                <span class="since">
+                  It began <Time at={since} />.
+                </span>
               )}
             </span>
             {link !== undefined && (

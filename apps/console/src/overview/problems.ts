@@ -91,7 +91,7 @@ function failingWebhooks({ webhooks }: WebhookList): Finding[] {
     )
     .map(({ id, description, url, failingSince, enabled, disabledReason }) => ({
       text: enabled
-        ? `Deliveries to the webhook ${description ?? url} fail.`
+        ? `Deliveries to the webhook ${description ?? url} are failing.`
         : `The webhook ${description ?? url} was disabled: ${disabledReason ?? ''}`,
       since: enabled ? (failingSince ?? undefined) : undefined,
       link: { href: to('webhooks', id), text: 'Show the webhook' },

@@ -28,24 +28,28 @@ export function StatsPlots({ stats }: { stats: Stats }): JSX.Element {
       }),
     [stats, api],
   );
+  const times = useMemo(() => full(stats.minutes), [stats]);
   return (
     <section aria-labelledby="last-hour" class="stack">
-      <h2 id="last-hour">The last hour</h2>
+      <header class="graphs-head">
+        <h2 id="last-hour">The last hour</h2>
+        <p class="quiet">by minute, up to the last full one</p>
+      </header>
       <div class="graphs">
         {graphs.map(({ title, href, lines, unit, summary }) => (
           <figure key={title} class="section">
             <figcaption>
               <h3>{href === undefined ? title : <a href={href}>{title}</a>}</h3>
-              <span class="legend">
-                {lines.map(({ label, colour }) => (
-                  <span key={label} class={`legend-${colour}`}>
-                    {label}
-                  </span>
-                ))}
-              </span>
+              <p class="quiet">{summary}</p>
             </figcaption>
-            <Plot label={`${title}: ${summary}`} times={stats.minutes} lines={lines} unit={unit} />
-            <p class="quiet">{summary}</p>
+            <Plot label={`${title}: ${summary}`} times={times} lines={lines} unit={unit} />
+            <p class="legend">
+              {lines.map(({ label, colour }) => (
+                <span key={label} class={`legend-${colour}`}>
+                  {label}
+                </span>
+              ))}
+            </p>
           </figure>
         ))}
       </div>
@@ -64,15 +68,15 @@ function graphsOf(stats: Stats, links: Links): Graph[] {
       title: 'Detection delay',
       href: received,
       unit: durationText,
-      lines: [line('mean', detectionDelayMs.mean, 1), line('max', detectionDelayMs.max, 2)],
+      lines: [line('mean', detectionDelayMs.mean, 1), line('max', detectionDelayMs.max, 4)],
       summary: worst(detectionDelayMs.max, 'from a message to its event'),
     },
     {
       title: 'Delivery delay',
       href: links.webhooks,
       unit: durationText,
-      lines: [line('mean', deliveryDelayMs.mean, 1), line('max', deliveryDelayMs.max, 2)],
-      summary: worst(deliveryDelayMs.max, 'from an event to its receipt'),
+      lines: [line('mean', deliveryDelayMs.mean, 1), line('max', deliveryDelayMs.max, 4)],
+      summary: worst(deliveryDelayMs.max, 'from an event to its delivery'),
     },
     {
       title: 'Sends per minute',
@@ -80,8 +84,8 @@ function graphsOf(stats: Stats, links: Links): Graph[] {
       unit: numberText,
       lines: [
         line('created', sends.created, 1),
-        line('failed', sends.failed, 2),
         line('sent', sends.sent, 3),
+        line('failed', sends.failed, 2),
       ],
       summary: `${numberText(sum(sends.created))} created, ${numberText(sum(sends.sent))} sent, ${numberText(sum(sends.failed))} failed`,
     },
@@ -90,7 +94,7 @@ function graphsOf(stats: Stats, links: Links): Graph[] {
       href: links.events,
       unit: numberText,
       lines: [line('all', events.total, 1), line('received', events.received, 3)],
-      summary: `${numberText(sum(events.total))} events, of which ${numberText(sum(events.received))} received messages`,
+      summary: `${numberText(sum(events.total))} events, ${numberText(sum(events.received))} of them received messages`,
     },
     {
       title: 'Deliveries per minute',
@@ -103,19 +107,22 @@ function graphsOf(stats: Stats, links: Links): Graph[] {
       summary: `${numberText(sum(deliveries.succeeded))} succeeded, ${numberText(sum(deliveries.failedAttempts))} attempts failed`,
     },
     {
-      title: 'Requests to the messaging service',
+      title: 'Requests per minute',
       href: undefined,
       unit: numberText,
       lines: [
         line('used', requests.used, 1),
         line('failed', requests.failed, 2),
-        line(
-          'budget',
-          stats.minutes.map(() => requests.budgetPerMinute),
-          3,
-        ),
+        {
+          ...line(
+            'budget',
+            stats.minutes.map(() => requests.budgetPerMinute),
+            4,
+          ),
+          isLimit: true,
+        },
       ],
-      summary: `${numberText(sum(requests.used))} of at most ${numberText(requests.budgetPerMinute)} per minute, ${numberText(sum(requests.throttled))} throttled`,
+      summary: `${numberText(sum(requests.used))} requests, ${numberText(sum(requests.failed))} failed, ${numberText(sum(requests.throttled))} throttled`,
     },
     {
       title: 'Backlogs',
@@ -128,7 +135,12 @@ function graphsOf(stats: Stats, links: Links): Graph[] {
 }
 
 function line(label: string, values: readonly (number | null)[], colour: PlotLine['colour']): PlotLine {
-  return { label, values, colour };
+  return { label, values: full(values), colour };
+}
+
+/** Leaves out the minute that has only begun: drawn as a whole one, each count would seem to collapse. */
+function full<T>(values: readonly T[]): readonly T[] {
+  return values.slice(0, -1);
 }
 
 function sum(values: readonly number[]): number {

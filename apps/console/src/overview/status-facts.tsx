@@ -2,7 +2,7 @@ import type { Status } from '#client';
 import type { ComponentChildren, JSX } from 'preact';
 import { useApi } from '../api/api.js';
 import { to, withParameters } from '../kit/address.js';
-import { durationText, numberText } from '../kit/text.js';
+import { countText, durationText, numberText } from '../kit/text.js';
 
 /** The present state in numbers, each with a link to what it counts. */
 export function StatusFacts({ status }: { status: Status }): JSX.Element {
@@ -16,7 +16,7 @@ export function StatusFacts({ status }: { status: Status }): JSX.Element {
       <Tile
         title="Sends waiting"
         href={withParameters(to('sends'), { status: 'queued' })}
-        note={waiting === 0 ? 'nothing waits' : `the oldest for ${durationText(sends.oldestQueuedMs)}`}
+        note={waiting === 0 ? 'the queue is empty' : `the oldest for ${durationText(sends.oldestQueuedMs)}`}
       >
         {numberText(waiting)}
       </Tile>
@@ -32,8 +32,8 @@ export function StatusFacts({ status }: { status: Status }): JSX.Element {
         href={api.may('webhooks:manage') ? to('webhooks') : undefined}
         note={
           deliveries.failing.length === 0
-            ? 'no webhook fails'
-            : `${numberText(deliveries.failing.length)} of ${numberText(deliveries.endpoints.count)} webhooks fail`
+            ? 'no webhook is failing'
+            : `${countText(deliveries.failing.length, 'webhook', 'webhooks')} failing`
         }
       >
         {numberText(deliveries.counts.pending)}
@@ -41,17 +41,17 @@ export function StatusFacts({ status }: { status: Status }): JSX.Element {
       <Tile
         title="Detection delay"
         href={withParameters(to('events'), { types: 'message.received' })}
-        note={p95Ms === null ? 'no message in the last hour' : `95 % within ${durationText(p95Ms)}`}
+        note={p95Ms === null ? 'no message in the last hour' : `median; p95 ${durationText(p95Ms)}`}
       >
         {p50Ms === null ? '–' : durationText(p50Ms)}
       </Tile>
-      <Tile title="Requests" note={`of ${numberText(poller.budget.allowedPerSecond)} requests a second`}>
+      <Tile title="Requests a second" note={`of at most ${numberText(poller.budget.allowedPerSecond)}`}>
         {poller.budget.usedPerSecond.toLocaleString(undefined, { maximumFractionDigits: 1 })}
       </Tile>
       <Tile
         title="Contacts"
         href={to('conversations')}
-        note={`${numberText(conversations.rows)} conversations, ${numberText(poller.due)} due to be read`}
+        note={countText(conversations.rows, 'conversation', 'conversations')}
       >
         {numberText(poller.contacts)}
       </Tile>

@@ -18,7 +18,7 @@ export function SendFacts({ send }: { send: Send }): JSX.Element {
         {message !== null && <p class="message-text">{message}</p>}
         <Facts of={contentFacts(send)} />
       </Section>
-      <Section title="Facts">
+      <Section title="Details">
         <Facts of={useFacts(send)} />
       </Section>
       {metadata !== null && (
@@ -58,11 +58,20 @@ function useFacts(send: Send): [string, ComponentChildren][] {
     ['Changed', <Time at={updatedAt} />],
     ['Send at', sendAt === null ? null : <Time at={sendAt} />],
     ['Expires', expiresAt === null ? null : <Time at={expiresAt} />],
-    ['Contact', contactId === null ? null : <a href={to('conversations', contactId)}>{contactId}</a>],
+    [
+      'Contact',
+      contactId === null ? null : (
+        <a href={to('conversations', contactId)}>
+          <code>{contactId}</code>
+        </a>
+      ),
+    ],
     [
       'Message',
       messageId === null ? null : api.may('events:read') ? (
-        <a href={withParameters(to('events'), { messageId })}>{messageId}</a>
+        <a href={withParameters(to('events'), { messageId })}>
+          <code>{messageId}</code>
+        </a>
       ) : (
         <code>{messageId}</code>
       ),

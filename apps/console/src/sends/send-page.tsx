@@ -67,11 +67,15 @@ function StatusSection({ send }: { send: Send }): JSX.Element {
   const { id, status, reason, contactId, phoneNumber } = send;
   return (
     <Section title="Status">
-      <p class="actions" role="status">
+      <p class="status-line" role="status">
         <SendBadge status={status} /> <span>{statusSentence(send)}</span>
       </p>
-      {reason !== null && <p class="wrap">{reason}</p>}
-      <p class="actions">
+      {reason !== null && (
+        <p class="wrap">
+          <span class="quiet">Reason:</span> {reason}
+        </p>
+      )}
+      <p class="links">
         <a href={to('conversations', contactId ?? phoneNumber)}>Conversation</a>
         {api.may('events:read') && (
           <a href={withParameters(to('events'), { sendId: id })}>Events of the send</a>

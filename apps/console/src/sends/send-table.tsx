@@ -2,7 +2,7 @@ import type { Send } from '#client';
 import type { JSX } from 'preact';
 import { to, withParameters } from '../kit/address.js';
 import { SendBadge } from '../kit/badge.js';
-import { type Column, Table } from '../kit/table.js';
+import { type Column, None, Table } from '../kit/table.js';
 import { Time } from '../kit/time.js';
 import { attemptSentence, isResendable, previewOf } from './send-text.js';
 
@@ -25,9 +25,9 @@ export function SendTable(props: { sends: readonly Send[]; selection: Selection 
       title: 'Reference',
       cell: ({ reference }) =>
         reference === null ? (
-          <span class="quiet">–</span>
+          <None />
         ) : (
-          <a class="reference" href={withParameters(to('sends'), { reference })}>
+          <a class="reference" title={reference} href={withParameters(to('sends'), { reference })}>
             {reference}
           </a>
         ),
@@ -70,7 +70,7 @@ function Status({ send: { status, sendAt } }: { send: Send }): JSX.Element {
 
 function LastAttempt({ send: { attempts } }: { send: Send }): JSX.Element {
   const last = attempts.at(-1);
-  if (last === undefined) return <span class="quiet">–</span>;
+  if (last === undefined) return <None />;
   return (
     <span class="last-attempt" title={last.error ?? attemptSentence(last)}>
       <Time at={last.at} />

@@ -26,13 +26,12 @@ const SENTENCES: Readonly<Record<SendStatus, string>> = {
   queued:
     'The send waits for its turn. Sends to one recipient go out in the order in which they were accepted.',
   relaying: 'Tidings is handing the send to the messaging service now.',
-  accepted:
-    'The messaging service took the send. Its message is not yet among the messages of the recipient.',
+  accepted: 'The messaging service accepted the send. Its message has not appeared in the conversation yet.',
   sent: 'The message was sent. It is not yet reported as delivered.',
   delivered: 'The message was delivered to the recipient.',
   read: 'The recipient has read the message.',
   unknown:
-    'The messaging service may or may not have taken the send, and its message was not found in time. Nothing is sent again unless you decide so.',
+    'The messaging service may or may not have accepted the send, and its message was not found in time. Nothing is sent again unless you decide so.',
   failed: 'The send failed. The recipient gets nothing, unless you send it again.',
   expired: 'The send was not handed to the messaging service in time, so it will not be sent.',
   cancelled: 'The send was cancelled before it was handed to the messaging service.',
@@ -41,15 +40,15 @@ const SENTENCES: Readonly<Record<SendStatus, string>> = {
 /** Returns the status of a send as a sentence. */
 export function statusSentence({ status, attempts }: Pick<Send, 'status' | 'attempts'>): string {
   if (status === 'relaying' && attempts.at(-1)?.outcome === 'ambiguous')
-    return 'The messaging service may or may not have taken the send. Tidings looks for its message before anything is sent again.';
+    return 'The messaging service may or may not have accepted the send. Tidings looks for its message before anything is sent again.';
   return SENTENCES[status];
 }
 
 const ATTEMPTS: Readonly<Record<SendAttempt['outcome'], string>> = {
-  accepted: 'The messaging service took the send.',
-  not_taken: 'The messaging service did not take the send, so another attempt is safe.',
+  accepted: 'The messaging service accepted the send.',
+  not_taken: 'The messaging service did not accept the send, so another attempt is safe.',
   refused: 'The messaging service rejected the send for good.',
-  ambiguous: 'It is not certain whether the messaging service took the send.',
+  ambiguous: 'It is not certain whether the messaging service accepted the send.',
 };
 
 /** Returns the outcome of an attempt as a sentence. */

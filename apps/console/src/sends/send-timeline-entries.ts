@@ -55,16 +55,16 @@ function isSame(one: SendLookup, other: SendLookup): boolean {
 }
 
 const EVENTS: Readonly<Partial<Record<Event['type'], string>>> = {
-  'send.accepted': 'The messaging service confirmed that it took the send.',
-  'send.unconfirmed': 'The message did not appear in time. Tidings goes on looking for it.',
-  'send.sent': 'The send counts as sent.',
+  'send.accepted': 'The messaging service queued the message.',
+  'send.unconfirmed': 'The message did not appear in time. Tidings keeps looking for it.',
+  'send.sent': 'The message was sent.',
   'send.failed': 'The send failed.',
   'send.unknown': 'The outcome is unknown: the message was not found in time.',
   'send.cancelled': 'The send was cancelled.',
   'send.expired': 'The send expired.',
-  'message.sent': 'The message appeared among the messages of the recipient.',
-  'message.received': 'A message of the send appeared as received.',
-  'message.created': 'The message appeared, with a direction that is not documented.',
+  'message.sent': 'The message appeared in the conversation.',
+  'message.received': 'The message appeared in the conversation as received.',
+  'message.created': 'The message appeared in the conversation, with an unknown direction.',
   'message.delivered': 'The message was delivered.',
   'message.read': 'The recipient read the message.',
   'message.updated': 'The messaging service changed the message.',

@@ -15,24 +15,28 @@ export function SendTimeline({ send, events }: { send: Send; events: readonly Ev
   return (
     <ol class="steps">
       {stepsOf(send, events).map((step) => (
-        <Step key={`${step.kind} ${step.at} ${step.kind === 'event' ? step.event.id : ''}`} step={step} />
+        <Step
+          key={`${step.kind} ${step.at} ${step.kind === 'event' ? step.event.id : ''}`}
+          step={step}
+          reason={send.reason}
+        />
       ))}
     </ol>
   );
 }
 
-function Step({ step }: { step: SendStep }): JSX.Element {
+function Step({ step, reason }: { step: SendStep; reason: string | null }): JSX.Element {
   switch (step.kind) {
     case 'created':
-      return <Entry at={step.at} tone="plain" title="Tidings accepted and stored the send." />;
+      return <Entry at={step.at} tone="plain" title="Tidings stored the send." />;
     case 'scheduled':
-      return <Entry at={step.at} tone="plain" title="The send is due." />;
+      return <Entry at={step.at} tone="plain" title="Tidings will send the message." />;
     case 'attempt':
       return <Attempt attempt={step.attempt} number={step.number} />;
     case 'lookup':
       return <Lookup lookup={step.lookup} count={step.count} />;
     case 'event':
-      return <EventStep event={step.event} />;
+      return <EventStep event={step.event} reason={reason} />;
   }
 }
 
@@ -40,7 +44,7 @@ function Entry(props: { at: string; tone: Tone; title: string; children?: Compon
   const { at, tone, title, children } = props;
   return (
     <li class={tone}>
-      <Time at={at} />
+      <Time at={at} always="exact" />
       <div>
         <strong>{title}</strong>
         {children}
@@ -77,7 +81,8 @@ function Lookup({ lookup, count }: { lookup: SendLookup; count: number }): JSX.E
     >
       <p class="quiet">
         {readText(lookup)} {contactIds.length > 0 && <Contacts ids={contactIds} />}
-        Only messages since <Time at={since} /> fit.{count > 1 && ' The time is that of the last look-up.'}
+        Messages before <Time at={since} always="exact" /> were left out.
+        {count > 1 && ' The last look-up is shown.'}
       </p>
       {error !== null && <p class="wrap">{error}</p>}
       {candidates.length > 0 && (
@@ -130,19 +135,25 @@ export function Candidate(props: { candidate: SendLookupCandidate; mayReadEvents
   );
 }
 
-function EventStep({ event }: { event: Event }): JSX.Element {
+/** @param reason what the page says of the send already */
+function EventStep({ event, reason }: { event: Event; reason: string | null }): JSX.Element {
   const { id, type, timestamp, data } = event;
   const contactId = contactIdOf(event);
   const tone = toneOf(type);
   return (
     <Entry at={timestamp} tone={tone} title={eventSentence(event)}>
-      {'send' in data && data.send.reason !== null && <p class="wrap">{data.send.reason}</p>}
+      {'send' in data && data.send.reason !== null && data.send.reason !== reason && (
+        <p class="wrap">{data.send.reason}</p>
+      )}
       <p class="quiet">
         Event <a href={to('events', id)}>{type}</a>
         {contactId !== undefined && 'message' in data && (
           <>
             {' '}
-            · Message {data.message.id} of <a href={to('conversations', contactId)}>{contactId}</a>
+            · Message <code>{data.message.id}</code> of{' '}
+            <a href={to('conversations', contactId)}>
+              <code>{contactId}</code>
+            </a>
           </>
         )}
       </p>

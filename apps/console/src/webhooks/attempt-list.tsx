@@ -14,21 +14,20 @@ export function AttemptList({ attempts }: { attempts: readonly DeliveryAttempt[]
     <ol class="attempts" reversed>
       {[...attempts].reverse().map((attempt, i) => (
         <li key={attempt.at}>
-          <details open={i === 0}>
-            <summary>
-              <Badge tone={isSuccess(attempt) ? 'good' : 'bad'}>
-                {attempt.statusCode === null ? 'no reply' : attempt.statusCode}
-              </Badge>
-              <Time at={attempt.at} />
-              <span class="quiet">{durationText(attempt.durationMs)}</span>
-            </summary>
-            {attempt.error !== null && <p class="outcome">{attemptText(attempt)}</p>}
-            {attempt.reply === '' ? (
-              <p class="quiet">The reply had no text.</p>
-            ) : (
+          <p class="attempt">
+            <Badge tone={isSuccess(attempt) ? 'good' : 'bad'}>
+              {attempt.statusCode === null ? 'no reply' : attempt.statusCode}
+            </Badge>
+            <Time at={attempt.at} always="exact" />
+            <span class="took">took {durationText(attempt.durationMs)}</span>
+            {attempt.error !== null && <span class="outcome">{attemptText(attempt)}</span>}
+          </p>
+          {attempt.reply !== '' && (
+            <details open={i === 0}>
+              <summary>Reply</summary>
               <Code text={attempt.reply} label="First kilobyte of the reply" />
-            )}
-          </details>
+            </details>
+          )}
         </li>
       ))}
     </ol>

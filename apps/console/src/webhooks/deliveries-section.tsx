@@ -6,10 +6,11 @@ import { useRefresh } from '../api/queries.js';
 import { to, useParameters, withParameters } from '../kit/address.js';
 import { DeliveryBadge } from '../kit/badge.js';
 import { ActionButton } from '../kit/button.js';
+import { ShortId } from '../kit/copy.js';
 import { ChoiceField } from '../kit/fields.js';
 import { Empty, Loaded, Section } from '../kit/page.js';
-import { type Column, Table } from '../kit/table.js';
-import { Time } from '../kit/time.js';
+import { type Column, None, Table } from '../kit/table.js';
+import { DueTime, Time } from '../kit/time.js';
 import { attemptText } from './attempt-text.js';
 import { useDeliveries } from './webhook-reads.js';
 
@@ -113,13 +114,13 @@ function DeliveryTable(props: { deliveries: readonly Delivery[]; webhook: Webhoo
       title: 'Contact',
       cell: ({ contactId }) =>
         contactId === null ? (
-          <span class="quiet">–</span>
+          <None />
         ) : maySeeContacts ? (
-          <a class="wrap" href={to('conversations', contactId)}>
-            {contactId}
+          <a href={to('conversations', contactId)}>
+            <ShortId of={contactId} />
           </a>
         ) : (
-          <span class="wrap">{contactId}</span>
+          <ShortId of={contactId} />
         ),
     },
     { title: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts.length },
@@ -132,7 +133,6 @@ function DeliveryTable(props: { deliveries: readonly Delivery[]; webhook: Webhoo
       cell: ({ id, status }) => (
         <span class="row-action">
           <ActionButton
-            look="quiet"
             disabledBecause={webhook.enabled ? undefined : 'The webhook is disabled. Enable it first.'}
             action={async () => {
               await api.change('POST', `/v1/deliveries/${part(id)}/retry`);
@@ -151,17 +151,12 @@ function DeliveryTable(props: { deliveries: readonly Delivery[]; webhook: Webhoo
 function LastOutcome({ delivery: { attempts, reason } }: { delivery: Delivery }): JSX.Element {
   const last = attempts.at(-1);
   const text = last === undefined ? reason : attemptText(last);
-  return text === null ? <span class="quiet">–</span> : <span class="outcome">{text}</span>;
+  return text === null ? <None /> : <span class="outcome">{text}</span>;
 }
 
 function NextAttempt({ delivery }: { delivery: Delivery }): JSX.Element {
   const { status, nextAttemptAt, blockedBy } = delivery;
-  if (blockedBy !== null)
-    return (
-      <>
-        after <a href={to('deliveries', blockedBy)}>an earlier delivery</a>
-      </>
-    );
+  if (blockedBy !== null) return <a href={to('deliveries', blockedBy)}>after an earlier delivery</a>;
   if (status === 'pending' && nextAttemptAt === null) return <span>now</span>;
-  return <Time at={nextAttemptAt} />;
+  return <DueTime at={nextAttemptAt} />;
 }

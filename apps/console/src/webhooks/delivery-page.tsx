@@ -9,8 +9,9 @@ import { ActionButton } from '../kit/button.js';
 import { Id } from '../kit/copy.js';
 import { Empty, Loaded, Page, Section } from '../kit/page.js';
 import { Facts } from '../kit/table.js';
-import { Time } from '../kit/time.js';
+import { DueTime, Time } from '../kit/time.js';
 import { AttemptList } from './attempt-list.js';
+import { attemptText, isSuccess } from './attempt-text.js';
 import { SentRequest } from './sent-request.js';
 import { nameOf } from './webhook-state.js';
 
@@ -89,17 +90,19 @@ function DeliveryFacts(props: { delivery: Delivery; webhook: Webhook | undefined
   const { id, eventId, eventType, contactId, status, blockedBy } = delivery;
   const api = useApi();
   return (
-    <Section title="Facts">
+    <Section title="Details">
       <Facts
         of={[
           ['Status', <DeliveryBadge key="status" status={status} />],
-          ['Reason', delivery.reason],
+          ['Reason', delivery.reason ?? lastFault(delivery)],
           [
             'Event',
-            <span key="event">
-              {eventType}{' '}
+            <span key="event" class="actions">
+              {eventType}
               {api.may('events:read') ? (
-                <a href={to('events', eventId)}>{eventId}</a>
+                <a href={to('events', eventId)}>
+                  <code>{eventId}</code>
+                </a>
               ) : (
                 <code>{eventId}</code>
               )}
@@ -113,10 +116,12 @@ function DeliveryFacts(props: { delivery: Delivery; webhook: Webhook | undefined
           ],
           [
             'Contact',
-            contactId !== null && api.may('messages:read') ? (
-              <a href={to('conversations', contactId)}>{contactId}</a>
+            contactId === null ? null : api.may('messages:read') ? (
+              <a href={to('conversations', contactId)}>
+                <code>{contactId}</code>
+              </a>
             ) : (
-              contactId
+              <code>{contactId}</code>
             ),
           ],
           [
@@ -126,13 +131,19 @@ function DeliveryFacts(props: { delivery: Delivery; webhook: Webhook | undefined
             ),
           ],
           ['Created', <Time key="created" at={delivery.createdAt} />],
-          ['Next attempt', delivery.nextAttemptAt === null ? null : <Time at={delivery.nextAttemptAt} />],
+          ['Next attempt', delivery.nextAttemptAt === null ? null : <DueTime at={delivery.nextAttemptAt} />],
           ['Ended', delivery.finishedAt === null ? null : <Time at={delivery.finishedAt} />],
           ['Id', <Id key="id" of={id} />],
         ]}
       />
     </Section>
   );
+}
+
+/** Why the last attempt failed, while others follow. Once the delivery has failed, its reason says it. */
+function lastFault({ attempts }: Delivery): string | undefined {
+  const last = attempts.at(-1);
+  return last === undefined || isSuccess(last) ? undefined : `The last attempt failed: ${attemptText(last)}`;
 }
 
 /** The request of the delivery, as far as the API key may see it and the event is kept. */

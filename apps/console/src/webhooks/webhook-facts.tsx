@@ -16,7 +16,7 @@ const MAX_CONTACTS = 10;
 export function WebhookFacts({ webhook }: { webhook: Webhook }): JSX.Element {
   const { id, url, description, eventTypes, contactIds, headers, ordered } = webhook;
   return (
-    <Section title="Facts">
+    <Section title="Details">
       <Facts
         of={[
           ['URL', <code key="url">{url}</code>],

@@ -29,7 +29,7 @@ const TONES: Readonly<Record<WebhookState, string>> = {
   failing: 'bad',
   stopped: 'bad',
   off: 'warn',
-  ok: 'good',
+  ok: 'calm',
   new: '',
 };
 
@@ -94,7 +94,8 @@ function Sentence({ state, webhook, actions }: NoticeProps & { state: WebhookSta
     case 'ok':
       return (
         <Advice>
-          Deliveries succeed: the last one <Time at={webhook.lastSuccessAt} />. <Pending webhook={webhook} />
+          Deliveries succeed. The last one was delivered <Time at={webhook.lastSuccessAt} />.{' '}
+          <Pending webhook={webhook} />
         </Advice>
       );
     case 'new':

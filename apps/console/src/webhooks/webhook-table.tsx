@@ -1,7 +1,7 @@
 import type { Webhook } from '#client';
 import type { JSX } from 'preact';
 import { to, withParameters } from '../kit/address.js';
-import { type Column, Table } from '../kit/table.js';
+import { type Column, None, Table } from '../kit/table.js';
 import { durationText, numberText } from '../kit/text.js';
 import { Time } from '../kit/time.js';
 import { summaryOf, useRecentDeliveries } from './recent-deliveries.js';
@@ -54,7 +54,7 @@ export function SuccessFact({ webhookId }: { webhookId: string }): JSX.Element {
   const { data } = useRecentDeliveries(webhookId);
   if (data === undefined) return <span class="quiet">…</span>;
   const { count, succeeded, failed } = summaryOf(data.deliveries);
-  if (count === 0) return <span class="quiet">–</span>;
+  if (count === 0) return <None />;
   const status = succeeded === count ? 'succeeded' : failed > 0 ? 'failed' : 'pending';
   return (
     <span class="measure">
@@ -69,7 +69,7 @@ export function DelayFact({ webhookId }: { webhookId: string }): JSX.Element {
   const { data } = useRecentDeliveries(webhookId);
   if (data === undefined) return <span class="quiet">…</span>;
   const { delayMs, succeeded } = summaryOf(data.deliveries);
-  if (delayMs === undefined) return <span class="quiet">–</span>;
+  if (delayMs === undefined) return <None />;
   return (
     <span class="measure">
       <a href={deliveriesHref(webhookId, 'succeeded')}>{durationText(delayMs)}</a>{' '}

@@ -74,14 +74,19 @@ function FilteredWebhooks({ all }: { all: readonly Webhook[] }): JSX.Element {
   return (
     <>
       <div class="filters">
-        <SearchField
-          label="Search webhooks"
-          placeholder="Description or URL"
-          value={q}
-          onSearch={(search) => {
-            setParameters({ q: search });
-          }}
-        />
+        <div class="field">
+          <span class="label" aria-hidden="true">
+            Search
+          </span>
+          <SearchField
+            label="Search webhooks"
+            placeholder="Description or URL"
+            value={q}
+            onSearch={(search) => {
+              setParameters({ q: search });
+            }}
+          />
+        </div>
         <ChoiceField
           label="State"
           value={state}
