@@ -67,7 +67,7 @@ export function describeTours(device: Device): void {
 
         // The send, by the link at its message.
         const timeline = page.getByRole('log', { name: 'Messages' });
-        await hand.press(timeline.getByRole('link', { name: 'Send', exact: true }));
+        await hand.press(timeline.getByRole('link', { name: 'Send details' }));
         await page.getByText('The message was delivered to the recipient.').waitFor();
         await hand.press(page.getByRole('link', { name: 'Conversation', exact: true }));
 
@@ -103,7 +103,7 @@ export function describeTours(device: Device): void {
       await eventually('all deliveries have failed', async () => (await countOf('failed')) === FAILED);
 
       await signedIn(async (page, hand) => {
-        await page.getByText('Deliveries to the webhook Orders fail.').waitFor();
+        await page.getByText('Deliveries to the webhook Orders are failing.').waitFor();
         const before = hand.steps;
         await hand.press(page.getByRole('link', { name: 'Show the webhook' }));
         const state = page.getByRole('region', { name: 'State' });

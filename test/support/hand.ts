@@ -135,11 +135,15 @@ const FOCUSED_ELEMENT = `(() => {
   const element = document.activeElement;
   if (element === tabbedFrom) return null;
   if (element === document.body) return { name: 'the controls of the browser', fault: null };
-  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  // A link that fills its tile draws the outline around the tile.
+  const isOutlined = [undefined, '::after'].some((part) => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(element, part);
+    return outlineStyle !== 'none' && parseFloat(outlineWidth) > 0;
+  });
   const { width, height, top, bottom, left, right } = element.getBoundingClientRect();
   const isOutside = bottom <= 0 || right <= 0 || top >= innerHeight || left >= innerWidth;
   const fault =
-    outlineStyle === 'none' || parseFloat(outlineWidth) === 0 ? 'it has no outline'
+    !isOutlined ? 'it has no outline'
     : width <= 1 || height <= 1 || !element.checkVisibility({ visibilityProperty: true }) ? 'it is hidden'
     : isOutside ? 'it is outside the window'
     : null;

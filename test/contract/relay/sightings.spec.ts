@@ -82,7 +82,7 @@ describe('several messages that may belong to one send', () => {
     await runner().run(ACCOUNT, NUMBER);
     write('Hi');
     const { lookups = [] } = await relayUntil(id, 'unknown');
-    const messageId = lookups.at(-1)?.candidates?.[0]?.messageId ?? 'none';
+    const messageId = lookups.at(-1)?.candidates[0]?.messageId ?? 'none';
     await relay.harness.sweepUntil('both are reported', async () => {
       const types = await relay.harness.eventTypes();
       return types.filter((type) => type === 'message.sent').length === 2;

@@ -84,7 +84,7 @@ const KEYS = [
       ['sends', '/sends'],
       ['send', `/sends/${deliveredSend}`],
       ['send-unknown', `/sends/${unknownSend}`],
-      ['events', '/events?from=start'],
+      ['events', '/events'],
       ['event', `/events/${received?.id ?? ''}`],
       ['webhooks', '/webhooks'],
       ['webhook', `/webhooks/${made.id}`],

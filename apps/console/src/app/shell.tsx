@@ -6,7 +6,6 @@ import { BASE } from '../kit/address.js';
 import { Button } from '../kit/button.js';
 import { keepFocus } from '../kit/focus.js';
 import { toggleExactTimes, useExactTimes } from '../kit/time.js';
-import { useToasts } from '../kit/toasts.js';
 import type { SignIns } from '../sign-in/sign-ins.js';
 import { LiveMark } from './live-mark.js';
 import { PLACES } from './places.js';

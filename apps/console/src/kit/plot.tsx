@@ -129,7 +129,7 @@ function optionsOf(
         stroke: colour(`--plot-${number}`),
         width: isLimit ? 1 : 1.5,
         ...(isLimit ? { dash: [4, 4] } : {}),
-        ...(number === 1 ? { fill: `${colour('--plot-1')}1c` } : {}),
+        ...(number === 1 ? { fill: (): string => `${colour('--plot-1')()}1c` } : {}),
         spanGaps: false,
         points: { show: false },
       })),
