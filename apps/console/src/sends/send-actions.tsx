@@ -7,7 +7,7 @@ import { Button } from '../kit/button.js';
 import { Confirmation } from '../kit/dialog.js';
 import { type Outcome, ResolveDialog, VERBS } from './resolve-dialog.js';
 import { isCancellable, isResendable, isUndecided } from './send-text.js';
-import { Candidate } from './send-timeline.js';
+import { Candidates } from './send-timeline.js';
 
 /** What can be done with a send in its present status. */
 export function SendActions({ send }: { send: Send }): JSX.Element | null {
@@ -73,13 +73,7 @@ function FoundBeside({ send }: { send: Send }): JSX.Element | null {
   return (
     <>
       <p>The last look-up found these messages with the same text:</p>
-      <ul class="candidates">
-        {candidates.map((candidate) => (
-          <li key={candidate.messageId}>
-            <Candidate candidate={candidate} mayReadEvents={api.may('events:read')} />
-          </li>
-        ))}
-      </ul>
+      <Candidates candidates={candidates} mayReadEvents={api.may('events:read')} />
     </>
   );
 }

@@ -88,13 +88,7 @@ function Lookup({ lookup, count }: { lookup: SendLookup; count: number }): JSX.E
       {candidates.length > 0 && (
         <>
           <p>{countText(candidates.length, 'message has', 'messages have')} the same text:</p>
-          <ul class="candidates">
-            {candidates.map((candidate) => (
-              <li key={candidate.messageId}>
-                <Candidate candidate={candidate} mayReadEvents={api.may('events:read')} />
-              </li>
-            ))}
-          </ul>
+          <Candidates candidates={candidates} mayReadEvents={api.may('events:read')} />
         </>
       )}
     </Entry>
@@ -115,8 +109,25 @@ function Contacts({ ids }: { ids: readonly string[] }): JSX.Element {
   );
 }
 
+/** Messages that resemble a send. */
+export function Candidates(props: {
+  candidates: readonly SendLookupCandidate[];
+  mayReadEvents: boolean;
+}): JSX.Element {
+  const { candidates, mayReadEvents } = props;
+  return (
+    <ul class="candidates">
+      {candidates.map((candidate) => (
+        <li key={candidate.messageId}>
+          <Candidate candidate={candidate} mayReadEvents={mayReadEvents} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** A message that was found beside the send, and why it was not recorded as its message. */
-export function Candidate(props: { candidate: SendLookupCandidate; mayReadEvents: boolean }): JSX.Element {
+function Candidate(props: { candidate: SendLookupCandidate; mayReadEvents: boolean }): JSX.Element {
   const { contactId, messageId, sentAt, reason, sendId } = props.candidate;
   return (
     <>
