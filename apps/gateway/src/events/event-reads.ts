@@ -32,8 +32,8 @@ export class EventReads {
   ) {}
 
   /**
-   * Returns the newest events, or the events after the cursor. If there are none after the cursor, it waits up to `waitMs` for the next event. It does not wait
-   * if all waiting slots are taken.
+   * Returns the newest events, or the events after the cursor. If there are none after the cursor, it waits up to
+   * `waitMs` for the next event. It does not wait if all waiting slots are taken.
    * @throws {CursorExpiredError}
    */
   async read(account: string, request: EventRequest): Promise<EventPage> {
