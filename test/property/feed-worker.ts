@@ -57,6 +57,10 @@ export class FeedWorker {
   private reads = 0;
   private turn: () => Promise<void> = () => Promise.resolve();
   private attempt: PollAttempt | undefined;
+  /** What was known of the contact when the task first read it after the last commit of another worker. */
+  private beginning: Beginning | undefined;
+  /** Number of the contact's commits that the task knows of: those before its last read, and its own. */
+  private seenCommits: number | undefined;
   /** Pages that the task has read so far, without those whose commit was rejected. */
   private kept: PollAttempt['reads'] = [];
   private refused = false;
@@ -91,6 +95,9 @@ export class FeedWorker {
         const { oracle } = context;
         const [commits, known] = [oracle.commitsOf(contactId), oracle.knownOf(contactId)];
         const reads = [...this.kept];
+        // What other workers have committed is known to this one from here on.
+        if (commits !== this.seenCommits) this.beginning = oracle.begin(contactId);
+        this.seenCommits = commits;
         this.attempt = { contactId, began, now: context.now(), commits, known, reads, settled };
       },
       beganList: () => {
@@ -157,29 +164,34 @@ export class FeedWorker {
 
   /** Reads the new messages, then the due older pages. */
   private async readContact(contactId: string): Promise<void> {
-    const { oracle } = this.context;
     this.attempt = undefined;
     this.kept = [];
     this.refused = false;
     this.began = this.context.now();
     this.settled = 0;
     this.isClockSteady = true;
-    const before = oracle.begin(contactId);
+    this.beginning = undefined;
+    this.seenCommits = undefined;
     if (!(await this.contacts.pollHead(ACCOUNT, contactId))) return;
     const isAtItsEnd = await this.contacts.runDeepRead(ACCOUNT, contactId, 'poll');
     // If other workers committed first each time, their reads are judged instead.
-    if (isAtItsEnd && !this.hasRefusals()) this.judge(before);
+    if (isAtItsEnd && !this.hasRefusals()) this.judge();
   }
 
   private keep(): void {
     if (this.attempt === undefined) return;
-    const { reads } = this.attempt;
+    const { contactId, reads } = this.attempt;
+    const { oracle } = this.context;
+    const commits = oracle.commitsOf(contactId);
     this.kept = reads;
-    if (reads.length > this.settled && this.context.oracle.readOn(this.attempt)) this.settled = reads.length;
+    if (reads.length > this.settled && oracle.readOn(this.attempt)) this.settled = reads.length;
+    // The oracle counts pages that it judges without a commit as a commit.
+    if (commits === this.seenCommits) this.seenCommits = oracle.commitsOf(contactId);
   }
 
-  private judge(before: Beginning): void {
-    if (this.attempt !== undefined) this.context.oracle.ended(before, this.attempt);
+  private judge(): void {
+    const { attempt, beginning } = this;
+    if (attempt !== undefined && beginning !== undefined) this.context.oracle.ended(beginning, attempt);
   }
 
   private hasRefusals(): boolean {
@@ -277,6 +289,7 @@ export class FeedWorker {
         }
       } else if (this.attempt !== undefined) {
         await this.committedPoll(this.attempt, news);
+        this.seenCommits = this.context.oracle.commitsOf(contactId);
         this.kept = this.attempt.reads;
         this.settled = this.kept.length;
       }

@@ -94,6 +94,8 @@ export class RowOracle {
       const isNew = isResync || before.every((one) => one === undefined || one.deleted);
       const isCertain = forms.length === after.length;
       if (isNew && contact.everKnown.has(id)) isMoved = true;
+      // The row gets the time at which the read began, and the message's own time only from a later read.
+      if (isNew && !isClockSteady && (form.timestamp ?? now) > now) contact.isBlurred = true;
       this.noteNumber(contact, contactId, form, isNew ? isCertain : undefined);
       contact.messages.set(id, {
         id,

@@ -96,6 +96,20 @@ describe('the detection delay', () => {
     expect((await delays()).count).toBe(3);
   });
 
+  it('is also measured for a new message that only a read of older messages finds', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    harness.createMessages(contactId, { count: 41 });
+    await here.readAll(contactId);
+    expect((await delays()).count).toBe(41);
+    harness.createMessages(contactId, { timestamp: (await redisNow()) - HOUR_MS / 2 });
+    await harness.polls.poll(ACCOUNT, contactId);
+    expect((await delays()).count).toBe(41);
+    await here.readAll(contactId);
+    const { count, estimated } = await delays();
+    expect({ count, estimated }).toEqual({ count: 42, estimated: 0 });
+  });
+
   it('is not measured for a message more than a day old, which is counted as late instead', async () => {
     const { harness } = here;
     const contactId = await watched();

@@ -143,7 +143,8 @@ export class PollCommitter {
       revisionFloor,
       settings: this.settings,
     });
-    const { readAt } = state.extension;
+    // A message that only a read of older messages finds may have arrived long before the last poll.
+    const readAt = kind === 'head' ? state.extension.readAt : undefined;
     const arrivals = arrivalsOfEmittedMessages({ contactId, startedAt: state.now, readAt, observed, events });
     const schedule =
       kind === 'head' ? await this.schedule(start, reading.date, pollState, arrivals) : undefined;
@@ -193,7 +194,7 @@ export class PollCommitter {
       report: {
         startedAt: state.now,
         ...(reading.date === undefined ? {} : { upstreamDate: reading.date }),
-        arrivals: kind === 'head' ? arrivals : [],
+        arrivals,
         interval: this.settings.interval,
         ...(unreadable.added > 0 && reading.skipped > 0 ? { skipped: unreadable.added } : {}),
       },
