@@ -36,9 +36,15 @@ export class HistoryRelayStore extends RedisRelayStore {
     super(redis, prefix, clockOfThisMachine);
   }
 
-  override apply(...change: Parameters<RedisRelayStore['apply']>): ReturnType<RedisRelayStore['apply']> {
-    this.onTransition();
-    return super.apply(...change);
+  override async apply(
+    ...change: Parameters<RedisRelayStore['apply']>
+  ): ReturnType<RedisRelayStore['apply']> {
+    try {
+      return await super.apply(...change);
+    } finally {
+      // Not before: while the change waits for its turn, another worker reads the sends.
+      this.onTransition();
+    }
   }
 
   override now(): Promise<number> {
@@ -99,7 +105,7 @@ export class SendDesk {
     return { send: await this.find(record.order.id), transition: name };
   }
 
-  /** Must be called before a poll changes a send. */
+  /** Must be called after a poll may have changed a send. */
   noteChange(): void {
     this.isChanged = true;
   }
