@@ -1,20 +1,36 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import { type Agent as HttpAgent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { Agent as HttpsAgent, request as secureRequest, type RequestOptions } from 'node:https';
 import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
 
-/** The check that the request being started must pass before it gets a connection; see {@link TokenExpiryCheck}. */
-const current = new AsyncLocalStorage<TokenExpiryCheck | undefined>();
+/** The part of Node.js' `http` and `https` modules with which axios starts requests. */
+export interface HttpTransport {
+  request(options: RequestOptions, onResponse: (response: IncomingMessage) => void): ClientRequest;
+}
+
+/** Options of a request. Node.js passes them on to the agent. */
+interface CheckedOptions extends RequestOptions {
+  /** The check that the request must pass before it gets a new connection; see {@link TokenExpiryCheck}. */
+  tokenExpiryCheck?: TokenExpiryCheck | undefined;
+}
 
 /**
- * Starts a request that uses an agent from {@link agentWithTokenExpiryCheck}. The agent awaits `admission`
- * before it hands over a new connection.
+ * Returns the transport of one request whose agent is from {@link agentWithTokenExpiryCheck}. The agent awaits
+ * the check before it hands over a new connection.
+ *
+ * An `AsyncLocalStorage` could carry the check too, but in Node.js 20 it makes each promise of the process slower
+ * from its first use on.
  */
-export function runWithTokenExpiryCheck<T>(
-  admission: TokenExpiryCheck | undefined,
-  begin: () => Promise<T>,
-): Promise<T> {
-  return current.run(admission, begin);
+export function transportWithTokenExpiryCheck(
+  url: string,
+  tokenExpiryCheck: TokenExpiryCheck | undefined,
+): HttpTransport {
+  const start = url.startsWith('https:') ? secureRequest : request;
+  return {
+    request: (options, onResponse) => {
+      const checked: CheckedOptions = { ...options, tokenExpiryCheck };
+      return start(checked, onResponse);
+    },
+  };
 }
 
 /**
@@ -24,8 +40,8 @@ export function runWithTokenExpiryCheck<T>(
 export function agentWithTokenExpiryCheck<Agent extends HttpAgent>(agent: Agent): Agent {
   const open = agent.createConnection.bind(agent);
   const ready = agent instanceof HttpsAgent ? 'secureConnect' : 'connect';
-  agent.createConnection = (options, handOver): undefined => {
-    const admission = current.getStore() ?? ((): Promise<void> => Promise.resolve());
+  agent.createConnection = (options: CheckedOptions, handOver): undefined => {
+    const check = options.tokenExpiryCheck ?? ((): Promise<void> => Promise.resolve());
     const socket = open(options);
     if (socket == null) throw new Error('an agent made no connection');
     const failed = (error: Error): void => handOver?.(error, socket);
@@ -40,7 +56,7 @@ export function agentWithTokenExpiryCheck<Agent extends HttpAgent>(agent: Agent)
         socket.destroy();
         handOver?.(error instanceof Error ? error : new Error(String(error)), socket);
       };
-      admission().then(begin, refuse);
+      check().then(begin, refuse);
     });
     return undefined;
   };

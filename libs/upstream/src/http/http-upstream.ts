@@ -5,7 +5,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
 import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
-import { agentWithTokenExpiryCheck, runWithTokenExpiryCheck } from './http-admitting-agent.js';
+import { agentWithTokenExpiryCheck, transportWithTokenExpiryCheck } from './http-admitting-agent.js';
 import {
   type ContactList,
   ContactListReader,
@@ -147,7 +147,9 @@ export class HttpUpstream implements Upstream {
     path: string,
     query: UpstreamQuery = [],
   ): Promise<AxiosResponse<string>> {
-    return this.exchange({ ...getRequest(address, path, query), ...this.agents }, address.admission);
+    const request = getRequest(address, path, query);
+    const transport = transportWithTokenExpiryCheck(request.url, address.admission);
+    return this.exchange({ ...request, ...this.agents, transport }, address.admission);
   }
 
   private async exchange(
@@ -158,9 +160,7 @@ export class HttpUpstream implements Upstream {
     const deadline = AbortSignal.timeout(this.timeoutMs);
     let response: AxiosResponse<string>;
     try {
-      response = await runWithTokenExpiryCheck(admission, () =>
-        this.http.request<string>({ ...request, signal: deadline }),
-      );
+      response = await this.http.request<string>({ ...request, signal: deadline });
     } catch (error) {
       throw toUpstreamError(error, {
         timeoutMs: this.timeoutMs,
@@ -184,7 +184,11 @@ function headersOf({ apiKey }: UpstreamAddress): Record<string, string> {
   };
 }
 
-function getRequest(address: UpstreamAddress, path: string, query: UpstreamQuery = []): AxiosRequestConfig {
+function getRequest(
+  address: UpstreamAddress,
+  path: string,
+  query: UpstreamQuery = [],
+): AxiosRequestConfig & { url: string } {
   const params = new URLSearchParams();
   for (const [name, value] of query) params.append(name, value);
   return { method: 'GET', url: address.baseUrl + path, params, headers: headersOf(address) };
