@@ -176,7 +176,7 @@ export type Conversation = {
         [key: string]: unknown;
     } | null;
     /**
-     * Beginning of the text of the last message or send, at most 280 characters. Null if it has no text.
+     * Beginning of the text of the last message or send, at most 280 characters. Null if the message or send has no text.
      */
     preview: string | null;
     /**
@@ -487,7 +487,7 @@ export type WebhookChanges = {
      */
     ordered?: boolean;
     /**
-     * If set to true, new events are delivered again, and missed events can be replayed. If set to false, pending deliveries are ended with the status `missed`.
+     * If set to true, the delivery of new events resumes, and missed events can be replayed. If set to false, pending deliveries are ended with the status `missed`.
      */
     enabled?: boolean;
 };
@@ -883,7 +883,7 @@ export type AccountReason = {
 export type FullReadiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids.
+     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids of these accounts.
      */
     reasons: Array<string>;
     /**
@@ -1277,7 +1277,7 @@ export type Stats = {
      */
     from: string;
     /**
-     * Time of the response.
+     * End of the last minute: the time of the response.
      */
     to: string;
     /**
@@ -1313,7 +1313,7 @@ export type Liveness = {
 export type Readiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids.
+     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids of these accounts.
      */
     reasons: Array<string>;
     /**

@@ -211,7 +211,7 @@ withChromium('the console, in a real browser,', () => {
     });
   });
 
-  it('returns to the sign-in form, with the reason, once its key is revoked', async () => {
+  it('returns to the sign-in form and shows the reason when the API key of its session is revoked', async () => {
     const { id, key } = await makeKey('messages:read', 'admin');
     await inBrowser(async (context) => {
       const { page } = await openConsole(context, product, key);

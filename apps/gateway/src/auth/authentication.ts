@@ -93,7 +93,7 @@ function assertPermitted(caller: Principal, request: FastifyRequest): void {
   const isToken = caller.tokenId !== undefined;
   if (scopes === undefined) throw new Problem('forbidden', 'No API key grants access to this URL.');
   if (isToken && tokenRule === 'keys-only')
-    throw new Problem('forbidden', 'This operation requires an API key. A token does not permit it.');
+    throw new Problem('forbidden', 'This operation requires an API key; a token is not enough.');
   if (!scopes.some((scope) => caller.scopes.has(scope))) {
     const required = scopes.length === 1 ? 'the required scope' : 'one of the required scopes';
     const detail = `The ${isToken ? 'token' : 'API key'} does not have ${required} ${scopes.join(', ')}.`;

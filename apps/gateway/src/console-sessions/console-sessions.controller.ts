@@ -107,7 +107,7 @@ export class ConsoleSessionsController {
     const caller = await this.signIns.guard(ip, () => this.authenticator.authenticate(given));
     rememberCaller(request, caller);
     if (caller.tokenId !== undefined)
-      throw new Problem('forbidden', 'Signing in requires an API key. A token does not permit it.');
+      throw new Problem('forbidden', 'Signing in requires an API key; a token is not enough.');
     await countForApiKey(this.apiKeyLimit, caller, reply);
     return caller;
   }

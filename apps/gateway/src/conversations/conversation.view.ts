@@ -44,7 +44,7 @@ export class ConversationView {
     type: 'string',
     nullable: true,
     description:
-      'Beginning of the text of the last message or send, at most 280 characters. Null if it has no text.',
+      'Beginning of the text of the last message or send, at most 280 characters. Null if the message or send has no text.',
     example: 'See you tomorrow',
   })
   preview!: string | null;

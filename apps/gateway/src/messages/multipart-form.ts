@@ -139,7 +139,7 @@ function codeOf(error: unknown): unknown {
 }
 
 function malformed(cause: unknown): Problem {
-  const reason = cause instanceof Error ? cause.message : 'the form is incomplete';
+  const reason = cause instanceof Error ? cause.message : 'the form ends before its closing boundary';
   return new Problem('malformed_body', `The multipart form cannot be read: ${reason}.`, { cause });
 }
 

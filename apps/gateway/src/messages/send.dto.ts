@@ -30,7 +30,7 @@ export class SendDto {
   @Optional()
   @TextMatching(
     /^[a-z][a-z0-9_-]{0,63}$/,
-    'must start with a lower-case letter and have at most 64 characters of a-z, 0-9, _ and -, for example text',
+    'must start with a lower-case letter and consist of at most 64 characters a-z, 0-9, _ and -; example: "text"',
   )
   type: string = 'text';
 

@@ -56,7 +56,7 @@ describe('GET /v1/stats', () => {
     expect((await stats({ key })).account).toBe('default');
   });
 
-  it('is denied to a key without a scope, and to a token that is restricted to contacts, but not to others', async () => {
+  it('is denied to a key that has no scope and to a token that is restricted to contacts, and permitted to a token that is not restricted', async () => {
     expect((await problemOf(await gateway.fetch('/v1/stats', { key: EMPTY_KEY }))).status).toBe(403);
     const { token } = await makeToken(gateway, { scopes: ['events:read'] });
     expect((await stats({ token })).account).toBe('default');

@@ -67,7 +67,8 @@ class BacklogStatsView {
 export class StatsView implements StatsOfHour {
   @ApiProperty({ description: 'Id of the account.', example: 'default' }) account!: string;
   @ApiProperty({ format: 'date-time', description: 'Start of the first minute.' }) from!: string;
-  @ApiProperty({ format: 'date-time', description: 'Time of the response.' }) to!: string;
+  @ApiProperty({ format: 'date-time', description: 'End of the last minute: the time of the response.' })
+  to!: string;
   @ApiProperty({ type: 'integer', example: 60, description: 'Duration of each step, in seconds.' })
   stepSeconds!: number;
   @ApiProperty({

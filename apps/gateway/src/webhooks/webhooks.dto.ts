@@ -173,7 +173,7 @@ export class ChangeWebhookDto {
 
   @ApiProperty({
     description:
-      'If set to true, new events are delivered again, and missed events can be replayed. If set to false, pending deliveries are ended with the status `missed`.',
+      'If set to true, the delivery of new events resumes, and missed events can be replayed. If set to false, pending deliveries are ended with the status `missed`.',
   })
   @Optional()
   @Flag()

@@ -136,7 +136,7 @@ function sizeOf({ id, raw }: TimelineMessage): number {
 }
 
 /** Keeps full readings in memory for a limited time. The least recently used ones are dropped first. */
-export class FullReadings {
+export class FullReadingCache {
   private readonly readings: LRUCache<string, FullReading>;
 
   /** @param now monotonic clock, in milliseconds */

@@ -1,4 +1,4 @@
-import { type FullReading, type FullReadings, ReadingTooLargeError } from './full-reading.js';
+import { type FullReading, type FullReadingCache, ReadingTooLargeError } from './full-reading.js';
 import type { PlacedMessage } from './coverage.js';
 import { NoOrderError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
 import { comparePositions, type Position } from '../position.js';
@@ -57,7 +57,7 @@ export interface MessageSourcePorts {
 export class MessageSource {
   constructor(
     private readonly ports: MessageSourcePorts,
-    private readonly readings: FullReadings,
+    private readonly readings: FullReadingCache,
   ) {}
 
   async read(

@@ -4,7 +4,7 @@ import type { TimelineSend, TimelineSends } from './ports.js';
 const PAGE_SIZE = 100;
 /** Maximum number of pages of sends that one call reads per phone number. */
 const MAX_PAGES = 10;
-/** Maximum number of sends that are not posted yet, per phone number. */
+/** Maximum number of sends not yet posted that one call reads per phone number. */
 const MAX_PENDING = 1_000;
 /**
  * Max time between the acceptance of a send and the assignment of its number, in milliseconds. Of two sends

@@ -7,7 +7,7 @@ import {
   PHONE,
   seededRandom,
 } from './fixtures/fake-account.js';
-import { FullReadings } from './full-reading.js';
+import { FullReadingCache } from './full-reading.js';
 import type { TimelineMessage } from './ports.js';
 import { Timeline, type TimelinePage } from './timeline.js';
 import { parseTimelineCursor } from './timeline-cursor.js';
@@ -144,7 +144,7 @@ describe('A full reading', () => {
   it('is kept for ten minutes, and brought up to date by events', async () => {
     let now = 1_000;
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
-    const timeline = new Timeline(account, new FullReadings(() => now));
+    const timeline = new Timeline(account, new FullReadingCache(() => now));
     await all(account, 20, timeline);
     const { requests } = account;
     const fresh = message('m150', account.now);

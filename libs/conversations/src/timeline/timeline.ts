@@ -1,5 +1,5 @@
 import type { PlacedMessage } from './coverage.js';
-import { FullReadings } from './full-reading.js';
+import { FullReadingCache } from './full-reading.js';
 import {
   BEGINNING,
   MAX_REQUESTS,
@@ -52,7 +52,7 @@ export class Timeline<S> {
 
   constructor(
     private readonly ports: TimelinePorts<S>,
-    readings = new FullReadings(),
+    readings = new FullReadingCache(),
   ) {
     this.source = new MessageSource(ports, readings);
   }

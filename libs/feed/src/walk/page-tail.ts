@@ -15,8 +15,8 @@ const MIN_ROOM = 3;
 /**
  * Returns the page to request at the end of an oldest-first list of `length` messages. The page should
  * contain at least {@link MIN_ROOM} messages, because an empty page does not show whether messages vanished.
- * It should have room for as many new messages, because a full page does not show whether more messages
- * follow.
+ * It should also have room for {@link MIN_ROOM} new messages, because a full page does not show whether more
+ * messages follow.
  *
  * If the last page of size `pageSize` does not meet both conditions, the result has the limit that meets them
  * best. For a few lengths, such as 12 with a page size of 4, the last page is full with every limit. The

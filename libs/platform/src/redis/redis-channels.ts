@@ -107,7 +107,7 @@ export class RedisChannels {
 
 /**
  * Ignores the error of a failed Redis command. The connection logs its errors itself. Until the connection
- * works again, listeners look for themselves.
+ * works again, listeners get no notifications and rely on their periodic checks.
  */
 function ignoreClosed(): void {
   // The error is ignored on purpose.

@@ -3,7 +3,7 @@ import { SimilarMessages } from '../match/similar-messages.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { type LookUpResult, lookUpRecipient, recordAfterLookUp } from './look-up-result.js';
+import { type LookUpResult, lookUpRecipient, recordWithLookUpResult } from './look-up-result.js';
 import { MAX_CONTACT_LIST_AGE_MS } from './send-look-up.js';
 import {
   isMessageOverdue,
@@ -169,7 +169,7 @@ export class AcceptedSendConfirmer {
     now: number,
   ): Promise<void> {
     const { outcome } = result;
-    const looked = await recordAfterLookUp(this.store, account, record, result, reads, now);
+    const looked = await recordWithLookUpResult(this.store, account, record, result, reads, now);
     const { leftMs, passedMs } = this.countdownOf(record, now);
     const left = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);

@@ -41,7 +41,7 @@ export async function lookUpRecipient(
  * with its look-ups, so a change that is based on this record is rejected.
  * @param now when the look-up started, in milliseconds since 1970 by Redis' clock
  */
-export async function recordAfterLookUp(
+export async function recordWithLookUpResult(
   store: RelayStore,
   account: string,
   record: SendRecord,

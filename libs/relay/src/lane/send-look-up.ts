@@ -3,7 +3,7 @@ import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
-import { type LookUpResult, lookUpRecipient, recordAfterLookUp } from './look-up-result.js';
+import { type LookUpResult, lookUpRecipient, recordWithLookUpResult } from './look-up-result.js';
 
 /** Waits between the steps of a search, in milliseconds. The last wait repeats. */
 const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
@@ -105,7 +105,7 @@ export class SendLookUp {
       ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {}),
     });
     const { outcome } = step;
-    const looked = await recordAfterLookUp(this.store, account, record, step, reads, now);
+    const looked = await recordWithLookUpResult(this.store, account, record, step, reads, now);
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const isTimedOut = now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
@@ -123,8 +123,8 @@ export class SendLookUp {
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
     const backoffMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
-    // After a complete step, wait no longer than the remaining search time. After other steps, use the normal waits,
-    // because the end of an outage cannot be predicted.
+    // After a complete look-up, the wait ends with the search, but is at least the shortest backoff. After a failed
+    // one, the whole backoff is used, because nobody knows when upstream works again.
     const waitMs =
       outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
     const next: SendState = {

@@ -13,7 +13,7 @@ export function messageBindingField({ contactId, messageId }: BoundMessage): str
   return JSON.stringify([contactId, messageId]);
 }
 
-/** Beginning of the word that contains the reference of the send. */
+/** Prefix of the word that contains the reference of the send, in the value that records the send of a message. */
 const REFERENCE = 'reference=';
 
 /**

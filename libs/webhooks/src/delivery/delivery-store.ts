@@ -201,7 +201,7 @@ export interface DeliveryStore {
   ): Promise<number>;
   /**
    * Delivers an event now, whatever the endpoint's filter. Creates the delivery if it does not exist; otherwise does what
-   * {@link DeliveryStore.retry} does. Makes nothing pending once the endpoint has the maximum number of deliveries.
+   * {@link DeliveryStore.retry} does. Changes nothing if the endpoint's backlog is full.
    */
   deliverNow(account: string, delivery: NewDelivery): Promise<DeliverNowResult>;
   /**
