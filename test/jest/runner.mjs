@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import 'reflect-metadata';
 import { compiledPath } from './compile.mjs';
 import { prepareTimers, restoreMocksAndTimers, setTestFunctions } from './globals.mjs';
+import { withSequentialContext } from './test-context.mjs';
 
 const require = createRequire(import.meta.url);
 /** @type {{ default: (...args: unknown[]) => Promise<unknown> }} */
@@ -59,7 +60,7 @@ function nativeRuntime(runtime, root) {
     requireInternalModule: (/** @type {string} */ path) => {
       Reflect.deleteProperty(require.cache, path);
       Reflect.deleteProperty(globalThis, EVENT_HANDLERS);
-      return require(path);
+      return withSequentialContext(() => require(path));
     },
     requireModule: require,
     setGlobalsForRuntime: setTestFunctions,

@@ -59,7 +59,7 @@ export interface RowContact {
   everKnown: Set<string>;
   /** Messages that were emitted as received and are neither seen nor answered, by id. */
   unread: Map<string, Position>;
-  /** Numbers whose row this one has replaced last. */
+  /** Numbers whose row this one may have replaced last. The empty string if it may have replaced none. */
   replaced: Set<string>;
   /** True from the start of a new baseline until the complete read that ends it. */
   isResyncing: boolean;

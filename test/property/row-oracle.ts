@@ -163,7 +163,7 @@ export class RowOracle {
    * @param byNumber the row to which the phone number leads
    */
   check(rows: readonly ShownRow[], number: string, byNumber: ShownRow | undefined): void {
-    const numberRows = this.numberRows();
+    const numberRows = this.numberRows().shown;
     const listed = [...this.contacts].filter(([, { isListed }]) => isListed);
     const shown = new Map(rows.map((row) => [row.id, row]));
     const expected = new Set([...listed.map(([id]) => id), ...numberRows]);
@@ -325,24 +325,32 @@ export class RowOracle {
     forgetUnreadUpTo(contact, lastOutbound);
   }
 
-  private noteReplaced(contact: RowContact, numberRows: ReadonlySet<string>): void {
+  private noteReplaced(contact: RowContact, before: NumberRows): void {
     const now = this.numberRows();
-    const replaced = [...numberRows].filter((number) => !now.has(number) && contact.numbers.has(number));
+    const gone = [...before.shown, ...before.open].filter(
+      (number) => contact.numbers.has(number) && !now.shown.has(number),
+    );
+    const replaced = gone.filter((number) => before.shown.has(number) && !now.open.has(number));
+    const perhaps = gone.filter((number) => before.open.has(number) || now.open.has(number));
     if (replaced.length > 0) contact.replaced = new Set(replaced);
+    if (perhaps.length > 0)
+      contact.replaced = new Set([...(contact.replaced.size === 0 ? [''] : contact.replaced), ...perhaps]);
   }
 
-  /** Returns the numbers whose sends have a row of their own, because no contact has the number. */
-  private numberRows(): Set<string> {
-    const numbers = new Set([...this.sends.values()].map(({ phoneNumber }) => phoneNumber));
-    return new Set(
-      [...numbers].filter((number) => {
-        if (this.isOpen([number]) || this.ownerOf(number) !== undefined) return false;
-        const sends = [...this.sends.values()].filter(({ phoneNumber }) => phoneNumber === number);
-        return (
-          sends.some((send) => isPending(send) || hasFailed(send)) || this.previewedSends([number]).length > 0
-        );
-      }),
-    );
+  private numberRows(): NumberRows {
+    const numbers = [...new Set([...this.sends.values()].map(({ phoneNumber }) => phoneNumber))];
+    const hasSends = (number: string): boolean => {
+      const sends = [...this.sends.values()].filter(({ phoneNumber }) => phoneNumber === number);
+      return (
+        sends.some((send) => isPending(send) || hasFailed(send)) || this.previewedSends([number]).length > 0
+      );
+    };
+    const isShown = (number: string): boolean =>
+      !this.isOpen([number]) && this.ownerOf(number) === undefined && hasSends(number);
+    return {
+      shown: new Set(numbers.filter(isShown)),
+      open: new Set(numbers.filter((number) => this.isOpen([number]))),
+    };
   }
 
   /** Returns the listed contact to which a number leads. */
@@ -386,6 +394,14 @@ export class RowOracle {
       preview: previewOf(send.message ?? ''),
     };
   }
+}
+
+/** Numbers of sends. */
+interface NumberRows {
+  /** Those whose sends have a row of their own, because no contact has the number. */
+  shown: Set<string>;
+  /** Those of which a read leaves open to which contact they lead. They may have a row of their own. */
+  open: Set<string>;
 }
 
 type Demand = (field: string, expected: unknown, actual: unknown) => void;
