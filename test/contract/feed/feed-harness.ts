@@ -67,9 +67,10 @@ export class FeedHarness {
     readonly address: UpstreamAddress,
     readonly directory: string,
     timeoutMs: number,
+    maxReplyBytes: number | undefined,
     readonly prefix = newId('req'),
   ) {
-    this.upstream = new HttpUpstream(timeoutMs);
+    this.upstream = new HttpUpstream(timeoutMs, maxReplyBytes);
     this.log = new RedisEventLog(redis, prefix);
     this.store = new ShiftedClockStore(redis, prefix);
     this.blobs = new FileBlobStore(directory);
@@ -93,6 +94,7 @@ export class FeedHarness {
     url: string,
     settings: Partial<Settings> = {},
     timeoutMs = UPSTREAM_TIMEOUT_MS,
+    maxReplyBytes?: number,
   ): Promise<FeedHarness> {
     const redis = openRedis(parseRedisAddress(url), 'patient', () => undefined);
     await once(redis, 'ready');
@@ -101,7 +103,8 @@ export class FeedHarness {
     });
     const { baseUrl } = await simulator.listen();
     const directory = await mkdtemp(join(tmpdir(), 'tidings-feed-'));
-    return new FeedHarness(redis, simulator, { baseUrl, apiKey: 'simulator-key' }, directory, timeoutMs);
+    const address = { baseUrl, apiKey: 'simulator-key' };
+    return new FeedHarness(redis, simulator, address, directory, timeoutMs, maxReplyBytes);
   }
 
   /** Returns another poller of the same contacts. */

@@ -43,19 +43,6 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a huge page of messages 
     await here.readAll(contactId);
     expect(await here.messageEvents()).toEqual(received(ids));
   });
-
-  it('causes no event if all its messages are oversized, and the poll still ends', async () => {
-    const { harness } = here;
-    harness.control('settings', { order });
-    const { contactId } = await here.createKnownContact(3);
-    harness.control('settings', { hugePage: { bytes: 20_000_000, per: 'message', contactId } });
-    await here.readAllMinutesApart(contactId, 3);
-    expect(await harness.eventTypes()).toEqual([]);
-    harness.control('settings', { hugePage: null });
-    const ids = harness.createMessages(contactId);
-    await harness.sweep();
-    expect(await here.messageEvents()).toEqual(received(ids));
-  });
 });
 
 describe('a page limit above 20', () => {

@@ -18,7 +18,8 @@ export class WithFeedHarness {
   private server: TestRedis | undefined;
   private opened: FeedHarness | undefined;
 
-  constructor() {
+  /** @param maxReplyBytes maximum size of a page of messages, in bytes; by default that of the product */
+  constructor(maxReplyBytes?: number) {
     beforeAll(async () => {
       this.server = await startTestRedis();
     });
@@ -26,7 +27,7 @@ export class WithFeedHarness {
       await this.server?.dispose();
     });
     beforeEach(async () => {
-      this.opened = await FeedHarness.open(this.server?.url ?? '', {}, UPSTREAM_TIMEOUT_MS);
+      this.opened = await FeedHarness.open(this.server?.url ?? '', {}, UPSTREAM_TIMEOUT_MS, maxReplyBytes);
     });
     afterEach(async () => {
       await this.opened?.close();

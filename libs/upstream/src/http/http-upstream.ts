@@ -30,7 +30,7 @@ import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSen
 import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 
 /**
- * Maximum size of a reply, in bytes. A page of messages that is larger is requested again in smaller pages. A
+ * Default of the maximum size of a reply, in bytes. A page of messages that is larger is requested again in smaller pages. A
  * contact list that is read as a stream may be larger: see {@link MAX_LIST_BYTES}.
  */
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
@@ -52,14 +52,20 @@ export class HttpUpstream implements Upstream {
     httpsAgent: agentWithTokenExpiryCheck(new HttpsAgent({ keepAlive: true })),
   };
 
-  /** @param timeoutMs time that upstream may take for one request and its whole reply, in milliseconds */
-  constructor(private readonly timeoutMs: number) {
+  /**
+   * @param timeoutMs time that upstream may take for one request and its whole reply, in milliseconds
+   * @param maxReplyBytes maximum size of a reply that is not a contact list, in bytes
+   */
+  constructor(
+    private readonly timeoutMs: number,
+    private readonly maxReplyBytes = MAX_REPLY_BYTES,
+  ) {
     this.http = axios.create({
       // Ignores proxy settings in environment variables, so that requests go directly to the configured
       // address.
       proxy: false,
       maxRedirects: 0,
-      maxContentLength: MAX_REPLY_BYTES,
+      maxContentLength: maxReplyBytes,
       maxBodyLength: Infinity,
       responseType: 'text',
       transformResponse: (body: unknown) => body,
@@ -82,7 +88,7 @@ export class HttpUpstream implements Upstream {
         timeoutMs: this.timeoutMs,
         limit,
         admission: address.admission,
-        maxBytes: MAX_REPLY_BYTES,
+        maxBytes: this.maxReplyBytes,
       });
       assertReplyIsNotFromGateway(reply);
       if (!isSuccessfulReply(reply)) throw createUpstreamStatusError(reply, reply.data);
@@ -122,7 +128,7 @@ export class HttpUpstream implements Upstream {
     const query = `?page=${page}&limit=${limit}`;
     const reader = new MessagePageReader(MAX_PAGE_ELEMENTS, knownDigest);
     const request = readOf(address, messagesPath(contactId), query);
-    const limits = { maxBytes: MAX_REPLY_BYTES, isBuffered: true };
+    const limits = { maxBytes: this.maxReplyBytes, isBuffered: true };
     const headers = await this.replies.read(address, request, reader, limits);
     return { ...reader.end(), ...parseReplyDate(headers) };
   }
@@ -165,7 +171,7 @@ export class HttpUpstream implements Upstream {
       throw toUpstreamError(error, {
         timeoutMs: this.timeoutMs,
         timedOut: deadline.aborted,
-        maxBytes: MAX_REPLY_BYTES,
+        maxBytes: this.maxReplyBytes,
       });
     }
     assertReplyIsNotFromGateway(response);
