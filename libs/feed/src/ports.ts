@@ -24,7 +24,10 @@ export interface ClaimedRead {
   readonly signal: AbortSignal;
   /** Id of the claim's lease. A commit of a read without changes ends the claim together with the lease. */
   readonly lease: string;
-  /** True if the claim found that upstream has no outage. Counts only for the request with the claim's token. */
+  /**
+   * True if upstream had no outage at the time of the claim. Only the request that uses the claim's token
+   * relies on this.
+   */
   readonly isUpstreamAvailable: boolean;
   /** State of the contact when it was claimed. Absent for a read of older messages, and once a read has used it. */
   state?: ContactState;
@@ -65,13 +68,13 @@ export interface FeedSource {
   ): Promise<MessagePage>;
 }
 
-/** What a look-up of sends has read so far. Provided by the caller of the look-up. */
+/** Collects what a look-up of sends reads. The caller of the look-up provides this object. */
 export interface LookUpReads {
   readonly contactIds: readonly string[];
   /** Number of messages that were read. A message that was read twice counts twice. */
   readonly messagesRead: number;
   /**
-   * Must be called with the messages of each page before they are bound to sends.
+   * Adds the messages of one page. Must be called before these messages are bound to sends.
    * @param upstreamAheadMs how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown
    */
   add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void;

@@ -5,7 +5,7 @@ import type { ContactState, FeedStore } from '../feed-store.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { PageOrder } from '../walk/page-order.js';
 import {
-  UNDOCUMENTED_MESSAGES_PER_PAGE,
+  LARGE_PAGE_LIMIT,
   mayBeCausedBySingleMessage,
   mayBeCausedByPageSize,
   DOCUMENTED_MAX_MESSAGES_PER_PAGE,
@@ -82,7 +82,7 @@ export class CommittingPageReader {
     this.order = state.pollState.order;
     this.limit =
       state.pollState.limit ??
-      (state.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : undefined);
+      (state.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : undefined);
     this.reader = new PageReader(
       (page, limit) => source.listMessages(account, contactId, page, limit, purpose),
       async (ids) => {

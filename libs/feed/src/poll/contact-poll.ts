@@ -8,7 +8,7 @@ import { type HeadPlan, type HeadRead, readNewestMessages } from '../walk/head-w
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
-import { doesFirstPageShowAllNewMessages } from '../walk/page-order.js';
+import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
 import { lastPageOf } from '../walk/page-tail.js';
 import { PollCommitter, type PollStart } from './poll-committer.js';
 import { hashIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
@@ -104,7 +104,7 @@ export class ContactPoll {
       if (look === 'refused') continue;
       const { isCommitted, reading } = await this.readOrResync(start, purpose, look);
       isEnough =
-        doesFirstPageShowAllNewMessages(reading.order) ||
+        doesFirstPageShowNewestMessages(reading.order) ||
         (!reading.needsFullRead && state.emitAfter === undefined);
       if (isCommitted) break;
     }

@@ -5,7 +5,7 @@ import { contradictsAssumedPageOrder, MAX_UNREADABLE_PAGES } from '../walk/head-
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { MessageOrderDetector } from '../walk/page-order.js';
 import {
-  UNDOCUMENTED_MESSAGES_PER_PAGE,
+  LARGE_PAGE_LIMIT,
   mayBeCausedByPageSize,
   DOCUMENTED_MAX_MESSAGES_PER_PAGE,
   type PageRead,
@@ -39,7 +39,7 @@ const MAX_RESTART_PAGE = 5;
  * Number of message ids to keep from the end of the list. The last page of a list has at most this many
  * messages.
  */
-const TAIL_IDS = UNDOCUMENTED_MESSAGES_PER_PAGE;
+const TAIL_IDS = LARGE_PAGE_LIMIT;
 
 export interface DeepReadSettings {
   /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
@@ -224,11 +224,7 @@ export class DeepRead {
     } catch (error) {
       // Upstream may have stopped honouring the larger page size. The pages are then read with the documented
       // size.
-      if (
-        limit !== UNDOCUMENTED_MESSAGES_PER_PAGE ||
-        !this.reader.askedForLargePage ||
-        !mayBeCausedByPageSize(error)
-      )
+      if (limit !== LARGE_PAGE_LIMIT || !this.reader.askedForLargePage || !mayBeCausedByPageSize(error))
         throw error;
       return small();
     }
@@ -248,12 +244,10 @@ export class DeepRead {
     }
     try {
       this.beginPass();
-      const larger = await this.pages.take(1, UNDOCUMENTED_MESSAGES_PER_PAGE);
+      const larger = await this.pages.take(1, LARGE_PAGE_LIMIT);
       if (larger === undefined) return undefined;
       this.pages.limit =
-        larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE
-          ? UNDOCUMENTED_MESSAGES_PER_PAGE
-          : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+        larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       return { ...larger, limit: this.pages.limit };
     } catch (error) {
       if (!mayBeCausedByPageSize(error)) throw error;

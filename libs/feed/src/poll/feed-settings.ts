@@ -9,7 +9,10 @@ export interface FeedSettings {
    * `silent`: only messages that belong to sends.
    */
   undated: 'silent' | 'emit';
-  /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
+  /**
+   * Time after a message's timestamp during which its flags (`delivered`, `read`) may still change, in
+   * milliseconds.
+   */
   settleMs: number;
   /** Time between two reads of all messages of a contact, in milliseconds. */
   sweepMs: number;

@@ -5,8 +5,8 @@ const MIN_INTERVAL_MS = 10_000;
 const MAX_INTERVAL_MS = 3_600_000;
 
 /**
- * Returns after how long a message of this age is read again while its flags (`delivered`, `read`) may still
- * change. Both times are in milliseconds.
+ * Returns the time after which a message of the age `ageMs` is read again, in milliseconds. Applies while the
+ * message's flags (`delivered`, `read`) may still change.
  */
 export function messageFlagCheckIntervalMs(ageMs: number): number {
   return Math.min(Math.max(ageMs * SHARE_OF_AGE, MIN_INTERVAL_MS), MAX_INTERVAL_MS);

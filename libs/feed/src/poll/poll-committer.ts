@@ -18,10 +18,10 @@ import { messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { compareWithStoredFingerprint, isMessageChangeEmitted } from '../form/message-form.js';
-import { doesFirstPageShowAllNewMessages, sortOldestFirst } from '../walk/page-order.js';
+import { doesFirstPageShowNewestMessages, sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
-import { PollIntervalPlans } from '../schedule/poll-plans.js';
+import { PollIntervalPlanner } from '../schedule/poll-plans.js';
 import { msUntilNextFlagCheck, pollStateAfterRead } from './poll-state-after-read.js';
 import { type RowUpdateInput, rowUpdateOf, upstreamAheadMs } from './row-update.js';
 import type { BoundSend, LookUpReads, RecordedMessages, SendBinder } from '../ports.js';
@@ -69,7 +69,7 @@ export type CommitKind = 'head' | 'page' | 'end';
  * times.
  */
 export class PollCommitter {
-  private readonly plans: PollIntervalPlans;
+  private readonly planner: PollIntervalPlanner;
 
   constructor(
     private readonly store: FeedStore,
@@ -80,7 +80,7 @@ export class PollCommitter {
     private readonly volatile?: VolatileFieldStore,
   ) {
     const { min: minMs, max: maxMs } = settings.interval;
-    this.plans = new PollIntervalPlans((account) => store.contactRates(account), { minMs, maxMs });
+    this.planner = new PollIntervalPlanner((account) => store.contactRates(account), { minMs, maxMs });
   }
 
   /**
@@ -143,7 +143,8 @@ export class PollCommitter {
       revisionFloor,
       settings: this.settings,
     });
-    // A message that only a read of older messages finds may have arrived long before the last poll.
+    // A message that is first found by a read of older messages may have arrived long before the last poll.
+    // The time of that poll is therefore not used to estimate when the message arrived.
     const readAt = kind === 'head' ? state.extension.readAt : undefined;
     const arrivals = arrivalsOfEmittedMessages({ contactId, startedAt: state.now, readAt, observed, events });
     const schedule =
@@ -151,8 +152,8 @@ export class PollCommitter {
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
-      // Only a commit with a new version clears an open request to poll the contact sooner. The new version
-      // makes the store refuse all reads that began before this commit.
+      // An open request to poll the contact sooner is cleared only by a commit that increases the version.
+      // The store then refuses the commits of all reads that began earlier.
       state.expediteRequests === 0 &&
       next.size === 0 &&
       events.length === 0 &&
@@ -188,7 +189,8 @@ export class PollCommitter {
       ...(schedule === undefined ? {} : { bucket: schedule.bucket, dueInMs: schedule.dueInMs }),
       baseline: baselineAfter(start, reading),
       deep: this.deepAfter(start, reading, pollState, kind),
-      // A change of an old message says nothing about whose number it is now.
+      // Only new messages and reappeared messages count. A change of an old message does not show who owns
+      // the phone number now.
       numbers: numbersIn(reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false)),
       row,
       report: {
@@ -235,7 +237,10 @@ export class PollCommitter {
     });
   }
 
-  /** Returns the changes of the contact's row. A new row also gets what the contact's own fields show. */
+  /**
+   * Returns the changes of the contact's row. A new row also gets the search words and phone numbers from the
+   * contact's own fields.
+   */
   private async rowUpdate({ account, contactId }: PollStart, input: RowUpdateInput): Promise<RowUpdate> {
     const update = rowUpdateOf(input);
     if (!update.isNew) return update;
@@ -312,7 +317,7 @@ export class PollCommitter {
     });
     const perSecond = expectedMessageRate(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
-    const plan = await this.plans.planOf(account, budget, state.contacts);
+    const plan = await this.planner.planOf(account, budget, state.contacts);
     // If a read of messages whose flags may still change is already due, it does not shorten the interval.
     // Otherwise the contact would be read without a pause.
     const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(pollState, now));
@@ -351,7 +356,7 @@ export class PollCommitter {
     // If older pages may contain more new messages, this worker reads them right after this commit. Another
     // worker reads them only if this worker has not finished after the delay.
     const continuesAtOnce =
-      !doesFirstPageShowAllNewMessages(order) && (needsFullRead || state.emitAfter !== undefined);
+      !doesFirstPageShowNewestMessages(order) && (needsFullRead || state.emitAfter !== undefined);
     return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };
   }
 
@@ -364,10 +369,10 @@ export class PollCommitter {
   ): LearnedContactState | undefined {
     const before = state.extension;
     const { headLimit, detectsVolatility, fullRead } = reading;
+    // A resync ends only with a stable read of all pages. Any other read may have missed messages.
+    const isOver = kind === 'end' && before.resyncing === true && fullRead?.isStable === true;
     // A read of older messages does not change what is stored about the head. Reads of the newest messages
     // run at the same time and have newer values.
-    // Only a stable read of all pages shows which messages are left.
-    const isOver = kind === 'end' && before.resyncing === true && fullRead?.isStable === true;
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: LearnedContactState = { ...before };
     if (resync !== undefined) after.resyncing = true;
@@ -405,8 +410,8 @@ export class PollCommitter {
     const { suspectSince } = state.pollState;
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
     const isListSuspect = listSuspectSince !== undefined && deletionsConfirmedAt < listSuspectSince;
-    // If upstream shows no message of this contact, that alone suggests no outage. An outage is likely if the
-    // account is already suspect, or if upstream shows no message of any contact.
+    // If upstream shows no message of this contact, that alone does not indicate an outage. An outage is
+    // likely if the account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
     const emptied =
       empty && isAccountSuspectedOfDataLoss(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
@@ -466,8 +471,8 @@ const DEEP_READ_TAKEOVER_MS = 30_000;
 const HEAD_LIMIT_MS = 600_000;
 
 /**
- * Returns what the commit changes about the first read of the contact. A new baseline starts the first read
- * again, and a read of all pages ends it.
+ * Returns whether the commit starts a new baseline of the contact (`emitAfter`), completes the baseline
+ * (`over`), or does neither (`unchanged`). A read of all pages completes the baseline.
  */
 function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRead): PollCommit['baseline'] {
   // Upstream's `Date` header has no fraction of a second. Messages with a timestamp in the same second

@@ -80,8 +80,8 @@ export interface EndedClaim extends NextDue {
  */
 export interface PollQueue {
   /**
-   * Claims the most urgent due contact if the budget has a token. Calls in the same turn of the event loop are
-   * made together.
+   * Claims the most urgent due contact if the budget has a token. Calls in the same turn of the event loop
+   * are combined into one request to Redis.
    *
    * Reads of the newest messages go first. Reads of older messages get a guaranteed share of the requests:
    * one hundredth of what reads of the newest messages get, rising to one fifth when the most urgent read of

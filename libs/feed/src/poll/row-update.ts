@@ -24,13 +24,13 @@ export interface RowUpdateInput {
   observed: readonly UpstreamMessage[];
   /** Snapshots of the observed messages before the commit, by message id. */
   before: ReadonlyMap<string, KnownMessage>;
-  /** Snapshots that the commit stores of new and changed messages, by message id. */
+  /** Snapshots of new and changed messages that the commit stores, by message id. */
   changed: ReadonlyMap<string, KnownMessage>;
   /** Events of the commit. */
   events: readonly NewEvent[];
   /** The sends that some of the observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Messages whose deletion the commit emits. */
+  /** Messages for which the commit emits `message.deleted`. */
   deleted: readonly { id: string }[];
   fullRead: FullRead | undefined;
   clock: MessageClock;
@@ -74,7 +74,10 @@ export function rowUpdateOf(input: RowUpdateInput): RowUpdate {
   return { entries, isNew: !input.hasRow };
 }
 
-/** Returns the messages that the row does not contain yet. Only the latest of them needs a preview. */
+/**
+ * Returns entries for the messages that the row does not contain yet. Only the latest of them needs a
+ * preview.
+ */
 function messagesOf({
   hasRow,
   isResync,
@@ -110,7 +113,10 @@ function messagesOf({
   });
 }
 
-/** Returns the ids of the inbound messages that the events report as new. Upstream's ids may be numbers. */
+/**
+ * Returns the ids of the inbound messages that the events report as new. Converts ids that are numbers to
+ * strings.
+ */
 function receivedIds(events: readonly NewEvent[]): ReadonlySet<string> {
   return new Set(
     events.flatMap(({ type, data }) =>
@@ -128,7 +134,7 @@ function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdate
   );
 }
 
-/** Returns the sends to which messages belong that an earlier commit has put into the row. */
+/** Returns an entry for each changed message that is already in the row and belongs to a send. */
 function boundSends({
   hasRow,
   isResync,
@@ -149,7 +155,7 @@ function boundSends({
   });
 }
 
-/** After a read of all pages, the row gets what it needs from all messages that upstream shows. */
+/** After a stable read of all pages, returns the entries for all messages that upstream shows. */
 function allMessages({ fullRead, endsResync }: RowUpdateInput): RowEntry[] {
   if (fullRead?.isStable !== true) return [];
   const { rowMessages, startedAt } = fullRead;
@@ -160,8 +166,9 @@ function allMessages({ fullRead, endsResync }: RowUpdateInput): RowEntry[] {
 const PHONE_NUMBER = /^\+\d{5,15}$/;
 
 /**
- * Returns a message as a row needs it. The time of a message is the earlier of its timestamp and the time when it was
- * first read. For a message that was read before, its timestamp is converted to Redis' clock instead.
+ * Converts a message to the form that a row contains. The message's time is its timestamp, converted to
+ * Redis' clock, but at most the time of the read. For a new message, the caller sets `upstreamAheadMs` to 0,
+ * so the timestamp is not converted.
  * @param isNew true if no earlier read has shown the message
  */
 export function rowMessageOf(

@@ -57,8 +57,9 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     commit: UnchangedPoll,
   ): Promise<NextDue | undefined> {
     const nextDue = await super.commitUnchangedPoll(account, contactId, commit);
-    // The worker that claimed the contact goes on to claim contacts until none is due, and then announces the next.
-    // If the worker dies before that, the round of the account finds them: it runs until no contact has a lease.
+    // A claimed contact is not announced here. The worker that claimed it keeps claiming contacts until none
+    // is due, and then announces when the next contact is due. If this worker dies first, the account's round
+    // finds the due contacts, because the round is repeated until no contact has a lease.
     if (nextDue !== undefined && commit.lease === undefined) this.announceDue(account, commit.dueInMs);
     return nextDue;
   }

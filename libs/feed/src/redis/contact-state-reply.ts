@@ -5,8 +5,8 @@ import { EMPTY_POLL_STATE, type PollState } from '../snapshot/poll-state.js';
 import { unpackPollState } from '../snapshot/poll-state-codec.js';
 
 /**
- * The stored polling state of a contact, as `contact-state.lua` returns it: texts as Buffers. If the contact is
- * unknown, the reply has no fields.
+ * The stored polling state of a contact, as `contact-state.lua` returns it. Strings are Buffers. If the
+ * contact is unknown, the reply has no fields.
  */
 export interface ContactReply {
   now: Buffer;
@@ -37,7 +37,7 @@ const CONTACT_STATE_FIELDS = [
   ...(['contacts', 'revisionFloor', 'run', 'failures', 'longestPage', 'extension', 'hasRow'] as const),
 ];
 
-/** Names the fields of a state that is an array within another reply. */
+/** Converts the state of a contact from an array, as `claim-polls.lua` returns it, to a {@link ContactReply}. */
 export function contactReplyOf(values: readonly unknown[]): ContactReply {
   const reply: Record<string, unknown> = {};
   for (const [place, name] of CONTACT_STATE_FIELDS.entries()) reply[name] = values[place];

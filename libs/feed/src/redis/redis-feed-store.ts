@@ -18,7 +18,7 @@ import type {
 } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { type ContactReply, contactStateOf } from './contact-state-reply.js';
-import { UnchangedPolls } from './redis-unchanged-polls.js';
+import { UnchangedPollCommitter } from './redis-unchanged-polls.js';
 import type { FeedOverview } from '../schedule/feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -81,7 +81,7 @@ interface ListReply {
 
 /** Implements {@link FeedStore} with Redis. */
 export class RedisFeedStore implements FeedStore {
-  private readonly unchangedPolls: UnchangedPolls;
+  private readonly unchangedPolls: UnchangedPollCommitter;
 
   constructor(
     private readonly redis: RedisClient,
@@ -89,7 +89,7 @@ export class RedisFeedStore implements FeedStore {
     /** Whether conversation rows are kept. */
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {
-    this.unchangedPolls = new UnchangedPolls(redis, prefix);
+    this.unchangedPolls = new UnchangedPollCommitter(redis, prefix);
   }
 
   async knownContacts(account: string): Promise<KnownContacts> {
@@ -117,8 +117,8 @@ export class RedisFeedStore implements FeedStore {
       now: Number(now),
       revisionFloor: Number(revisionFloor),
       redisRun: run,
-      // If the stored contacts are lost, there is nothing to compare with. The next contact list then counts
-      // as the first.
+      // If the stored contacts are lost, the next contact list cannot be compared with them. It then counts
+      // as the first contact list.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
       ...(deletionsConfirmedAt == null ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),

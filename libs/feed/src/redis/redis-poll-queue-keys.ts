@@ -11,7 +11,7 @@ export function pollQueueKeys(keys: AccountKeys): Record<'due' | 'deep' | 'lease
   };
 }
 
-/** Reads what `with_next_due` of `poll-leases.lua` returns. */
+/** Parses the next due time that the Lua function `with_next_due` in `poll-leases.lua` returns. */
 export function nextDueOf([at, inMs]: readonly (string | Buffer)[]): NextDue {
   return at === undefined || inMs === undefined
     ? {}

@@ -20,7 +20,7 @@ const renew = LuaScript.from(import.meta.url, 'lua/renew-polls.lua');
 
 const endClaim = LuaScript.from(import.meta.url, 'lua/end-poll.lua');
 
-/** Reply of `claim-polls.lua`, with texts as Buffers. */
+/** Reply of `claim-polls.lua`. Strings are Buffers. */
 interface ClaimsReply {
   waitMs: number;
   nextDue: Buffer[];
@@ -39,7 +39,10 @@ export class RedisPollQueue implements PollQueue {
   /** Unique id of this object. Together with the number of claims it forms the unique id of a lease. */
   private readonly holder = newId('req');
   private claims = 0;
-  /** Claims of the same turn of the event loop; the items are the configured budgets of the account. */
+  /**
+   * Combines claims in the same turn of the event loop into one script run. Each item is the account's
+   * configured budget.
+   */
   private readonly batches: BatchedCalls<number, ClaimReply>;
 
   constructor(

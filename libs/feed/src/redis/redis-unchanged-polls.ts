@@ -15,8 +15,8 @@ interface PollOfContact {
   poll: UnchangedPoll;
 }
 
-/** Commits polls without changes, those of an account together. */
-export class UnchangedPolls {
+/** Commits polls that found no changes. Commits the polls of one account together. */
+export class UnchangedPollCommitter {
   private readonly batches: BatchedCalls<PollOfContact, NextDue | undefined>;
 
   constructor(
@@ -72,8 +72,9 @@ function newestReport(polls: readonly PollOfContact[]): PollReport {
 }
 
 /**
- * Returns the reports that bound the difference of the clocks most closely: the latest date, and the longest time
- * before a date. The others would add nothing.
+ * Returns the reports that give the closest bounds of the difference between upstream's clock and Redis'
+ * clock. The report with the latest `Date` header gives the lower bound. The report whose `Date` header is
+ * earliest relative to its start gives the upper bound. Other reports cannot narrow these bounds.
  */
 function tightestReports(polls: readonly PollOfContact[]): Iterable<PollReport> & readonly PollReport[] {
   const reports = polls.map(({ poll: { report } }) => report);

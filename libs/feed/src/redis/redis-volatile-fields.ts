@@ -9,7 +9,7 @@ import type { VolatileField, VolatileFieldStore } from '../form/volatile-fields.
 
 /**
  * Names of the fields of the Redis hash. `learned`: which contact fields are volatile. `contacts`: number of
- * contacts on the list. `m:` begins the name of one counter per message field.
+ * contacts on the list. The names of the counters, one for each message field, begin with `m:`.
  */
 const LEARNED = 'learned';
 const CONTACTS = 'contacts';

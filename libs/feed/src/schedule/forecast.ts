@@ -10,8 +10,8 @@ export interface DelayForecast {
 }
 
 /**
- * The number of new messages per second of all contacts with the same polling interval. The detection delays
- * of these messages are spread evenly between 0 and the interval.
+ * The new messages of all contacts with the same polling interval. Their detection delays are spread evenly
+ * between 0 and this interval.
  */
 interface Share {
   perSecond: number;

@@ -59,7 +59,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('do not exceed the configured maximum if the budget is 10 % above the cost of polling all contacts at that maximum', () => {
+  it('do not exceed the configured maximum if the budget is at least 10 % above the cost of polling all contacts at that maximum', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
         const { intervalMs, budgetAllowsMaxMs } = planPollIntervals(histogram, budget, BOUNDS);

@@ -15,8 +15,8 @@ export interface PlannedBudget {
    */
   allowed: number;
   /**
-   * Requests per second that are used for anything other than the first requests of polls. Reads of older
-   * messages that were made while no other poll waited are not included.
+   * Requests per second, without the first requests of polls, and without reads of older messages that were
+   * made while no other poll waited.
    */
   usedByOthers: number;
 }
@@ -50,9 +50,10 @@ const FLOOR = 1 / 5;
 const FACTORS = [1 / 2, 1, 2];
 
 /**
- * Forecasts the polling intervals and detection delays of an account with half, once and twice its request
- * budget. The forecast assumes that contacts keep changing at their present rates, and that the number of
- * other requests stays the same. It uses the same computation as the schedule of polls. Has no side effects.
+ * Forecasts the polling intervals and detection delays of an account for half, the whole and twice its
+ * request budget. The forecast assumes that contacts keep changing at their present rates, and that the
+ * number of requests other than polls stays the same. It uses the same computation as the schedule of polls.
+ * Has no side effects.
  */
 export function forecastPolling(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,

@@ -1,19 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { PollIntervalPlans } from './poll-plans.js';
+import { PollIntervalPlanner } from './poll-plans.js';
 import { planPollIntervals } from './intervals.js';
 import { rateBucketIndexOf } from './rate-histogram.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
-/** Returns plans for contacts with equal rates, and a counter of the reads of the rates. */
-function plansOf(contacts: number, perSecond = 0.01): { plans: PollIntervalPlans; asked: () => number } {
+/** Returns a planner for contacts with equal rates, and a counter of the reads of the rates. */
+function plannerOf(
+  contacts: number,
+  perSecond = 0.01,
+): { planner: PollIntervalPlanner; asked: () => number } {
   let asked = 0;
   const ratesOf = (): Promise<{ rates: Map<number, number>; contacts: number }> => {
     asked += 1;
     return Promise.resolve({ rates: new Map([[rateBucketIndexOf(perSecond), contacts]]), contacts });
   };
-  return { plans: new PollIntervalPlans(ratesOf, BOUNDS), asked: () => asked };
+  return { planner: new PollIntervalPlanner(ratesOf, BOUNDS), asked: () => asked };
 }
 
 describe('the planned poll interval of an account', () => {
@@ -25,8 +28,8 @@ describe('the planned poll interval of an account', () => {
         fc.double({ min: 1, max: 3, noNaN: true }),
         async (contacts, perSecond, spare) => {
           const budget = ((contacts * 1_000) / BOUNDS.minMs) * spare;
-          const { plans, asked } = plansOf(contacts, perSecond);
-          const plan = await plans.planOf('a', budget, contacts);
+          const { planner, asked } = plannerOf(contacts, perSecond);
+          const plan = await planner.planOf('a', budget, contacts);
           expect(asked()).toBe(0);
           const solved = planPollIntervals(
             new Map([[rateBucketIndexOf(perSecond), contacts]]),
@@ -41,10 +44,10 @@ describe('the planned poll interval of an account', () => {
   });
 
   it('is computed from the rates of change and cached if the budget does not allow the configured minimum', async () => {
-    const { plans, asked } = plansOf(100);
-    const plan = await plans.planOf('a', 10, 100);
+    const { planner, asked } = plannerOf(100);
+    const plan = await planner.planOf('a', 10, 100);
     expect(plan.intervalMs(0.01)).toBeGreaterThan(BOUNDS.minMs);
-    expect(await plans.planOf('a', 10, 100)).toBe(plan);
+    expect(await planner.planOf('a', 10, 100)).toBe(plan);
     expect(asked()).toBe(1);
   });
 });

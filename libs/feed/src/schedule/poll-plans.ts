@@ -21,7 +21,7 @@ const PLAN_TTL_MS = 500;
 /** Maximum number of accounts whose polling intervals are cached. */
 const MAX_PLANS = 2_000;
 /** Plans how often the contacts of each account are polled, and caches the plans for a short time. */
-export class PollIntervalPlans {
+export class PollIntervalPlanner {
   private readonly plans = new LRUCache<string, IntervalPlan>({
     max: MAX_PLANS,
     ttl: PLAN_TTL_MS,

@@ -77,7 +77,7 @@ describe('the rate of change of a contact', () => {
     );
   });
 
-  it('does not change at a read without new messages', () => {
+  it('is estimated from the same data before and after a read without new messages', () => {
     const state = talk(silent(), START, 3, 10 * SECOND);
     expect(rateStateAfterRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(state);
   });

@@ -26,7 +26,7 @@ describe('a packed message id', () => {
     ['65f1c0ffee65f1c0ffee65f', 23],
     ['1234', 4],
     ['msg_65f1c0ffee65f1c0', 20],
-  ])('for the id %s takes %d bytes', (id, length) => {
+  ])('that stands for the id %s takes %d bytes', (id, length) => {
     expect(packId(id)).toHaveLength(length);
   });
 

@@ -49,7 +49,7 @@ describe('a packed message snapshot', () => {
     [0, undefined],
     [8.64e15, undefined],
   ])(
-    'contains the timestamp %d rounded down to the minute, or no timestamp if it is out of range',
+    'contains the timestamp %d rounded down to the minute, or no timestamp if the original is out of range',
     (timestamp, kept) => {
       const [message] = fc.sample(fc.record(base), 1);
       if (message === undefined) throw new Error('no sample');

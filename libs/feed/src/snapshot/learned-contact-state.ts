@@ -21,13 +21,17 @@ export interface LearnedContactState {
    * messages without a timestamp are not emitted.
    */
   resyncing?: boolean;
-  /** The page of the last read that changed nothing. Older builds remove it with each of their commits. */
+  /**
+   * The first page, as the last read got it. Present if that read changed nothing. Each commit of an older
+   * build removes this page.
+   */
   unchangedPage?: UnchangedPage;
 }
 
 /**
- * The first page of a contact, requested with the documented limit, as the last read of its newest messages got it. That read changed nothing. So if
- * upstream answers the same bytes again, and the contact's state is still the same, there is nothing to compare.
+ * The first page of a contact, as the last read of the newest messages got it with the documented limit. That
+ * read changed nothing. If upstream returns the same bytes again and the contact's state is still the same,
+ * the page need not be compared with the snapshot.
  */
 export interface UnchangedPage {
   /** Value of `ContactState.version` with which the page was compared. */

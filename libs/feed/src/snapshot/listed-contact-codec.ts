@@ -6,7 +6,7 @@ const HAS_MISSING_SINCE = 2;
 const ALL_FLAGS = DELETED | HAS_MISSING_SINCE;
 const FINGERPRINT_BYTES = 8;
 
-/** What scripts must know of the form of a packed contact. */
+/** Flags in the first byte of a packed contact, as constants for Lua scripts. */
 export const LISTED_CONTACT_FLAGS = { DELETED, ALL_FLAGS };
 
 /**

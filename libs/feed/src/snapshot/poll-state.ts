@@ -43,8 +43,8 @@ export interface PollState {
    */
   completeDueAt?: number;
   /**
-   * When those messages must be read again whose flags (`delivered`, `read`) may still change. Absent if
-   * there are none.
+   * When the messages whose flags (`delivered`, `read`) may still change must be read again. Absent if there
+   * are no such messages.
    */
   lookUpDueAt?: number;
   /** Number of known messages. If it is above 0 but no snapshots are stored, the snapshots were lost. */

@@ -39,13 +39,13 @@ describe('a contact that is missing from a list with unreadable elements', () =>
   });
 });
 
-describe('the record of unreadable list elements', () => {
-  it('is parsed to the same record after it was serialized', () => {
+describe('the history of unreadable list elements', () => {
+  it('is the same after it was serialized and parsed', () => {
     const elements = after(1, 2, 3, 3);
     expect(parseUnreadableElementHistory(serializeUnreadableElementHistory(elements), 0)).toEqual(elements);
   });
 
-  it('has a limited size, and still covers every time at which an element became unreadable', () => {
+  it('contains at most 20 rises, and still covers every time at which an element became unreadable', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);

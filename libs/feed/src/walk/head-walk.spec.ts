@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
 import { type HeadPlan, type HeadRead, readNewestMessages } from './head-walk.js';
 import { sortOldestFirst, messageOrderOf, type PageOrder } from './page-order.js';
-import { UNDOCUMENTED_MESSAGES_PER_PAGE, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
+import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
 import { lastPageOf } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
@@ -98,9 +98,9 @@ describe('a read of the newest messages', () => {
 
   it('requests the first page again with limit 100 if the page has 20 new messages and upstream honours that limit', async () => {
     const pages = contact('newestFirst', 75, 25);
-    pages.cap = UNDOCUMENTED_MESSAGES_PER_PAGE;
+    pages.cap = LARGE_PAGE_LIMIT;
     await pages.head('newestFirst', {
-      limit: UNDOCUMENTED_MESSAGES_PER_PAGE,
+      limit: LARGE_PAGE_LIMIT,
       pageSize: DOCUMENTED_MAX_MESSAGES_PER_PAGE,
     });
     expect(pages.reads).toEqual(['1/20', '1/100']);
@@ -340,7 +340,7 @@ describe('a page of messages that equals the previous page', () => {
     expect(read.metNoKnownMessage).toBe(false);
   });
 
-  it('ends the read with all messages found if upstream repeats its last page for higher page numbers', async () => {
+  it('ends a read that has found all messages if upstream repeats its last page for higher page numbers', async () => {
     const pages = contact('newestFirst', 3, 3);
     const page = pages.page.bind(pages);
     pages.page = (number, limit) => page(Math.min(number, 3), limit);
@@ -350,9 +350,9 @@ describe('a page of messages that equals the previous page', () => {
   });
 });
 
-describe('the page and limit that request the end of an oldest-first list', () => {
+describe('the page to request at the end of an oldest-first list', () => {
   it.each([7, 13, 20, 25])(
-    'lead to a page with the last message and room for a new message: page size %d',
+    'contains the last message and has room for a new message: page size %d',
     (pageSize) => {
       for (let length = 1; length <= 200; length += 1) {
         const { page, limit } = lastPageOf(length, pageSize);
@@ -386,7 +386,7 @@ describe('the order of messages', () => {
     expect(messageOrderOf(stamped(...minutes))).toBe(order);
   });
 
-  it('is oldest first after sorting; in an unsorted list, messages without a timestamp then come last', () => {
+  it('is oldest first after sorting, and messages without a timestamp come last', () => {
     const order = (minutes: (number | undefined)[], as: PageOrder): string[] =>
       sortOldestFirst(stamped(...minutes), as).map(({ id }) => id);
     expect(order([3, 2, 2, 1], 'newestFirst')).toEqual(['m3', 'm2', 'm1', 'm0']);

@@ -2,7 +2,7 @@ import type { UpstreamMessage } from '#upstream';
 import { messageOrderOf, type PageOrder } from './page-order.js';
 import {
   type KnownIds,
-  UNDOCUMENTED_MESSAGES_PER_PAGE,
+  LARGE_PAGE_LIMIT,
   mayBeCausedBySingleMessage,
   mayBeCausedByPageSize,
   DOCUMENTED_MAX_MESSAGES_PER_PAGE,
@@ -56,10 +56,7 @@ export interface HeadPlan {
   limit?: number;
   /** Reduced limit of the first page, present while a full first page cannot be read. */
   headLimit?: number;
-  /**
-   * Reduced limit with which an earlier read could read the first page, when a full first page could not be
-   * read.
-   */
+  /** Reduced limit with which an earlier read succeeded after a full first page could not be read. */
   lastHeadLimit?: number;
   /** True until all pages of the contact have been read once. A read of all pages then follows this read. */
   isFirst: boolean;
@@ -114,9 +111,9 @@ export interface HeadRead {
  * - Other orders: page 1. This is enough only if the page contains the whole list.
  *
  * A message is new if the snapshot does not contain it. Costs one request in most cases. Several pages are
- * read only if more new messages may follow the first page. Messages may move from one page to another between
- * two requests, so all of these pages except the last are read again, until a repetition finds no new message
- * that was not read before.
+ * read only if more new messages may follow the first page. Messages may move from one page to another
+ * between two requests, so all of these pages except the last are read again, until a repetition finds no
+ * further new message.
  */
 export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
   const walk = new HeadWalk(source, plan);
@@ -150,8 +147,7 @@ class HeadWalk {
     // If upstream honoured a larger limit for one contact, it is expected to honour that limit for all
     // contacts.
     this.limit =
-      plan.limit ??
-      (plan.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? UNDOCUMENTED_MESSAGES_PER_PAGE : undefined);
+      plan.limit ?? (plan.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : undefined);
     this.headLimit = plan.headLimit;
   }
 
@@ -197,12 +193,12 @@ class HeadWalk {
    * list, a read of all pages usually follows.
    */
   private async readFirst(): Promise<void> {
-    const large = this.limit === UNDOCUMENTED_MESSAGES_PER_PAGE && this.headLimit === undefined;
+    const large = this.limit === LARGE_PAGE_LIMIT && this.headLimit === undefined;
     const first = large ? await this.takeLarge() : await this.takeFirst();
     this.setHeadFromTop(first);
     const showsAll = this.showsAll(first);
     const seen = messageOrderOf(first.items);
-    // If the list had too few messages to show its order until now, this page can show the order.
+    // If the list had too few messages to determine its order until now, this page can show the order.
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
     if (showsOrder && seen === 'newestFirst') {
       this.order = seen;
@@ -244,7 +240,7 @@ class HeadWalk {
 
   private async takeLarge(): Promise<PageRead> {
     try {
-      return await this.take(1, UNDOCUMENTED_MESSAGES_PER_PAGE);
+      return await this.take(1, LARGE_PAGE_LIMIT);
     } catch (error) {
       // Upstream may no longer honour the large limit, so the page is requested with the documented one.
       if (!mayBeCausedByPageSize(error)) throw error;
@@ -361,11 +357,9 @@ class HeadWalk {
     )
       return first;
     try {
-      const larger = await this.take(1, UNDOCUMENTED_MESSAGES_PER_PAGE);
+      const larger = await this.take(1, LARGE_PAGE_LIMIT);
       this.limit =
-        larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE
-          ? UNDOCUMENTED_MESSAGES_PER_PAGE
-          : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+        larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.setHeadFromTop(larger);
       return { ...larger, limit: this.limit };
     } catch (error) {
@@ -376,8 +370,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads the first pages again, until a repetition finds no new message that was not read before, because
-   * messages may have moved from page to page between two requests. Returns true if a repetition found any.
+   * Reads the first pages again until a repetition finds no further new message, because messages may have
+   * moved from page to page between two requests. Returns true if a repetition found a further new message.
    */
   private async repeatFirstPages(count: number, limit: number): Promise<boolean> {
     for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
@@ -457,7 +451,7 @@ class HeadWalk {
   }
 }
 
-/** Returns true if the messages are visibly in another order than the assumed one. */
+/** Returns true if the timestamps of the messages contradict the assumed order of the list. */
 export function contradictsAssumedPageOrder(
   assumed: PageOrder,
   messages: readonly UpstreamMessage[],

@@ -12,11 +12,11 @@ export type PageOrder = (typeof PAGE_ORDERS)[number];
 export const PAGE_ORDERS = ['unknown', 'newestFirst', 'oldestFirst', 'unsorted'] as const;
 
 /** Returns true if the first page of a list in this order always shows the newest messages. */
-export function doesFirstPageShowAllNewMessages(order: PageOrder): boolean {
+export function doesFirstPageShowNewestMessages(order: PageOrder): boolean {
   return order === 'newestFirst';
 }
 
-/** Determines from their timestamps in which order the messages are. Ignores messages without a timestamp. */
+/** Determines the order of messages from their timestamps. Ignores messages without a timestamp. */
 export function messageOrderOf(served: readonly UpstreamMessage[]): PageOrder {
   const seen = new MessageOrderDetector();
   seen.add(served);

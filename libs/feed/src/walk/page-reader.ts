@@ -8,7 +8,7 @@ import {
 } from '#upstream';
 import {
   FAILING_MESSAGE_PLACEHOLDER,
-  readPageInParts,
+  withPageSplitting,
   type IsMessageFault,
   type ReadPage,
 } from './read-in-parts.js';
@@ -16,11 +16,11 @@ import {
 /** Max number of messages per page according to upstream's documentation. */
 export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
 /**
- * Number of messages to request per page when many messages are read. It exceeds
+ * The large limit: the page limit that is requested when many messages are read. It exceeds
  * {@link DOCUMENTED_MAX_MESSAGES_PER_PAGE}, so upstream may ignore it. The length of the returned pages shows
- * whether upstream does.
+ * whether upstream honours the large limit.
  */
-export const UNDOCUMENTED_MESSAGES_PER_PAGE = 100;
+export const LARGE_PAGE_LIMIT = 100;
 /**
  * Minimum page size that is assumed. If it were 1, the only message of a contact would look like a full page,
  * and each read of the newest messages would cost a second request.
@@ -41,8 +41,8 @@ export interface PageRead {
   /** Number of elements on the page, including unreadable ones. */
   count: number;
   /**
-   * True if the page is at least as long as the longest known page with such a limit, so that more pages may
-   * follow.
+   * True if the page is as long as a full page with this limit, as far as earlier pages show. More pages may
+   * then follow.
    */
   full: boolean;
   /** Ids of the messages that were neither known before this read nor on an earlier page of this read. */
@@ -52,12 +52,11 @@ export interface PageRead {
   /** True if the first message of the page was not known before this read. */
   firstIsNew: boolean;
   /**
-   * Ids of the messages that were on none of the pages read before this page and since the last call of
-   * {@link PageReader.beginPass}.
+   * Ids of the messages that were on no earlier page since the last call of {@link PageReader.beginPass}.
    */
   added: ReadonlySet<string>;
   /**
-   * True if every message of the page was also on a page read before this page and since the last call of
+   * True if every message of the page was also on an earlier page since the last call of
    * {@link PageReader.beginPass}.
    */
   repeats: boolean;
@@ -101,9 +100,9 @@ export class PageReader {
   /** Limit and digest of the first page. Undefined if other pages were read too, or not all of it could be read. */
   onlyPage: { limit: number; digest: string } | undefined;
   /**
-   * True if a message appeared on two pages although no new messages at the beginning of the list explain
-   * this. New messages move older ones from the end of one page to the beginning of the next, but no message
-   * is missed.
+   * True if a message appeared on two pages, and the arrival of new messages does not explain this. New
+   * messages move older messages from the end of one page to the beginning of the next, but no message is
+   * missed then.
    */
   servedTwice = false;
   /** Ids of the messages on the pages that were read since the last call of {@link beginPass}. */
@@ -135,8 +134,8 @@ export class PageReader {
     };
     const sizeOf = (limit: number): number =>
       limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);
-    this.readPlain = readPageInParts(counted, sizeOf);
-    this.read = readPageInParts(counted, sizeOf, isMessageFault);
+    this.readPlain = withPageSplitting(counted, sizeOf);
+    this.read = withPageSplitting(counted, sizeOf, isMessageFault);
   }
 
   /**

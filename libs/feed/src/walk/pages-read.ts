@@ -48,7 +48,7 @@ export interface PagesRead {
    * True if volatile fields can be detected from this read, because an earlier read covered the same pages.
    */
   detectsVolatility: boolean;
-  /** True if every message was read whose flags (`delivered`, `read`) may still change. */
+  /** True if the read covered all messages whose flags (`delivered`, `read`) may still change. */
   unsettledLookedUp: boolean;
   /**
    * True if a read of all pages is needed, because messages are missing or are not where they were expected.
@@ -67,7 +67,7 @@ export interface FullRead {
    * the list.
    */
   isStable: boolean;
-  /** What the contact's row, in the list of conversations, needs to know of the messages in `seen`. */
+  /** The data about the messages in `seen` that the contact's row in the list of conversations contains. */
   rowMessages: RowMessageCollector;
   /** When the read began, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;

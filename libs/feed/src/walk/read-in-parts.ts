@@ -20,7 +20,7 @@ const isTooLarge: IsMessageFault = (error) => error instanceof UpstreamReplyTooL
  * @param sizeOf returns how many messages a page after the first has if it is requested with a given limit
  * @param isMessageFault says for which errors, besides a page that is too large, the page is read in parts
  */
-export function readPageInParts(
+export function withPageSplitting(
   read: ReadPage,
   sizeOf: (limit: number) => number,
   isMessageFault: IsMessageFault = () => false,
