@@ -29,8 +29,8 @@ export interface ListedContact {
 /** Snapshot of an account's contact list. */
 export interface KnownContacts {
   /**
-   * Number that increases with every commit that changes the contact list. A commit is refused if the version
-   * changed since its read started.
+   * Number that increases with every commit that changes the contact list. The result of a read is not committed
+   * if the version changed after the read started.
    */
   version: number;
   /** When this snapshot was read, in milliseconds since 1970 by Redis' clock. */
@@ -61,13 +61,13 @@ export interface KnownContacts {
    */
   revisionFloor: number;
   /**
-   * Id of the current run of Redis, which ends with a restart or failover. A commit is refused if the run
-   * changed since its read started.
+   * Id of the current run of Redis, which ends with a restart or failover. The result of a read is not committed
+   * if the run changed after the read started.
    */
   redisRun: string;
   /**
-   * Number of unreadable elements in the last contact list from which no known contact was missing. Stored
-   * for earlier builds of Tidings, which do not store {@link unreadable}.
+   * Number of unreadable elements in the most recent contact list that contained all known contacts. Stored for
+   * compatibility with earlier builds of Tidings, which do not store {@link unreadable}.
    */
   skipped: number;
   /**
@@ -98,10 +98,13 @@ export interface ContactUpdate {
   raw?: string;
   /** Phone numbers in the contact's fields, in E.164 format. */
   numbers: readonly string[];
-  /** Search words of the contact's fields, and those that they have lost. Absent if the fields did not change. */
+  /**
+   * `all`: the search words of the contact's fields. `removed`: words that the fields no longer contain. Absent
+   * if the fields did not change.
+   */
   words?: { all: readonly string[]; removed: readonly string[] };
   /**
-   * Only for a new contact: its first read emits messages whose timestamp is later than this time
+   * Only for a new contact: its first read emits events for messages whose timestamp is later than this time
    * (milliseconds since 1970 by upstream's clock); see `FirstRead`.
    */
   emitAfter?: number;
@@ -160,8 +163,8 @@ export interface ListCommit {
 /** The stored polling state of one contact. */
 export interface ContactState {
   /**
-   * Number that increases with every commit that changes the polling state of the contact. A commit is
-   * refused if the version changed since its read started.
+   * Number that increases with every commit that changes the polling state of the contact. The result of a read is
+   * not committed if the version changed after the read started.
    */
   version: number;
   /** When this state was read, in milliseconds since 1970 by Redis' clock. */
@@ -176,8 +179,9 @@ export interface ContactState {
    */
   longestPage: number;
   /**
-   * The first read of the contact emits messages whose timestamp is later than this time (milliseconds since
-   * 1970 by upstream's clock); see `FirstRead`. Absent once all pages of the contact have been read.
+   * The first read of the contact emits events for messages whose timestamp is later than this time
+   * (milliseconds since 1970 by upstream's clock); see `FirstRead`. Absent once all pages of the contact have been
+   * read.
    */
   emitAfter?: number;
   /**
@@ -224,13 +228,16 @@ export interface ContactState {
    */
   revisionFloor: number;
   /**
-   * Id of the current run of Redis, which ends with a restart or failover. A commit is refused if the run
-   * changed since its read started.
+   * Id of the current run of Redis, which ends with a restart or failover. The result of a read is not committed
+   * if the run changed after the read started.
    */
   redisRun: string;
 }
 
-/** A poll of a contact's newest messages without any change, as it is passed to {@link FeedStore.commitUnchangedPoll}. */
+/**
+ * A poll that found the newest messages of a contact unchanged, as it is passed to
+ * {@link FeedStore.commitUnchangedPoll}.
+ */
 export interface UnchangedPoll {
   /** Values of {@link ContactState.version} and {@link ContactState.redisRun} when the poll started. */
   version: number;
@@ -238,11 +245,14 @@ export interface UnchangedPoll {
   /** Id of the lease that ends with the commit. Absent if the contact was not claimed. */
   lease?: string;
   extension: LearnedContactState;
-  /** Bucket of the contact's rate of change; see `RateHistogram`. */
+  /**
+   * Index of the bucket that counts this contact in the account's histogram of rates of change; see
+   * `RateHistogram`.
+   */
   bucket: number;
   /** Time until the next poll of the contact, in milliseconds. */
   dueInMs: number;
-  /** True if the page has messages. */
+  /** True if upstream returned at least one message. */
   showsMessages: boolean;
   report: PollReport;
 }
@@ -277,9 +287,9 @@ export interface PollCommit {
    */
   dueInMs?: number;
   /**
-   * What the commit does with the first read of the contact. An object starts a new first read after a loss;
-   * the new first read emits messages whose timestamp is later than `emitAfter` (milliseconds since 1970).
-   * `unchanged` leaves the first read as it is, and `over` ends it.
+   * What the commit does with the first read of the contact. An object starts a new first read after stored state
+   * was lost; the new first read emits events for messages whose timestamp is later than `emitAfter` (milliseconds
+   * since 1970). `unchanged` leaves the first read as it is, and `over` ends it.
    */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
   /**
@@ -325,11 +335,11 @@ export interface CommittedPoll {
   delaysMs: readonly number[];
 }
 
-/** What {@link FeedStore.expediteRecipients} found. */
+/** Result of {@link FeedStore.expediteRecipients}. */
 export interface ExpeditedRecipients {
-  /** True if a contact has one of the phone numbers. */
+  /** True if at least one of the phone numbers belongs to a known contact. */
   hasContacts: boolean;
-  /** True if a read of the contact list was requested. */
+  /** True if the call requested a read of the contact list, because a number belongs to no known contact. */
   requestsList: boolean;
 }
 
@@ -386,10 +396,10 @@ export interface FeedStore {
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<CommittedPoll | undefined>;
 
   /**
-   * Stores that a poll of a contact found the page of an earlier poll again, and ends its claim. Calls in the same
-   * turn of the event loop are made together.
-   * @returns undefined, and nothing is stored, if another poll of the contact was committed, or Redis restarted
-   * or failed over, since the poll started; otherwise when the account's next contact is due
+   * Stores that a poll of a contact found the same page as an earlier poll, and ends the claim of the contact.
+   * Calls for the same account in one turn of the event loop are sent to Redis together.
+   * @returns when the account's next contact is due; undefined, and nothing is stored, if another poll of the
+   * contact was committed, or Redis restarted or failed over, since the poll started
    */
   commitUnchangedPoll(
     account: string,
@@ -404,8 +414,9 @@ export interface FeedStore {
   expeditePoll(account: string, contactId: string, ms: number): Promise<void>;
 
   /**
-   * Does the same as {@link expeditePoll} for the most likely contact of each phone number. Requests that the contact
-   * list is read soon, if no contact has one of the numbers.
+   * Requests that the most likely contact of each phone number is polled within `ms` milliseconds, as
+   * {@link expeditePoll} does. If any of the numbers belongs to no known contact, requests that the contact list is
+   * read soon.
    */
   expediteRecipients(
     account: string,

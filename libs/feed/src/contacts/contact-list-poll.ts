@@ -28,13 +28,13 @@ import {
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /**
- * If a contact is in the account's first contact list, the first read of the contact emits messages that were
- * sent up to this long before the account was added, in milliseconds.
+ * If a contact is in the account's first contact list, its first read emits events for messages that were sent
+ * at most this long before the account was added, in milliseconds.
  */
 const FIRST_LIST_SLACK_MS = 60_000;
 /**
- * Events are emitted for messages that were sent after an account was added and before its first contact list
- * was read, if the messages are at most this old, in milliseconds.
+ * Messages that were sent after an account was added, but before its first contact list was read, emit events
+ * if they are at most this old, in milliseconds.
  */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
@@ -70,8 +70,8 @@ interface ListVerdict {
   isOutageLikely: boolean;
   unreadable: UnreadableElementHistory;
   /**
-   * The first read of a new contact emits messages with a later timestamp than this, in milliseconds since
-   * 1970 by upstream's clock.
+   * The first read of a new contact emits events for messages whose timestamp is later than this time, in
+   * milliseconds since 1970 by upstream's clock.
    */
   emitAfter: number;
 }
@@ -93,8 +93,8 @@ export class ContactListPoll {
 
   /**
    * Reads the contact list and commits the result.
-   * @throws {UpstreamError} if the list could not be read. The reason is then stored, except for an
-   * {@link UpstreamUnavailableError}.
+   * @throws {UpstreamError} if the list could not be read. The reason for the failure is stored, unless the
+   * error is an {@link UpstreamUnavailableError}.
    */
   async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
     try {
@@ -181,14 +181,14 @@ export class ContactListPoll {
     if (isOtherService && known.services.get(upstream) === undefined)
       this.volatile?.logger.warn(
         { account, contacts: list.reader.count },
-        'the new upstream address shows other contacts, so it probably belongs to another messaging service; sends that were accepted for the previous address are not relayed',
+        'the new upstream address shows other contacts, so it probably belongs to another messaging service; sends that were stored for the previous address are not relayed',
       );
     return this.store.commitContacts(account, {
       version: known.version,
       redisRun: known.redisRun,
       startedAt: known.now,
-      // This time decides which messages the first read of a contact in a later list emits. A suspect list
-      // does not change this time.
+      // If a contact first appears in a later list, this time decides for which of its messages events are
+      // emitted. A suspect list does not change this time.
       listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
       unreadable: verdict.unreadable,
@@ -302,7 +302,7 @@ export class ContactListPoll {
 }
 
 /**
- * Returns the search words of a contact, and those that it has lost.
+ * Returns the search words of a contact, and the words that its fields no longer contain.
  * @param before the contact as JSON before the change; undefined for a new contact
  */
 function wordsOfChange(

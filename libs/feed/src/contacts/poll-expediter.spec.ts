@@ -23,7 +23,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('requests for an account that are made soon after each other share a write, which names each number once', async () => {
+it('poll requests for one account within 10 ms share one write, which contains each phone number once', async () => {
   const all = Promise.all([
     expediter.expedite('a', '+1'),
     expediter.expedite('a', '+2'),
@@ -38,7 +38,7 @@ it('requests for an account that are made soon after each other share a write, w
   ]);
 });
 
-it('a write has at most 200 numbers; further numbers are in the next write', async () => {
+it('one write contains at most 200 phone numbers; more numbers go into the next write', async () => {
   const all = Array.from({ length: 250 }, (_, n) => expediter.expedite('a', `+${n}`));
   expect(written.map(([, numbers]) => numbers.length)).toEqual([200]);
   await jest.advanceTimersByTimeAsync(10);
@@ -46,7 +46,7 @@ it('a write has at most 200 numbers; further numbers are in the next write', asy
   expect(written.map(([, numbers]) => numbers.length)).toEqual([200, 50]);
 });
 
-it('a failed write rejects its requests, and later requests are written', async () => {
+it('if a write fails, the poll requests in it are rejected, and later requests are still written', async () => {
   isAway = true;
   const lost = expediter.expedite('a', '+1');
   const rejected = expect(lost).rejects.toThrow('Redis is away');

@@ -2,7 +2,7 @@ import type { FeedStore } from '../feed-store.js';
 
 /** Time for which requests are collected before they are written together, in milliseconds. */
 const COLLECT_MS = 10;
-/** Maximum number of phone numbers in one write. If there are more, they are written at once. */
+/** Maximum number of phone numbers in one write. When a batch contains this many, it is written at once. */
 const MAX_NUMBERS = 200;
 
 /** Phone numbers of one account whose contacts are to be polled soon. */
@@ -12,7 +12,10 @@ interface Batch {
   write: () => void;
 }
 
-/** Requests earlier polls of the contacts of phone numbers. Requests that are made soon after each other share a write. */
+/**
+ * Requests that the contacts of phone numbers are polled soon. All requests for an account within
+ * {@link COLLECT_MS} are written together.
+ */
 export class PollExpediter {
   private readonly batches = new Map<string, Batch>();
 
@@ -21,7 +24,7 @@ export class PollExpediter {
     private readonly withinMs: number,
   ) {}
 
-  /** Resolves when the request is written. */
+  /** Requests that the contact of a phone number is polled soon. Resolves when the request is stored. */
   expedite(account: string, phoneNumber: string): Promise<void> {
     const batch = this.batches.get(account) ?? this.open(account);
     batch.numbers.add(phoneNumber);

@@ -27,9 +27,9 @@ export interface AbsenceInput {
    */
   mayBeUnreadable: boolean;
   /**
-   * Present if the read returned no message at all. Then only messages that went missing before this time
-   * count as deleted. It is the last time at which upstream returned a message of any contact, or at which an
-   * administrator confirmed deletions, in milliseconds since 1970 by Redis' clock.
+   * When upstream last returned a message of any contact, or an administrator last confirmed deletions,
+   * whichever is later, in milliseconds since 1970 by Redis' clock. Present only if the read returned no message
+   * at all: then only messages that went missing before this time count as deleted.
    */
   lastShownAt?: number;
 }
@@ -58,8 +58,8 @@ const MAX_FEW_MISSING = 10;
 const MAX_MISSING_SHARE = 1 / 5;
 
 /**
- * Time for which an account counts as suspect, in milliseconds. It begins when a read finds too many messages
- * or contacts missing. Meanwhile no further `account.suspect` event is emitted, because the reads of several
+ * Time for which an account counts as suspect after a read found too many messages or contacts missing, in
+ * milliseconds. During this time no further `account.suspect` event is emitted, because the reads of several
  * contacts notice the same outage one after another.
  */
 const SUSPICION_MS = 600_000;

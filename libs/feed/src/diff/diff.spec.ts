@@ -193,7 +193,7 @@ describe('a known message', () => {
     ]);
   });
 
-  it('that gets both flags at once is emitted as delivered, then as read', () => {
+  it('that is delivered and read between two reads is emitted as delivered, then as read', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     expect(types(memory.see([shown('m', flags(true, true))]))).toEqual(['message.delivered', 'message.read']);
@@ -223,7 +223,7 @@ describe('a known message', () => {
     expect(memory.see([shown('m', edited)])).toEqual([]);
   });
 
-  it('that changes both a flag and its text is emitted as delivered, then as updated', () => {
+  it('that is delivered and edited between two reads is emitted as delivered, then as updated', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     const events = memory.see([shown('m', { message: 'Ho', ...flags(true, false) })]);

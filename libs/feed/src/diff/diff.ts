@@ -5,7 +5,7 @@ import {
   messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
-  fieldsShownAsOther,
+  otherFieldsOfMessage,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -21,7 +21,7 @@ import type { BoundSend } from '../ports.js';
 import {
   updateVolatileFields,
   type VolatileFieldsUpdate,
-  UPDATE_WITHOUT_VOLATILE_FIELDS,
+  EMPTY_VOLATILE_FIELDS_UPDATE,
   NO_VOLATILE_FIELDS,
   type VolatileFields,
 } from '../form/volatile-message-fields.js';
@@ -110,7 +110,7 @@ function volatileFieldsUpdateOf(
   differs: boolean,
   volatility: VolatileFields = NO_VOLATILE_FIELDS,
 ): VolatileFieldsUpdate {
-  if (!differs && volatility.size === 0) return UPDATE_WITHOUT_VOLATILE_FIELDS;
+  if (!differs && volatility.size === 0) return EMPTY_VOLATILE_FIELDS_UPDATE;
   const read = comparisons.flatMap(({ message, seen, before, form }) =>
     before === undefined || before.deleted || form === undefined
       ? []
@@ -137,8 +137,7 @@ function arrival(
     direction,
     delivered,
     read,
-    // If a flag is already set when the message is first seen, the event of the flag is emitted now, together
-    // with the event of the new message, or never.
+    // If a flag is already set when the message is first seen, no later read emits the event of this flag.
     deliveredEmitted: delivered,
     readEmitted: read,
     fingerprint: chooseFingerprintToStore(message, seen, volatile),
@@ -261,5 +260,5 @@ class EventCollector {
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {
-  return field === 'other' ? fieldsShownAsOther(raw) : (raw[field] ?? null);
+  return field === 'other' ? otherFieldsOfMessage(raw) : (raw[field] ?? null);
 }

@@ -137,8 +137,8 @@ function addFieldHash(): number {
 }
 
 /**
- * Returns the message fields that were left out of a fingerprint. A field that was not left out has the same
- * 16 bits by chance in one of 65,536 cases, so callers also compare the hash of the whole message.
+ * Returns the message fields that were left out of a fingerprint. In one of 65,536 cases, the hash of a field that
+ * was not left out equals {@link IGNORED_BITS} by chance, so callers also compare the hash of the whole message.
  */
 export function fieldsLeftOutOfFingerprint({ fields }: Fingerprint): FieldSet {
   let ignored = 0;
@@ -200,10 +200,10 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
 }
 
 /**
- * Returns the fields of a message that the `changes` of an event show together as `other`, if any of these fields
- * changed: all fields except the id, those in {@link FIELDS_NAMED_IN_CHANGES}, and the flags `read` and `delivered`.
+ * Returns all fields of a message except the id, the fields in {@link FIELDS_NAMED_IN_CHANGES}, and the flags
+ * `read` and `delivered`. If any of these fields changed, the `changes` of the event contain all of them as `other`.
  */
-export function fieldsShownAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
+export function otherFieldsOfMessage(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),

@@ -15,11 +15,11 @@ import { NO_WITHHELD_OR_MUTED_FIELDS, type QuietFields } from './volatile-messag
 /** How a message that was just read differs from its stored fingerprint. */
 export interface FormChange {
   /**
-   * The changed fields of the message. The set may be empty although the message changed, if the changed
-   * field has the same 16-bit hash as before by chance.
+   * The changed fields of the message. The set may be empty although the message changed, because by chance the
+   * changed field may have the same 16-bit hash as before.
    */
   differing: FieldSet;
-  /** True if any field of the message changed that is included in the stored fingerprint. */
+  /** True if at least one field that the stored fingerprint includes has changed. */
   differs: boolean;
   /**
    * Fields that are not included in the stored fingerprint, because they were volatile when it was stored.
@@ -54,8 +54,8 @@ export function compareWithStoredFingerprint(
 }
 
 /**
- * Returns true if the change of a message emits an event: at least one changed field is neither withheld nor
- * muted. If the changed field is unknown, the change emits an event unless any field of the contact's
+ * Returns true if the change of a message emits an event, because at least one changed field is neither withheld
+ * nor muted (see `Streak`). If it is unknown which field changed, returns true only if no field of the contact's
  * messages is withheld or muted.
  */
 export function isMessageChangeEmitted({ differing, differs }: FormChange, { quiet }: QuietFields): boolean {

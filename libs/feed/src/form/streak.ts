@@ -1,12 +1,12 @@
 /**
  * Counts, for one field of messages or contacts, at how many reads the field differed from the previous read.
- * This count detects whether the field is volatile, that is, differs at nearly every read. "Elements" stands
- * for a contact's messages, or for an account's contacts. Only a few elements that have the field are sampled
- * and compared.
+ * This count detects whether the field is volatile, that is, differs at nearly every read. In this comment,
+ * "elements" are a contact's messages or an account's contacts. Only a few elements that have the field are
+ * sampled and compared.
  *
  * A streak starts at a read at which the field differs for nearly all elements that have it. The streak
- * becomes longer at each read at which the field differs for the samples again, and shorter at each other
- * read.
+ * becomes longer at each read at which the field differs for the samples again. It becomes shorter at each
+ * read at which the field does not.
  *
  * 1. At the first {@link MutingThresholds.emittedReads} reads with changes, the changes emit events.
  * 2. At the next read with changes, the changes are *withheld*: they emit no event, and the snapshot is kept.
@@ -20,8 +20,8 @@
  */
 export interface Streak {
   /**
-   * Number of reads at which the field differed, minus the number of reads at which it did not. At most
-   * {@link MutingThresholds.emittedReads} + 2. While changes of the field are withheld or muted, reads
+   * Number of reads at which the field differed, minus the number of reads at which it did not. The length is
+   * at most {@link MutingThresholds.emittedReads} + 2. While changes of the field are withheld or muted, reads
    * without changes are counted in {@link unchangedReads} instead.
    */
   length: number;
@@ -38,7 +38,7 @@ export interface Streak {
   isCommon: boolean;
   /**
    * Number of consecutive reads that contained none of the sampled messages or contacts. After
-   * {@link MAX_MISSED_READS} such reads, new ones are sampled.
+   * {@link MAX_MISSED_READS} such reads, other messages or contacts are sampled.
    */
   missedReads: number;
   /**
@@ -70,14 +70,14 @@ export interface MutingThresholds {
 /** What one read of messages or contacts shows about one of their fields. */
 export interface FieldView {
   /**
-   * `carrying` is the number of known messages or contacts that have the field. `differing` is the number of
-   * these whose value differs from the snapshot.
+   * `carrying`: number of known messages or contacts that have the field. `differing`: how many of these have a
+   * value that differs from the snapshot.
    */
   carrying: number;
   differing: number;
   /**
-   * Returns messages or contacts that have the field, sorted by how likely the next read contains them: the
-   * most likely first.
+   * Returns messages or contacts that have the field. Those that the next read will most likely contain come
+   * first.
    */
   carriers(): readonly Sample[];
   /**
@@ -88,13 +88,13 @@ export interface FieldView {
 }
 
 /**
- * Minimum share (0 to 1) of the messages or contacts with a field for which the field must differ, so that
- * the read counts as a read with changes of the field.
+ * A streak starts only at a read at which the field differs in at least this share (0 to 1) of the messages or
+ * contacts that have the field. Until changes are withheld, the streak becomes longer only at such reads.
  */
 const MIN_DIFFERING_SHARE = 0.8;
 /**
- * Minimum share (0 to 1) of the sampled messages or contacts for which the field must differ. The share is
- * below 1, because one of a few samples may stay unchanged by chance.
+ * A streak becomes longer only if the field differs in at least this share (0 to 1) of the sampled messages or
+ * contacts that the read contains. The share is below 1, because one of a few samples may stay unchanged by chance.
  */
 const MIN_DIFFERING_SAMPLES = 0.75;
 const MAX_MISSED_READS = 3;
@@ -105,8 +105,8 @@ const STILL_READS_UNTIL_UNMUTED = 5;
  * Returns the streak of a field after one more read. Has no side effects.
  * @param streak the streak before the read; undefined if the field has none, because it does not seem volatile
  * @param view what the read shows about the field
- * @returns `streak`: the streak after the read; undefined if there is none (any more). `shown`: true if the read
- * contained at least one of the messages or contacts that are sampled
+ * @returns `streak`: the streak after the read; undefined if no streak started or the streak ended. `shown`: true
+ * if the read contained at least one of the sampled messages or contacts
  */
 export function updateFieldChangeStreak(
   streak: Streak | undefined,
@@ -141,8 +141,8 @@ export function updateFieldChangeStreak(
 }
 
 /**
- * Returns the updated count of a field's changes after a read that contained none of the sampled messages or
- * contacts. These may be deleted, or on pages that were not read.
+ * Returns the streak of a field after a read that contained none of the sampled messages or contacts. The
+ * sampled ones may be deleted, or on pages that were not read.
  */
 function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
   if (streak.missedReads < MAX_MISSED_READS) return { ...streak, missedReads: streak.missedReads + 1 };

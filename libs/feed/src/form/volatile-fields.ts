@@ -7,9 +7,9 @@ export interface VolatileField {
   of: 'message' | 'contact';
   field: string;
   /**
-   * For a message field, the number of contacts in whose messages the field is muted. This number may be
-   * wrong by one for each process that was killed between the commit of a poll and the count. For a contact
-   * field, the number of contacts on the contact list.
+   * For a message field, the number of contacts in whose messages the field is muted. This number may be wrong by
+   * one for each process that was killed after it committed a poll and before it updated this number. For a
+   * contact field, the number of contacts on the contact list.
    */
   contacts: number;
 }

@@ -92,7 +92,7 @@ export interface VolatileFieldsUpdate extends QuietFields {
 }
 
 /** The result of {@link updateVolatileFields} for a contact whose messages have no volatile fields. */
-export const UPDATE_WITHOUT_VOLATILE_FIELDS: VolatileFieldsUpdate = {
+export const EMPTY_VOLATILE_FIELDS_UPDATE: VolatileFieldsUpdate = {
   ...NO_WITHHELD_OR_MUTED_FIELDS,
   volatility: NO_VOLATILE_FIELDS,
   newlyMuted: [],
@@ -123,8 +123,8 @@ export function updateVolatileFields(
     const { streak, shown } = updateFieldChangeStreak(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
-    // If the read contains no sampled message, a withheld change is emitted now, because the next read that
-    // contains one may be much later.
+    // If the read contains no sampled message, a withheld change is emitted now, because it may take long until
+    // a read contains a sampled message again.
     if (isFieldWithheldOrMuted(streak, THRESHOLDS) && (streak.muted || shown)) quiet |= bit;
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;

@@ -200,8 +200,8 @@ export class CommittingPageReader {
   }
 
   /**
-   * Returns how many messages the page probably has, because upstream may return fewer than `limit`. The
-   * parts of the page must not reach beyond the end of the page.
+   * Returns how many messages the page probably has. Upstream may return fewer than `limit`, and the parts of the
+   * page must not reach beyond the end of the page.
    */
   private sizeOf(limit: number): number {
     return Math.min(limit, this.previousCount ?? this.reader.pageSize);

@@ -41,7 +41,7 @@ export class ContactPoll {
   }
 
   /**
-   * Reads the newest messages of a contact and, if a read of its older messages is due, those too.
+   * Reads the newest messages of a contact. Also reads older messages of the contact, if such a read is due.
    * @returns true if this call or a concurrent one committed the newest messages; false if the contact is
    * unknown
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
@@ -82,8 +82,8 @@ export class ContactPoll {
   }
 
   /**
-   * Reads and commits the newest messages. Returns `enough` if the pages that were read show all new
-   * messages, and `in part` if older pages may contain more of them; undefined if the contact is unknown.
+   * Reads and commits the newest messages. Returns `enough` if the pages that were read show all new messages,
+   * `in part` if older pages may contain more new messages, and undefined if the contact is unknown.
    */
   private async readHeadUntilCommitted(
     account: string,
@@ -112,8 +112,9 @@ export class ContactPoll {
   }
 
   /**
-   * Reads the first page, if it is likely to be the same as at the last read. If so, commits that nothing has
-   * changed, without comparing any message. Returns whether that commit was accepted, or the page if it differs.
+   * Reads the first page, if it is likely to be the same as at the last read. If the page is the same, commits
+   * that nothing has changed, without comparing any message. Returns the outcome of that commit; a
+   * {@link FirstPage} if the page differs or could not be read; undefined if no page was requested.
    */
   private async readUnchanged(
     start: PollStart,
@@ -272,8 +273,8 @@ export class ContactPoll {
   }
 
   /**
-   * Returns true if a read of the messages whose flags may still change was due, and the pages with the
-   * newest messages contained all these messages.
+   * Returns true if the pages with the newest messages contained all messages whose flags may still change.
+   * Returns false if no read of these messages was due.
    */
   private showsAllUnsettled({ state }: PollStart, { served }: HeadRead, { all }: HeadSnapshots): boolean {
     if (all === undefined) return false;
@@ -295,8 +296,8 @@ export class ContactPoll {
 }
 
 /**
- * A read of the newest messages, and whether its commit was accepted. The commit is refused if another read
- * of the contact was committed meanwhile.
+ * A read of the newest messages. `isCommitted` is false if the commit was refused, because another read of the
+ * contact was committed meanwhile.
  */
 interface HeadCommit {
   reading: PagesRead;
@@ -304,8 +305,8 @@ interface HeadCommit {
 }
 
 /**
- * Returns how many upstream requests per second the account's polls can rely on, according to the claim of
- * the contact. Returns nothing if the contact was not claimed.
+ * Returns how many upstream requests per second the account's polls can rely on. The claim of the contact
+ * contains this number. Returns an empty object if the contact was not claimed.
  */
 function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
   return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
@@ -323,7 +324,10 @@ async function pageOf({ outcome }: FirstPage): Promise<MessagePage> {
   throw outcome.error;
 }
 
-/** Returns the state that the claim of the contact read, for the first read that asks for it. */
+/**
+ * Returns the contact's state as read when the contact was claimed; undefined if the contact was not claimed.
+ * Further calls return undefined too, because the state may have changed by then.
+ */
 function claimedState(purpose: ReadPurpose): ContactState | undefined {
   if (typeof purpose !== 'object') return undefined;
   const { state } = purpose;
@@ -332,9 +336,9 @@ function claimedState(purpose: ReadPurpose): ContactState | undefined {
 }
 
 /**
- * Returns true if a read of the newest messages changes nothing but its own time and the next due time, provided
- * that it gets the page of the last read again. That read changed nothing, so this holds as long as the contact's
- * state is the same and nothing else has become due.
+ * Returns true if nothing needs to be compared when the first page is the same as at the last read. The commit
+ * then stores only the time of the read and the next due time. This requires that the contact's state has not
+ * changed since the last read, and that no other read of the contact is due.
  */
 function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
   const { version, now, pollState, extension, expediteRequests, emitAfter, hasRow } = state;
@@ -346,9 +350,9 @@ function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
     expediteRequests === 0 &&
     hasRow &&
     suspectSince === undefined &&
-    // The newest messages of such a list are not on the first page.
+    // The first page of an oldest-first list does not show the newest messages.
     order !== 'oldestFirst' &&
-    // These are counted or tried again at each read.
+    // Volatile fields, a reduced first page and an unfinished resync need a full comparison at each read.
     extension.volatile === undefined &&
     extension.headLimit === undefined &&
     extension.resyncing !== true &&
@@ -362,7 +366,7 @@ function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
 interface HeadSnapshots {
   /** Snapshots of the messages that were read, by message id. */
   served: ReadonlyMap<string, KnownMessage>;
-  /** Snapshots of all known messages of the contact, by message id; absent if they were not needed. */
+  /** Snapshots of all known messages of the contact, by message id. Absent if they were not read. */
   all?: ReadonlyMap<string, KnownMessage>;
 }
 

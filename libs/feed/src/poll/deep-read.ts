@@ -26,8 +26,8 @@ import type { FullRead, PagesRead } from '../walk/pages-read.js';
 const MAX_PAGES = 10_000;
 const MAX_MESSAGES = 200_000;
 /**
- * Maximum number of times that one read of a contact goes through all pages. It goes through them again, for
- * example, if it found new messages.
+ * Maximum number of times that one read of a contact goes through all pages. For example, a read that found new
+ * messages goes through all pages again.
  */
 const MAX_PASSES = 5;
 /**
@@ -92,10 +92,10 @@ export class DeepRead {
   private firstIds: readonly string[] = [];
   private lastIds: string[] = [];
   private stable = false;
-  /** What the conversation row needs of the messages of this pass. */
+  /** Collects data for the conversation row. Reset when the read starts again at page 1. */
   private rowMessages = new RowMessageCollector();
   private readonly startedAt: number;
-  /** How far upstream's clock is ahead, in milliseconds. Undefined while unknown. */
+  /** How far upstream's clock is ahead of Redis' clock, in milliseconds. Undefined while unknown. */
   private aheadMs: number | undefined;
   /**
    * True if the read ended with a page that showed only messages of earlier pages. Messages may then have
@@ -360,7 +360,7 @@ export class DeepRead {
 
   private addToRowMessages(messages: readonly UpstreamMessage[]): void {
     const { state, reader } = this.pages;
-    // The difference of the clocks is that of the first reply.
+    // The difference between the clocks is computed only once, from the first reply that has a date.
     this.aheadMs ??= reader.date === undefined ? undefined : upstreamAheadMs(reader.date, state.now);
     const clock = { now: state.now, upstreamAheadMs: this.aheadMs ?? 0 };
     for (const message of messages) this.rowMessages.add(rowMessageOf(message, clock, false));
