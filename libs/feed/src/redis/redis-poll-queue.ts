@@ -1,6 +1,6 @@
 import { eventLogRedisKeys } from '#events';
 import { rowRedisKeys } from '#conversations';
-import { accountKeys, type AccountKeys, BatchedCalls, LuaScript, newId, type RedisClient } from '#platform';
+import { accountKeys, type AccountKeys, CallBatcher, LuaScript, newId, type RedisClient } from '#platform';
 import {
   type ClaimedPoll,
   type ClaimReply,
@@ -40,7 +40,7 @@ export class RedisPollQueue implements PollQueue {
   private readonly holder = newId('req');
   private claims = 0;
   /** Claims of the same turn of the event loop; the items are the configured budgets of the account. */
-  private readonly batches: BatchedCalls<number, ClaimReply>;
+  private readonly batches: CallBatcher<number, ClaimReply>;
 
   constructor(
     private readonly redis: RedisClient,
@@ -49,7 +49,7 @@ export class RedisPollQueue implements PollQueue {
     /** Whether conversation rows are kept. */
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {
-    this.batches = new BatchedCalls((account, rates) => this.claimAll(account, rates), MAX_CLAIMS_A_RUN);
+    this.batches = new CallBatcher((account, rates) => this.claimAll(account, rates), MAX_CLAIMS_A_RUN);
   }
 
   claim(account: string, rate: number): Promise<ClaimReply> {
