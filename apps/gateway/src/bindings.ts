@@ -32,7 +32,7 @@ import {
   type GatewayEnvironment,
   type Instance,
   type Logger,
-  logOncePerError,
+  createConnectionErrorLogger,
   createAgendas,
   RedisChannels,
   openRedis,
@@ -220,7 +220,7 @@ function subscriberOf({
   environment,
   logger,
 }: Pick<OpenedResources, 'environment' | 'logger'>): () => RedisClient {
-  return () => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
+  return () => openRedis(environment.REDIS_URL, 'patient', createConnectionErrorLogger(logger));
 }
 
 function sendsOf(

@@ -14,7 +14,7 @@ import {
   type Agendas,
   type AgendaWakeUps,
   createAgendas,
-  logOncePerError,
+  createConnectionErrorLogger,
   openRedis,
   RedisAgendaWakeUps,
   RedisChannels,
@@ -88,7 +88,7 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   const feed = composeFeed(opened, { accounts, upstream, sends, agendas });
   const watch = new AccountWatch(accounts, logger);
   const channels = new RedisChannels(
-    () => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger)),
+    () => openRedis(environment.REDIS_URL, 'patient', createConnectionErrorLogger(logger)),
     prefix,
     redis,
   );

@@ -90,7 +90,7 @@ async function runOnce<T>(
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     retryStrategy: () => null,
-    // Time that ioredis waits for a disconnection, in milliseconds, even if the connection is already closed.
+    // Time that ioredis always waits when it closes a connection, in milliseconds, even if the server has closed it.
     disconnectTimeout: 50,
   });
   // Ignores connection errors here, because the failed command reports them.

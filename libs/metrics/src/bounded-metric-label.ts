@@ -1,4 +1,4 @@
-/** Label value that replaces all values above the maximum number. */
+/** Label value that stands for every value beyond the maximum number of values. */
 const REST = 'other';
 
 /**

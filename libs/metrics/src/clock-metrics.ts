@@ -1,6 +1,6 @@
 import type { PromMetrics } from './prom-metrics.js';
 
-/** Shows the difference between the clocks of this machine and of Redis. */
+/** Registers a gauge of the difference between the clocks of this machine and of Redis. */
 export function registerClockDifferenceMetric(
   clock: { readonly differenceMs: number },
   metrics: PromMetrics,

@@ -1,19 +1,22 @@
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks';
-// The measurement lasts as long as the process: it must not end up among the fake timers of one test.
+// Fake timers in a test replace only the global functions, not these imports. The measurement must outlive the test.
 import { clearTimeout, setTimeout } from 'node:timers';
 
 /** Time between two measurements while the process is idle, in milliseconds. Each measurement wakes the process. */
 const IDLE_INTERVAL_MS = 1_000;
 /** Time between two measurements while the process is busy, in milliseconds. */
 const BUSY_INTERVAL_MS = 50;
-/** Share of the time since the last measurement, from 0 to 1, above which the process counts as busy. */
+/** A process counts as busy if its event loop was active for more than this share of the time, from 0 to 1. */
 const BUSY_UTILIZATION = 0.1;
 const NANOSECONDS_PER_MS = 1_000_000;
 const NANOSECONDS_PER_SECOND = 1_000_000_000;
 
-/** Lags of the event loop since the last report, in seconds. All are 0 if there was no measurement. */
+/**
+ * Lags of the event loop since the last report, in seconds. All fields except `last` are 0 if nothing was measured since
+ * that report.
+ */
 export interface LagReport {
-  /** The last measurement, which may be older than the last report. */
+  /** The latest measurement, even if an earlier report contained it already. */
   last: number;
   min: number;
   max: number;
@@ -25,8 +28,8 @@ export interface LagReport {
 }
 
 /**
- * Measures by how much timers are late. An idle process is measured once a second, because a process without work
- * has no lag, and measuring is most of what it costs. A busy process is measured twenty times a second.
+ * Measures by how much timers are late. While the process is busy, it measures twenty times a second. While the process
+ * is idle, it measures once a second, because an idle process has no lag and each measurement costs CPU time.
  */
 export class EventLoopLag {
   private readonly lags: RecordableHistogram = createHistogram();
@@ -35,7 +38,7 @@ export class EventLoopLag {
   private lastMs = 0;
   private used = performance.eventLoopUtilization();
 
-  /** The timer does not keep the process alive. */
+  /** Starts the measurements. Their timer does not keep the process alive. */
   start(): void {
     this.measureIn(IDLE_INTERVAL_MS);
   }
@@ -44,7 +47,7 @@ export class EventLoopLag {
     clearTimeout(this.timer);
   }
 
-  /** Returns the lags since the last call. */
+  /** Returns the lags since the last call of this method. */
   report(): LagReport {
     const { lags } = this;
     const last = this.lastMs / 1_000;
@@ -70,7 +73,7 @@ export class EventLoopLag {
 
   private measure(): void {
     this.lastMs = Math.max(performance.now() - this.expectedAt, 0);
-    // The histogram accepts integers from 1.
+    // The histogram accepts only integers, and no 0.
     this.lags.record(Math.max(Math.round(this.lastMs * NANOSECONDS_PER_MS), 1));
     const used = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(used, this.used);

@@ -57,7 +57,7 @@ export class FeedMetrics {
     );
   }
 
-  /** Wraps the store in an object that counts the changes that polls commit, and the polls that found none. */
+  /** Wraps the store in an object that counts the changes that polls commit, and the polls without changes. */
   observeStore<T extends FeedStore>(store: T): T {
     return observeMethodCalls<FeedStore>(store, {
       commitPoll: ({ parameters: [account, , { events }], outcome }) => {
@@ -68,7 +68,7 @@ export class FeedMetrics {
           this.stats.addDelay(account, 'detection', delayMs);
         }
       },
-      // This commit also ends the claim of the poll.
+      // With a lease, this commit also ends the poll's claim, and the queue's method `end` is not called.
       commitUnchangedPoll: ({ parameters: [, , { lease }], outcome }) => {
         if (lease !== undefined && 'result' in outcome && outcome.result !== undefined)
           this.polls.labels('head', 'done').inc();

@@ -1,16 +1,16 @@
 /**
  * Metrics in the format of Prometheus. Only the apps import this lib. The other libs contain no code for
- * metrics: this lib observes calls of their objects.
+ * metrics. Instead, this lib observes the method calls of their objects.
  *
  * | | |
  * |---|---|
  * | `prom-metrics.ts`           | the metrics of one process, kept with prom-client |
  * | `*-metrics.ts`              | metrics of upstream, the feed, the relay, deliveries, Redis and the clock |
  * | `redis-command-observer.ts` | reports the commands of a connection to Redis |
- * | `event-loop-lag.ts`         | by how much timers are late |
- * | `bounded-metric-label.ts`          | keeps the number of values of a label bounded |
- * | `metrics-authorization.ts`         | who may read the metrics |
- * | `stats/`                    | the last hour of each account by minute, in Redis: the same observations, without Prometheus |
+ * | `event-loop-lag.ts`         | measures by how much timers are late |
+ * | `bounded-metric-label.ts`   | limits the number of values of a label |
+ * | `metrics-authorization.ts`  | decides who may read the metrics |
+ * | `stats/`                    | statistics of each account in the last hour, by minute, stored in Redis for the API |
  */
 export { registerClockDifferenceMetric } from './clock-metrics.js';
 export { DeliveryMetrics } from './delivery-metrics.js';

@@ -15,7 +15,7 @@ export const METRICS_UNAUTHORIZED_MESSAGE =
   'Send the value of METRICS_TOKEN as a bearer token, or an API key with the scope admin in the X-API-Key header, or send the request from a network in METRICS_ALLOW_NETWORKS without a proxy.';
 
 /**
- * Headers that a proxy adds. A request with such a header comes from the proxy's address, not from the
+ * Headers that a proxy adds. The source address of a request with such a header is the proxy's, not the
  * caller's.
  */
 const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];

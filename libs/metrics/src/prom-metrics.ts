@@ -11,8 +11,8 @@ export const DELAY_BUCKET_BOUNDS_SECONDS = [
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Gauges of prom-client whose names have the suffix of counters, `_total`. They are removed. The gauges
- * without this suffix show the same values by type.
+ * Gauges of prom-client that are removed, because the suffix `_total` is only for counters. The gauges without
+ * this suffix show the same values by type.
  */
 const MISNAMED = [
   'nodejs_active_handles_total',
@@ -21,17 +21,17 @@ const MISNAMED = [
 ];
 
 /**
- * Interval at which prom-client has Node.js measure the lag of the event loop, in milliseconds: the longest timer that
- * there is, because that measurement cannot be turned off. {@link EventLoopLag} measures instead, and costs an idle
- * process far less.
+ * Interval at which prom-client measures the lag of the event loop, in milliseconds. prom-client cannot turn this
+ * measurement off, so the interval is the longest that a timer allows. {@link EventLoopLag} measures the lag instead,
+ * because it costs an idle process far less.
  */
 const LAG_INTERVAL_MS = 2_147_483_647;
-/** Gauges of that measurement. */
+/** Gauges of prom-client's event loop lag. They are removed and replaced by those of {@link EventLoopLag}. */
 const REPLACED = ['', '_min', '_max', '_mean', '_stddev', '_p50', '_p90', '_p99'].map(
   (kind) => `nodejs_eventloop_lag${kind}_seconds`,
 );
 
-/** The metrics of Node.js. They are created only once, because their measurement runs until the process ends. */
+/** The metrics of Node.js. They are created only once, because their measurements run until the process ends. */
 let nodeMetrics: Registry | undefined;
 
 function metricsOfNode(): Registry {
@@ -46,7 +46,7 @@ function metricsOfNode(): Registry {
 function registerEventLoopLag(registry: Registry): void {
   const lag = new EventLoopLag();
   lag.start();
-  // The metrics are read in the order in which they were registered: the first sets all values.
+  // prom-client reads gauges in the order of their registration, so the first gauge sets the values of all of them.
   const last: Gauge = new Gauge({
     ...{ name: 'nodejs_eventloop_lag_seconds', help: 'Lag of the event loop when it was last measured.' },
     registers: [registry],

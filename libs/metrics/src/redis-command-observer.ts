@@ -4,7 +4,7 @@ import type { RedisClient } from '#platform';
 /**
  * Observes the commands of a connection to Redis.
  * @param observe called when a command has succeeded or failed, with the command's name in lower case and its
- * duration in seconds; a wait for a lost connection counts, too; the function must not throw
+ * duration in seconds; the duration includes any wait for the connection; the function must not throw
  */
 export function observeRedisCommands(
   redis: RedisClient,

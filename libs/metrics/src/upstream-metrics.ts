@@ -98,14 +98,14 @@ export class UpstreamMetrics {
   }
 
   /**
-   * Counts a token that was not taken with a method of the budget. For example, the claim of a contact's poll
-   * takes a token in the same step.
+   * Counts one token of the budget. Callers need this method only for a token that they take without the budget's own
+   * methods. For example, the script that claims a contact's poll also takes a token.
    */
   countToken(kind: string): void {
     this.tokens.labels(kind).inc();
   }
 
-  /** Counts a token that was taken without a wait, and not with a method of the budget. */
+  /** Like {@link countToken}, and also records that there was no wait for the token. */
   countTokenAtOnce(kind: string): void {
     this.waits.labels(kind).observe(0);
     this.countToken(kind);

@@ -5,15 +5,15 @@ export type IdPrefix = 'snd' | 'whk' | 'blb' | 'req' | 'aud';
 
 const BYTES_OF_AN_ID = 16;
 
-/** Random bytes for the next ids. Asking for the bytes of many ids at once costs as much as for those of one. */
+/** Random bytes for the next ids. One request for the bytes of many ids costs no more than for a single id. */
 const pool = Buffer.alloc(BYTES_OF_AN_ID * 256);
 let used = pool.length;
 
-/** Distinguishes the tokens of this process from those of all others. */
+/** Beginning of every token of this process. No other process has the same beginning. */
 const PROCESS_TOKEN = randomBytes(10).toString('hex');
 let tokens = 0;
 
-/** Returns a short text that no process has returned before. It can be guessed, and costs next to nothing. */
+/** Returns a short text that no process has returned before. The text is not secret, because it can be guessed. */
 export function uniqueToken(): string {
   tokens += 1;
   return `${PROCESS_TOKEN}${tokens.toString(36)}`;

@@ -23,7 +23,7 @@ export {
 } from './queue/agenda.js';
 export { BackgroundTaskScheduler } from './queue/background-task-scheduler.js';
 export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
-export { BatchedCalls } from './calls/batched-calls.js';
+export { CallBatcher } from './calls/call-batcher.js';
 export { type CallInterceptors, interceptMethodCalls } from './calls/intercept-method-calls.js';
 export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observe-method-calls.js';
 export { type Clock, clockOfThisMachine } from './time/clock.js';
@@ -85,7 +85,7 @@ export { RedisAgenda } from './queue/redis-agenda.js';
 export { RedisAgendaWakeUps } from './queue/redis-agenda-wake-ups.js';
 export { type AgendaName, type Agendas, createAgendas } from './queue/redis-agendas.js';
 export { checkRedisRequirements } from './redis/redis-requirements.js';
-export { logOncePerError, openCheckedRedis } from './redis/redis-start.js';
+export { createConnectionErrorLogger, openCheckedRedis } from './redis/redis-start.js';
 export { NestFrameworkLogger } from './log/nest-framework-logger.js';
 export { type ChannelListener, RedisChannels } from './redis/redis-channels.js';
 export { RedisClock } from './redis/redis-clock.js';

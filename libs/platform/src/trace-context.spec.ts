@@ -14,13 +14,13 @@ describe('a trace context', () => {
     ['an absent header', undefined],
     ['a header that was sent twice', [`00-${TRACE}-${SPAN}-01`]],
     ['an empty text', ''],
-    ['another version', `01-${TRACE}-${SPAN}-01`],
-    ['upper case', `00-${TRACE.toUpperCase()}-${SPAN}-01`],
-    ['the trace id zero', `00-${'0'.repeat(32)}-${SPAN}-01`],
-    ['the span id zero', `00-${TRACE}-${'0'.repeat(16)}-01`],
-    ['further characters', `00-${TRACE}-${SPAN}-01-x`],
-    ['a line feed', `00-${TRACE}-${SPAN}-01\n`],
-  ])('is invalid: %s', (_, text) => {
+    ['of another version', `01-${TRACE}-${SPAN}-01`],
+    ['in upper case', `00-${TRACE.toUpperCase()}-${SPAN}-01`],
+    ['a text with the trace id zero', `00-${'0'.repeat(32)}-${SPAN}-01`],
+    ['a text with the span id zero', `00-${TRACE}-${'0'.repeat(16)}-01`],
+    ['followed by further characters', `00-${TRACE}-${SPAN}-01-x`],
+    ['followed by a line feed', `00-${TRACE}-${SPAN}-01\n`],
+  ])('is invalid if it is %s', (_, text) => {
     expect(isTraceContext(text)).toBe(false);
   });
 

@@ -1,14 +1,14 @@
 /**
  * The position in a trace as text: the value of the W3C header `traceparent`, for example
  * `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`. Its parts are the version, the id of the trace, the id of
- * the span that causes what follows, and flags. A context is stored with a send or an event, so that other processes
+ * the parent span, and flags. A context is stored with a send or an event, so that other processes
  * continue the trace.
  */
 export type TraceContext = string;
 
 const TRACEPARENT = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** True if the text is a valid trace context. */
+/** Returns true if the text is a valid trace context. */
 export function isTraceContext(text: unknown): text is TraceContext {
   return typeof text === 'string' && TRACEPARENT.test(text);
 }

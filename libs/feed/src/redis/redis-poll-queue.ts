@@ -1,6 +1,6 @@
 import { eventLogRedisKeys } from '#events';
 import { rowRedisKeys } from '#conversations';
-import { accountKeys, type AccountKeys, BatchedCalls, LuaScript, newId, type RedisClient } from '#platform';
+import { accountKeys, type AccountKeys, CallBatcher, LuaScript, newId, type RedisClient } from '#platform';
 import {
   type ClaimedPoll,
   type ClaimReply,
@@ -43,7 +43,7 @@ export class RedisPollQueue implements PollQueue {
    * Combines claims in the same turn of the event loop into one script run. Each item is the account's
    * configured budget.
    */
-  private readonly batches: BatchedCalls<number, ClaimReply>;
+  private readonly batches: CallBatcher<number, ClaimReply>;
 
   constructor(
     private readonly redis: RedisClient,
@@ -52,7 +52,7 @@ export class RedisPollQueue implements PollQueue {
     /** Whether conversation rows are kept. */
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {
-    this.batches = new BatchedCalls((account, rates) => this.claimAll(account, rates), MAX_CLAIMS_A_RUN);
+    this.batches = new CallBatcher((account, rates) => this.claimAll(account, rates), MAX_CLAIMS_A_RUN);
   }
 
   claim(account: string, rate: number): Promise<ClaimReply> {

@@ -1,4 +1,4 @@
-import { accountKeys, BatchedCalls, type RedisClient } from '#platform';
+import { accountKeys, CallBatcher, type RedisClient } from '#platform';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import type { PollReport } from '../delay/poll-report.js';
 import type { UnchangedPoll } from '../feed-store.js';
@@ -17,13 +17,13 @@ interface PollOfContact {
 
 /** Commits polls that found no changes. Commits the polls of one account together. */
 export class UnchangedPollCommitter {
-  private readonly batches: BatchedCalls<PollOfContact, NextDue | undefined>;
+  private readonly batches: CallBatcher<PollOfContact, NextDue | undefined>;
 
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
   ) {
-    this.batches = new BatchedCalls((account, polls) => this.commitAll(account, polls), MAX_POLLS_A_COMMIT);
+    this.batches = new CallBatcher((account, polls) => this.commitAll(account, polls), MAX_POLLS_A_COMMIT);
   }
 
   commit(account: string, contactId: string, poll: UnchangedPoll): Promise<NextDue | undefined> {

@@ -37,19 +37,27 @@ describe('The requests to upstream', () => {
   });
 
   it.each([
-    ['a reply', undefined, ['a requestsUsed']],
-    ['429', new UpstreamStatusError(429, 'slow down', undefined), ['a requestsThrottled', 'a requestsUsed']],
-    ['503', new UpstreamStatusError(503, 'away', undefined), ['a requestsFailed', 'a requestsUsed']],
-    ['no reply', new UpstreamTimeoutError(1_000), ['a requestsFailed', 'a requestsUsed']],
-    ['no request, because it was too late', new UpstreamRequestTooLateError(), []],
-    ['no request, because of an error of its own', new Error('Redis is away'), []],
-  ])('are counted for their account: %s', async (_, error, expected) => {
+    ['a request with a reply', undefined, ['a requestsUsed']],
+    [
+      'a request with the reply 429',
+      new UpstreamStatusError(429, 'slow down', undefined),
+      ['a requestsThrottled', 'a requestsUsed'],
+    ],
+    [
+      'a request with the reply 503',
+      new UpstreamStatusError(503, 'away', undefined),
+      ['a requestsFailed', 'a requestsUsed'],
+    ],
+    ['a request without a reply', new UpstreamTimeoutError(1_000), ['a requestsFailed', 'a requestsUsed']],
+    ['a request that was not sent, because it was too late', new UpstreamRequestTooLateError(), []],
+    ['a request that was not sent, because of another error', new Error('Redis is away'), []],
+  ])('are counted by outcome for their account if they were sent: %s', async (_, error, expected) => {
     fault = error;
     await upstream.readContactsText({ ...ADDRESS, id: 'a' }, []).catch(() => undefined);
     expect(counted).toEqual(expected);
   });
 
-  it('are not counted without an account', async () => {
+  it('are not counted for statistics if they belong to no account', async () => {
     await upstream.readContactsText(ADDRESS, []);
     expect(counted).toEqual([]);
   });
@@ -66,16 +74,16 @@ describe('The sends', () => {
     return counted;
   }
 
-  it('are counted when they reach another status', async () => {
+  it('are counted for their account when their status changes', async () => {
     expect(await apply('unknown', 'sent')).toEqual(['a sendsSent']);
   });
 
-  it('are not counted when the status stays, or the change was refused', async () => {
+  it('are not counted if their status stays the same, or if the store rejects the change', async () => {
     expect(await apply('accepted', 'accepted')).toEqual([]);
     expect(await apply('unknown', undefined)).toEqual([]);
   });
 
-  it('are counted as created once, not for a repeated idempotency key', async () => {
+  it('are counted as created only once if a caller repeats a request with the same idempotency key', async () => {
     for (const kind of ['new', 'replayed']) {
       const target = { insert: () => Promise.resolve({ kind }) } as unknown as RelayStore;
       await countSends(target, stats).insert('a', {} as never);

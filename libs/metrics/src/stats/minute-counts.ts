@@ -1,8 +1,8 @@
 const MINUTE_MS = 60_000;
 
 /**
- * What is counted of an account in each minute. A stored minute is the list of its numbers in this order: new names
- * are added at the end, and no name is removed, so that builds that run side by side understand each other.
+ * Names of the counts that are kept for each minute of an account. Redis stores a minute as a list of numbers in this
+ * order. Add new names at the end and remove none, because different builds may share the stored lists.
  */
 export const COUNT_NAMES = [
   'sendsCreated',
@@ -32,7 +32,7 @@ export const COUNT_NAMES = [
 
 export type CountName = (typeof COUNT_NAMES)[number];
 
-/** Counts of which a minute has the largest value. Of all other counts it has the sum. */
+/** Counts for which a minute keeps the largest value. For every other count, a minute keeps the sum of the values. */
 const MAXIMA: ReadonlySet<CountName> = new Set([
   'detectionDelayMaxMs',
   'deliveryDelayMaxMs',
@@ -43,30 +43,30 @@ const MAXIMA: ReadonlySet<CountName> = new Set([
 /** The counts of one minute. */
 export type MinuteCounts = Record<CountName, number>;
 
-/** Counts by minute, in minutes since 1970. */
+/** Maps a minute, in minutes since 1970, to its counts. */
 export type CountsByMinute = ReadonlyMap<number, Readonly<MinuteCounts>>;
 
-/** True if a minute has the largest value of this count, and not the sum. */
+/** Returns true if a minute keeps the largest value of this count instead of the sum. */
 export function isMaximum(name: CountName): boolean {
   return MAXIMA.has(name);
 }
 
-/** Returns the minute of a time in milliseconds, in minutes since 1970. */
+/** Converts a time in milliseconds since 1970 to whole minutes since 1970. */
 export function minuteOf(ms: number): number {
   return Math.floor(ms / MINUTE_MS);
 }
 
-/** Returns the start of a minute, in milliseconds since 1970. */
+/** Converts a minute since 1970 to the time of its start, in milliseconds since 1970. */
 export function startOfMinute(minute: number): number {
   return minute * MINUTE_MS;
 }
 
-/** Returns the counts of a minute in which nothing has happened yet. */
+/** Returns counts that are all 0, for a minute in which nothing was counted yet. */
 export function noCounts(): MinuteCounts {
   return Object.fromEntries(COUNT_NAMES.map((name) => [name, 0])) as MinuteCounts;
 }
 
-/** Adds a value to a count. */
+/** Adds a value to a count. If the count is a maximum, the larger of the two values is kept instead of the sum. */
 export function addCount(counts: MinuteCounts, name: CountName, value: number): void {
   counts[name] = isMaximum(name) ? Math.max(counts[name], value) : counts[name] + value;
 }

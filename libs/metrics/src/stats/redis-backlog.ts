@@ -3,7 +3,7 @@ import { RedisSendList } from '#relay';
 import { RedisDeliveriesOverviewReader } from '#webhooks';
 import type { ReadBacklog } from './stats-recorder.js';
 
-/** Returns a function that reads the number of an account's waiting sends and deliveries, with two scripts. */
+/** Returns a function that reads how many sends and deliveries of an account are waiting, with two scripts. */
 export function createBacklogReader(redis: RedisClient, prefix: string): ReadBacklog {
   const sends = new RedisSendList(redis, prefix);
   const deliveries = new RedisDeliveriesOverviewReader(redis, prefix);

@@ -3,7 +3,10 @@ import { createBacklogReader } from './redis-backlog.js';
 import { RedisStatsStore } from './redis-stats-store.js';
 import { StatsRecorder } from './stats-recorder.js';
 
-/** Creates the recorder of a process, which writes to Redis. The caller stops it before it closes the connection. */
+/**
+ * Creates a recorder that writes this process's counts to Redis. The caller must stop the recorder before closing the
+ * connection.
+ */
 export function openStatsRecorder(
   redis: RedisClient,
   prefix: string,

@@ -7,8 +7,8 @@ const addStats = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE:
 const readStats = LuaScript.from(import.meta.url, 'lua/read-stats.lua');
 
 /**
- * Implements {@link StatsStore} in Redis, with one hash per account: a field per minute, with the packed numbers of
- * the minute. The hash expires when nothing was counted for an hour.
+ * Implements {@link StatsStore} in Redis, with one hash per account. Each field of the hash contains the packed counts
+ * of one minute. The hash expires when nothing was counted for an hour.
  */
 export class RedisStatsStore implements StatsStore {
   constructor(

@@ -11,7 +11,7 @@ const COUNTED: Readonly<Partial<Record<SendStatus, CountName>>> = {
   expired: 'sendsExpired',
 };
 
-/** Counts the status that a send has reached, if it is another one than before. */
+/** Counts the new status of a send. Counts nothing if the status is unchanged, or not in {@link COUNTED}. */
 export function countSendStatus(
   stats: StatsCounter,
   account: string,
@@ -22,7 +22,7 @@ export function countSendStatus(
   if (name !== undefined) stats.add(account, name);
 }
 
-/** Wraps the store of a gateway in an object that counts the sends that callers create and resolve. */
+/** Wraps a gateway's store in an object that counts new sends, and the status changes that callers request. */
 export function countSends<T extends RelayStore>(store: T, stats: StatsCounter): T {
   return observeMethodCalls<RelayStore>(store, {
     insert: ({ parameters: [account], outcome }) => {

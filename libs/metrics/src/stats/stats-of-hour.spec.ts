@@ -7,7 +7,7 @@ const LAST = minuteOf(NOW);
 const BACKLOG = { sends: 2, deliveries: 5 };
 
 describe('The statistics of an hour', () => {
-  it('have 60 minutes, the oldest first, and the current minute last', () => {
+  it('cover 60 minutes, with the oldest minute first and the current minute last', () => {
     const { from, to, stepSeconds, minutes } = statsOfHour({ now: NOW, minutes: new Map() }, BACKLOG);
     expect(minutes).toHaveLength(60);
     expect([from, minutes[0], minutes.at(-1)]).toEqual([
@@ -24,7 +24,7 @@ describe('The statistics of an hour', () => {
     expect(stats.backlog.deliveries.at(-1)).toBe(5);
   });
 
-  it('show each minute at its position, and leave out minutes before the hour', () => {
+  it('show the counts of each minute at its position, and leave out minutes before that hour', () => {
     const counts = {
       ...noCounts(),
       ...{ sendsSent: 3, deliveryDelays: 2, deliveryDelaySumMs: 301, deliveryDelayMaxMs: 300 },

@@ -13,13 +13,14 @@ export interface DelaySeries {
   max: SparseSeries;
 }
 
-/** The last hour of an account by minute. All lists have the same length. */
+/** Statistics of an account in the last hour, by minute. All lists have the same length. */
 export interface StatsOfHour {
-  /** Start of the first minute, and time of reading, as ISO 8601 times. */
+  /** Start of the first minute, in ISO 8601. */
   from: string;
+  /** When the statistics were read, in ISO 8601. */
   to: string;
   stepSeconds: number;
-  /** Start of each minute, oldest first, as ISO 8601 times. The last minute is the current, incomplete one. */
+  /** Start of each minute in ISO 8601, oldest first. The last minute is the current, incomplete minute. */
   minutes: string[];
   sends: Record<'created' | 'accepted' | 'sent' | 'failed' | 'unknown' | 'expired', Series>;
   events: Record<'total' | 'received', Series>;
@@ -31,7 +32,7 @@ export interface StatsOfHour {
 }
 
 /**
- * Returns the series of an account. Pure function.
+ * Computes the statistics of an account from its counts. Pure function.
  * @param backlog the present backlog, which is shown for the current minute
  */
 export function statsOfHour({ now, minutes: kept }: KeptStats, backlog: Backlog): StatsOfHour {

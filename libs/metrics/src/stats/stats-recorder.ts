@@ -9,20 +9,21 @@ import {
 } from './minute-counts.js';
 import { SHOWN_MINUTES, type StatsStore } from './stats-store.js';
 
-/** Time from the first count to the write of all counts since, in milliseconds. */
+/** Time from the first unwritten count until all counts are written, in milliseconds. */
 const WRITE_AFTER_MS = 5_000;
-/** Number of accounts whose counts are written at the same time. */
+/** Maximum number of accounts whose counts are written at the same time. */
 const ACCOUNTS_AT_ONCE = 100;
 /** Maximum number of accounts with unwritten counts. Counts of further accounts are dropped until the next write. */
 const MAX_ACCOUNTS = 10_000;
-/** Time limit of the last write, when the process stops, in milliseconds. */
+/** Maximum duration of the last write when the process stops, in milliseconds. */
 const LAST_WRITE_MS = 1_000;
 
-/** Counts what happens to an account. Nothing is awaited, and nothing is thrown. */
+/** Counts what happens in each account. The methods return at once and never throw. */
 export interface StatsCounter {
   /**
-   * Adds to a count of an account.
-   * @param at when it happened, in milliseconds since 1970 by Redis' clock; the default is now
+   * Adds `count` to a count of an account.
+   * @param count the default is 1
+   * @param at time for which to count, in milliseconds since 1970 by Redis' clock; the default is now
    */
   add(account: string, name: CountName, count?: number, at?: number): void;
 
@@ -30,7 +31,7 @@ export interface StatsCounter {
   addDelay(account: string, kind: 'detection' | 'delivery', ms: number): void;
 }
 
-/** Number of sends and deliveries that wait. */
+/** Numbers of waiting sends and deliveries. */
 export interface Backlog {
   /** Sends with the status `queued` or `relaying`. */
   sends: number;
@@ -41,16 +42,16 @@ export interface Backlog {
 export type ReadBacklog = (account: string) => Promise<Backlog>;
 
 /**
- * Counts in the memory of this process, and writes the counts to the store some seconds after the first of them. A
- * process that counts nothing is not woken. Counts are lost if the process is killed before the write, or if the write
- * fails: it is not repeated, because the store may have done it.
+ * Counts in the memory of this process, and writes the counts to the store some seconds after the first count. No timer
+ * runs while there is nothing to write. Counts are lost if the process is killed before the write, or if the write
+ * fails. A failed write is not repeated, because the store may have executed it.
  */
 export class StatsRecorder implements StatsCounter {
   private counts = new Map<string, Map<number, MinuteCounts>>();
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
   private isStopped = false;
-  /** True after a failed write, so that only the first of several is logged. */
+  /** True if the last write failed. Only the first of several failures in a row is logged. */
   private hasFailed = false;
   /** Accounts whose backlog this process has read in the minute {@link sampledMinute}. */
   private readonly sampled = new Set<string>();
@@ -78,13 +79,13 @@ export class StatsRecorder implements StatsCounter {
     counts[`${kind}DelayMaxMs`] = Math.max(counts[`${kind}DelayMaxMs`], delay);
   }
 
-  /** Writes all counts, unless that takes too long. Later counts are dropped. */
+  /** Stops the recorder and writes the remaining counts, or drops them if the write takes too long. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
     this.timer = undefined;
     const lastWrite = (this.writing ?? Promise.resolve()).then(() => this.writeAll());
-    // `writeAll` does not reject. A process that stops does not wait long for the last counts.
+    // `writeAll` does not reject, so the only possible error is that the deadline has passed.
     await withDeadline(lastWrite, LAST_WRITE_MS, 'writing the last counts').catch(() => undefined);
   }
 
@@ -98,7 +99,7 @@ export class StatsRecorder implements StatsCounter {
     }
     let counts = minutes.get(minute);
     if (counts === undefined) {
-      // While Redis is away, only the last hour is kept.
+      // Limits the memory per account: the minute that was added first is dropped.
       const [oldest] = minutes.size > SHOWN_MINUTES ? minutes.keys() : [];
       if (oldest !== undefined) minutes.delete(oldest);
       counts = noCounts();
@@ -107,7 +108,7 @@ export class StatsRecorder implements StatsCounter {
     return counts;
   }
 
-  /** Starts the timer of the next write, unless it runs, or a write has not ended yet. */
+  /** Starts the timer of the next write, unless the timer or a write is already running. */
   private writeLater(): void {
     if (this.isStopped || this.timer !== undefined || this.writing !== undefined) return;
     this.timer = setTimeout(() => {
@@ -135,12 +136,15 @@ export class StatsRecorder implements StatsCounter {
       this.hasFailed = false;
     } catch (error) {
       if (!this.hasFailed)
-        this.logger.warn({ account, err: error }, 'could not store counts; the statistics lack them');
+        this.logger.warn(
+          { account, err: error },
+          'could not store the counts of an account; its statistics will be incomplete',
+        );
       this.hasFailed = true;
     }
   }
 
-  /** Adds the account's backlog to the current minute, once a minute. */
+  /** Adds the account's backlog to the counts of the current minute. Reads the backlog only once a minute. */
   private async withBacklog(account: string, minutes: Map<number, MinuteCounts>): Promise<CountsByMinute> {
     const minute = minuteOf(this.clock.now());
     if (minute !== this.sampledMinute) this.sampled.clear();

@@ -1,11 +1,11 @@
 import type { CountsByMinute } from './minute-counts.js';
 
-/** Number of minutes that the statistics show. The last one is the current, incomplete minute. */
+/** Number of minutes that the statistics show. The last of them is the current, incomplete minute. */
 export const SHOWN_MINUTES = 60;
 
-/** The counts of an account that are kept. */
+/** The stored counts of an account. */
 export interface KeptStats {
-  /** When they were read, in milliseconds since 1970 by the clock of the store. */
+  /** When the counts were read, in milliseconds since 1970 by the clock of the store. */
   now: number;
   /** The counts of the minutes in which anything was counted. May include minutes that are no longer shown. */
   minutes: CountsByMinute;
@@ -14,11 +14,11 @@ export interface KeptStats {
 /** Keeps the counts of each account by minute, for about an hour. All processes add to the same counts. */
 export interface StatsStore {
   /**
-   * Adds counts to those that are kept. Minutes that are no longer shown, and minutes that are more than one minute
-   * ahead of the store's clock, are ignored.
+   * Adds counts to the stored counts of an account. Minutes that are no longer shown, and minutes that are more than
+   * one minute ahead of the store's clock, are ignored.
    */
   add(account: string, minutes: CountsByMinute): Promise<void>;
 
-  /** Returns the counts of an account. */
+  /** Returns the stored counts of an account. */
   read(account: string): Promise<KeptStats>;
 }

@@ -1,4 +1,4 @@
-/** Method names of an object whose methods return promises. */
+/** Names of those methods of an object that return promises. */
 export type AsyncMethod<T> = {
   [Name in keyof T]: T[Name] extends (...parameters: never[]) => Promise<unknown> ? Name : never;
 }[keyof T];
@@ -6,13 +6,13 @@ export type AsyncMethod<T> = {
 export type ParametersOf<Method> = Method extends (...parameters: infer P) => unknown ? P : never;
 export type ResultOf<Method> = Method extends (...parameters: never[]) => Promise<infer R> ? R : never;
 
-/** A function that runs instead of a method. It makes the call itself with `proceed`, and may change the parameters. */
+/** A function that runs instead of a method. It calls the method with `proceed`, and may change the parameters. */
 export type CallInterceptor<Method> = (
   proceed: (...parameters: ParametersOf<Method>) => Promise<ResultOf<Method>>,
   ...parameters: ParametersOf<Method>
 ) => Promise<ResultOf<Method>>;
 
-/** For each intercepted method, the function that runs instead. */
+/** Maps the name of each intercepted method to the function that runs instead. */
 export type CallInterceptors<T> = { [Name in AsyncMethod<T>]?: CallInterceptor<T[Name]> };
 
 /**

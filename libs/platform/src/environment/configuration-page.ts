@@ -7,7 +7,7 @@ const GROUPS = [
   { title: 'Worker', shape: WorkerEnvironment },
 ] as const;
 
-/** Suffixes of variable names, each with the unit that it stands for. */
+/** Suffixes of variable names, each with the unit of such a variable. */
 const UNITS: readonly (readonly [RegExp, string])[] = [
   [/_MS$/, 'ms'],
   [/_SECONDS$/, 's'],
@@ -59,7 +59,7 @@ function unitOf(name: string): string {
   return UNITS.find(([end]) => end.test(name))?.[1] ?? '–';
 }
 
-/** Returns the cell of the table that shows the default value, which is written as in the environment. */
+/** Returns the text of a table cell with the default value, in the form in which a variable is set. */
 function defaultOf(value: unknown): string {
   if (value === undefined) return '**required**';
   const text = textOf(value);

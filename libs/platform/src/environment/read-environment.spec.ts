@@ -175,7 +175,7 @@ describe('the environment', () => {
     ['AWS_ENDPOINT_URL_S3', 's3.example.com', 'https://s3.example.com'],
     ['LOG_LEVEL', 'loud', 'fatal'],
   ])(
-    'is rejected with %s=%p by an error of one line with the name, the fault and an example',
+    'is rejected if it contains %s=%p; the error is one line with the name, the fault and an example',
     (name, text, example) => {
       const faults = faultsOf(WorkerEnvironment, { ...REQUIRED, [name]: text });
       expect(faults).toHaveLength(1);

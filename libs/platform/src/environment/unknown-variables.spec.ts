@@ -29,9 +29,12 @@ describe('the check for unknown environment variables', () => {
     ['of the simulator', 'SIMULATOR_PORT'],
     ['that Kubernetes sets for a service named worker', 'WORKER_SERVICE_HOST'],
     ['that Kubernetes sets for a port of a service named redis', 'REDIS_PORT_6379_TCP_ADDR'],
-  ])('does not report a variable %s: %s', (_, name) => {
-    expect(findUnknownEnvironmentVariables({ [name]: 'x' })).toEqual([]);
-  });
+  ])(
+    'does not report a variable that is valid or is probably meant for another program: a variable %s, %s',
+    (_, name) => {
+      expect(findUnknownEnvironmentVariables({ [name]: 'x' })).toEqual([]);
+    },
+  );
 
   it('does not report an unknown variable without a value', () => {
     expect(findUnknownEnvironmentVariables({ UPSTEAM_BASE_URL: '', SEND_MAX_AGE: undefined })).toEqual([]);

@@ -4,12 +4,12 @@ export interface VariableDescription {
   validText: string;
   /** Purpose of the variable; empty if the variable has no description. */
   meaning: string;
-  /** Name of another variable. The value of this variable must not be below the value of that one. */
+  /** Name of another variable. The value of the described variable must not be below the value of the other. */
   notBelow?: string;
 }
 
 const NOTHING: VariableDescription = { validText: '', meaning: '' };
-/** Maps the prototype of a class to the descriptions of the variables that it declares, in source order. */
+/** Maps the prototype of a class to the descriptions of the variables of that class, in source order. */
 const described = new WeakMap<object, Map<string, VariableDescription>>();
 
 /** Adds a part to the description of a variable. Each decorator of the variable adds one part. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { findRolesWithoutWorker, formatWorkerHeartbeatMember } from './worker-roles.js';
 
-describe('the roles that no worker runs', () => {
+describe('the search for roles that no running worker has', () => {
   it.each([
     [[], ['relay', 'poll', 'dispatch']],
     [[formatWorkerHeartbeatMember('a', ['relay', 'poll', 'dispatch'])], []],
     [[formatWorkerHeartbeatMember('a', ['relay']), formatWorkerHeartbeatMember('b', ['poll'])], ['dispatch']],
     [[formatWorkerHeartbeatMember('a', ['poll']), 'one of an earlier build'], []],
-  ])('are, for the heartbeat entries %j of the running workers: %j', (workers, roles) => {
+  ])('uses the roles in the heartbeat entries of the workers: from %j it returns %j', (workers, roles) => {
     expect(findRolesWithoutWorker(workers)).toEqual(roles);
   });
 });

@@ -29,8 +29,13 @@ describe('the time since which processes of different versions run together', ()
   const of = (version: string | undefined, since: number) => ({ name: 'x', version, since });
 
   it.each([
-    ['undefined if all processes have the same version', [of('1', 5), of('1', 9)], undefined],
-    ['undefined if no process runs', [], undefined],
+    ['all processes have the same version', [of('1', 5), of('1', 9)]],
+    ['no process runs', []],
+  ])('is undefined if %s', (_, instances) => {
+    expect(timeWhenVersionsBecameMixed(instances)).toBeUndefined();
+  });
+
+  it.each([
     ['the start of the first process of the newer version', [of('1', 5), of('2', 100), of('2', 200)], 100],
     [
       'the start of the process that started last if three versions run',
@@ -42,7 +47,7 @@ describe('the time since which processes of different versions run together', ()
       [of(undefined, 0), of('2', 200)],
       200,
     ],
-  ])('%s', (_, instances, since) => {
+  ])('is %s', (_, instances, since) => {
     expect(timeWhenVersionsBecameMixed(instances)).toBe(since);
   });
 });

@@ -63,7 +63,7 @@ export function namesOfVersionedInstances(members: readonly string[]): string[] 
 }
 
 /**
- * Returns the time since when processes of different versions run together, in milliseconds since 1970.
+ * Returns the time since which processes of different versions run together, in milliseconds since 1970.
  * Returns undefined if all running processes have the same version.
  */
 export function timeWhenVersionsBecameMixed(

@@ -36,7 +36,7 @@ export interface Reason {
   description: string;
 }
 
-/** A {@link Reason} in the form in which programs read it from the API, with its remedy. */
+/** A {@link Reason} with its remedy, as fields that API clients can evaluate. */
 export interface ReasonDetail {
   code: ReasonCode;
   count: number;
@@ -48,11 +48,11 @@ export interface Readiness {
   status: 'ok' | 'degraded' | 'unavailable';
   /** One text per problem: its description and its remedy. */
   reasons: string[];
-  /** The same problems in machine-readable form, in the order of `reasons`. */
+  /** The problems in machine-readable form, in the same order as in `reasons`. */
   details: ReasonDetail[];
 }
 
-/** Returns the readiness with this status and these reasons, as the API shows it. */
+/** Builds the readiness that the API shows, from a status and the reasons. */
 export function createReadiness(status: Readiness['status'], reasons: readonly Reason[]): Readiness {
   return {
     status,

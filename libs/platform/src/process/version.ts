@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 /** Number of characters of the source digest in the version of a build. */
 const DIGEST_LENGTH = 8;
 
-/** Matches the source files of the gateway and the worker, which must run from the same build. */
+/** Matches the paths of the sources of the gateway and the worker. A change of any of them changes the version. */
 const RUNNING = /^(libs|apps\/(gateway|worker))\//;
 
 /** Returns the product's version from package.json. */

@@ -1,7 +1,7 @@
 /**
  * When a task is due. A plain number means milliseconds from now. `atMs` is a time in milliseconds since 1970
- * by Redis' clock. `everyMs` is the next turn of a task that repeats at this interval, in milliseconds. The
- * turns of different tasks are spread evenly over the interval.
+ * by Redis' clock. `everyMs` is the interval, in milliseconds, of a task that is due again and again. Different
+ * tasks with the same interval are due at different times, spread evenly over the interval.
  */
 export type AgendaTime = number | { atMs: number } | { everyMs: number };
 
@@ -37,8 +37,8 @@ export interface DueTasks {
 }
 
 /**
- * Tasks of all accounts, sorted by the time when they are due. A worker thus spends time only on tasks that
- * are due. All times are by Redis' clock. After a crash, a task may be missing on the agenda, but the
+ * Tasks of all accounts, sorted by the time when they are due. A worker therefore spends time only on tasks
+ * that are due. All times are by Redis' clock. After a crash, a task may be missing on the agenda, but the
  * account's own keys in Redis still say what is to be done. Workers therefore check the keys of each account
  * regularly.
  */
@@ -49,7 +49,7 @@ export interface Agenda {
    */
   schedule(tasks: readonly ScheduledTask[]): Promise<void>;
 
-  /** Adds those of the tasks that are not on the agenda yet. The due times of the others stay unchanged. */
+  /** Adds the tasks that are not on the agenda yet. Tasks that are already on the agenda keep their due times. */
   addMissing(tasks: readonly ScheduledTask[]): Promise<void>;
 
   /** Claims at most `count` tasks that are due, the earliest first. Each claim lasts `leaseMs` milliseconds. */
@@ -79,16 +79,16 @@ export interface Agenda {
 }
 
 /**
- * Wakes those who wait for the next task of an agenda. A process that schedules a task earlier than all others wakes
- * them, so that they need not read the agenda again and again. Wake-ups can be lost.
+ * Wakes the workers that wait for the next task of an agenda, so that they need not poll the agenda. A wake-up is sent
+ * when a task is scheduled that is due before all other tasks. Wake-ups can be lost.
  */
 export interface AgendaWakeUps {
   /** Returns true if wake-ups currently arrive. Otherwise the agenda must be read often. */
   isTrusted(): boolean;
 
   /**
-   * @param onSooner called with the time until the new first task is due, in milliseconds; with 0 if wake-ups may have
-   * been lost
+   * @param onSooner called at each wake-up with the time until the new first task is due, in milliseconds; called with 0
+   * if wake-ups may have been lost
    */
   listen(onSooner: (inMs: number) => void): void;
 }

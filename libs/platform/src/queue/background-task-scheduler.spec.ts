@@ -25,7 +25,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('many due times that are not due soon become few writes, and one that is due now is written at once', async () => {
+it('tasks that are announced soon after a write are written together within 25 ms; a task that is due now is written at once, together with the waiting tasks', async () => {
   hints.announce('first', 'due', 1_000);
   await jest.advanceTimersByTimeAsync(0);
   expect(written).toHaveLength(1);
@@ -40,7 +40,7 @@ it('many due times that are not due soon become few writes, and one that is due 
   expect(written).toHaveLength(13);
 });
 
-it('due times that could not be written to Redis are written once Redis is available again; later due times are written at once', async () => {
+it('tasks that could not be written to Redis are written once Redis is available again; after that, a task that is due now is written at once', async () => {
   away = true;
   hints.announce('a', 'due', 500);
   await jest.advanceTimersByTimeAsync(1_200);

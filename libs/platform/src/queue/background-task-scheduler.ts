@@ -10,16 +10,16 @@ const RETRY_AFTER_MS = 500;
  * regular check of the account.
  */
 const MAX_WAITING = 20_000;
-/** Maximum time between two writes, as a share of the time until the next of the tasks is due. */
+/** Maximum time that a task waits for its write, as a share of the time until the task is due. */
 const MAX_GAP_SHARE = 1 / 20;
-/** Maximum time between two writes, in milliseconds. */
+/** Maximum time that any task waits for its write, in milliseconds. */
 const MAX_GAP_MS = 25;
 
 /**
- * Schedules tasks on an agenda in the background, so that callers need not wait. Due times that arrive soon after a
- * write, and are not due very soon, go together into the next write. While Redis is away, failed writes are retried. If the
- * process ends first, the times are lost. A worker then finds the work later, because it checks every account
- * regularly.
+ * Schedules tasks on an agenda in the background, so that callers need not wait. After a write, tasks that are not due
+ * very soon are collected for a short time and then written together. While Redis is away, failed writes are retried. If
+ * the process ends before a retry succeeds, the due times are lost. A worker then finds the work later, because workers
+ * check every account regularly.
  */
 export class BackgroundTaskScheduler {
   private readonly waiting = new Map<string, PendingHint>();
@@ -27,7 +27,7 @@ export class BackgroundTaskScheduler {
   private failed = false;
   /** When the last write ended, by `performance.now()`. */
   private writtenAt = -Infinity;
-  /** Time that the waiting tasks allow between that write and the next, in milliseconds. */
+  /** Time between the last write and the next, in milliseconds. The most urgent waiting task decides this time. */
   private gapMs = MAX_GAP_MS;
   private timer: NodeJS.Timeout | undefined;
 
@@ -47,7 +47,7 @@ export class BackgroundTaskScheduler {
     this.writeAfterGap();
   }
 
-  /** Writes the waiting tasks as soon as the gap since the last write is over. */
+  /** Writes the waiting tasks once {@link gapMs} milliseconds have passed since the last write. */
   private writeAfterGap(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -83,7 +83,7 @@ export class BackgroundTaskScheduler {
       await this.agenda.schedule(tasks);
       this.failed = false;
     } catch (error) {
-      // While Redis is away, only the first failure is logged.
+      // If several writes in a row fail, only the first failure is logged.
       if (!this.failed)
         this.logger.warn({ err: error }, 'could not store the due times of tasks in Redis; retrying');
       this.failed = true;

@@ -5,7 +5,7 @@
 export interface QueuePayloads {
   /**
    * Wakes a relay worker: these recipients (`lane` and those in `more`) may have a send to relay. Earlier builds know
-   * only `lane`; their reconcile task finds the others.
+   * only `lane`; their reconcile task finds the recipients in `more`.
    */
   relay: { account: string; lane: string; more?: string[] };
   /** Wakes a poll worker: this account may have contacts whose poll is due. */

@@ -3,7 +3,7 @@ import type { AgendaName } from './redis-agendas.js';
 import type { AgendaWakeUps } from './agenda.js';
 import type { RedisChannels } from '../redis/redis-channels.js';
 
-/** Implements {@link AgendaWakeUps} with Redis publish/subscribe: the scripts that schedule tasks publish. */
+/** Implements {@link AgendaWakeUps} with Redis publish/subscribe. Scripts that schedule tasks publish the wake-ups. */
 export class RedisAgendaWakeUps implements AgendaWakeUps {
   private readonly channel: string;
 

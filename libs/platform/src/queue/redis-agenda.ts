@@ -85,7 +85,7 @@ export class RedisAgenda implements Agenda {
   }
 }
 
-/** Returns the channel on which Redis publishes that a task is due earlier than all others of an agenda. */
+/** Returns the channel of an agenda's wake-ups. A message means that a new task is due before all other tasks. */
 export function channelOfSoonerTasks(prefix: string, name: string): string {
   return `${agendaKeys(prefix, name)('due')}:sooner`;
 }

@@ -8,7 +8,7 @@ export type AccountKeys = (...parts: readonly string[]) => string;
 export function accountKeys(prefix: string, account: string): AccountKeys {
   const start = `${prefix}:{${account}}`;
   return (...parts) => {
-    // Scripts need tens of keys, so no array is built for each.
+    // A script needs tens of keys. Building an array for each key would take more time than this loop.
     let key = start;
     for (const part of parts) key += `:${part}`;
     return key;

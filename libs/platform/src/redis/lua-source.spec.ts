@@ -102,7 +102,7 @@ describe('a Lua script', () => {
       ['--- Does it.', '-- @reply   Nothing.', "-- @include 'a.lua'"],
       'not an include',
     ],
-  ])('is rejected %s', async (_, lines, words) => {
+  ])('is rejected if its header or an include is invalid: a script %s', async (_, lines, words) => {
     const path = await lua('script.lua', ...lines);
     expect(() => readLuaSource(path)).toThrow(LuaSourceError);
     expect(() => readLuaSource(path)).toThrow(words);

@@ -17,8 +17,8 @@ export interface ChannelListener {
 }
 
 /**
- * Receives what processes publish through Redis. One connection serves all channels, even on a Redis Cluster. It is
- * opened for the first channel. Messages are lost while the connection is down, so listeners must not rely on them
+ * Receives what processes publish through Redis. One connection serves all channels, even on a Redis Cluster. The first
+ * subscription opens the connection. Messages are lost while the connection is down, so listeners must not rely on them
  * alone.
  */
 export class RedisChannels {
@@ -44,7 +44,7 @@ export class RedisChannels {
 
   /**
    * Returns true if messages currently arrive. Returns false while the connection is lost, or if the Redis user
-   * lacks the right to publish or subscribe. When the result changes to false, all listeners are told of the gap.
+   * lacks the right to publish or subscribe. When the result changes to false, `onGap` of all listeners is called.
    */
   isTrusted(): boolean {
     return !this.closed && performance.now() - this.lastHeartbeatAt < TRUSTED_MS;

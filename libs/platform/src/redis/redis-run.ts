@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import type { RedisClient } from './redis-connection.js';
 
-/** Time after which the run of a connection is read again, in milliseconds. */
+/** Age at which the known run id of a connection is read again from Redis, in milliseconds. */
 const REFRESH_MS = 10_000;
 
-/** The run that a connection was last seen to belong to. */
+/** What is known of the Redis run at the other end of a connection. `run` is empty while the run is unknown. */
 interface SeenRun {
   run: string;
   readAt: number;
@@ -14,14 +14,15 @@ interface SeenRun {
 const seen = new WeakMap<Redis, SeenRun>();
 
 /**
- * Returns the Redis run that a connection belonged to a few seconds ago (see `lua/includes/redis-run.lua`), or '' if it
- * is not known. The answer costs nothing, because the run is read in the background.
+ * Returns the id of the Redis run that a connection reached a few seconds ago, or '' if the id is unknown. A new run
+ * begins when Redis restarts, fails over or is restored from a backup (see `lua/includes/redis-run.lua`). The function
+ * returns at once, because the id is read in the background.
  *
- * A script may store this run instead of the current one: if Redis has begun another run since, the stored data count
- * as older than they are, and are checked once more.
+ * A script may store this id with new data, although it may be outdated. The data then look as if they were written
+ * before the current run began, so they are checked once more.
  */
 export function lastSeenRedisRun(client: RedisClient): string {
-  // Each master of a Cluster has runs of its own.
+  // A Cluster has no single run, because each master restarts independently.
   if (!(client instanceof Redis)) return '';
   let state = seen.get(client);
   if (state === undefined) {
@@ -42,7 +43,7 @@ async function refresh(client: Redis, state: SeenRun): Promise<void> {
   const { stream } = client;
   try {
     const [server, replication] = await Promise.all([client.info('server'), client.info('replication')]);
-    // The answer of an earlier connection says nothing about this one.
+    // The reply is ignored if the client has reconnected meanwhile, because the run may have changed.
     if (client.stream === stream)
       Object.assign(state, { run: runOf(server, replication), readAt: performance.now() });
   } catch {
@@ -52,7 +53,7 @@ async function refresh(client: Redis, state: SeenRun): Promise<void> {
   state.isReading = false;
 }
 
-/** Does what `find_redis_run` of `redis-run.lua` does. */
+/** Returns the id of a Redis run, in the same form as `find_redis_run` in `redis-run.lua`. */
 function runOf(server: string, replication: string): string {
   const run = /run_id:([0-9a-f]+)/.exec(server)?.[1] ?? '';
   const former = /master_replid2:([0-9a-f]+)/.exec(replication)?.[1] ?? '0';

@@ -23,7 +23,7 @@ export async function openCheckedRedis(
   logger: Logger,
   onUnmetRequirements: (error: ConfigurationError) => void,
 ): Promise<RedisClient> {
-  const redis = openRedis(address, behaviour, logOncePerError(logger));
+  const redis = openRedis(address, behaviour, createConnectionErrorLogger(logger));
   await firstConnectionResult(redis);
   if (redis.status === 'ready') {
     try {
@@ -72,10 +72,10 @@ async function firstConnectionResult(redis: RedisClient): Promise<void> {
 }
 
 /**
- * Returns an error handler that logs a connection error only if its message differs from the last error's
- * message.
+ * Returns an error handler that logs connection errors. Errors with the same message in a row are logged only
+ * once.
  */
-export function logOncePerError(logger: Logger): (error: Error) => void {
+export function createConnectionErrorLogger(logger: Logger): (error: Error) => void {
   let last = '';
   return (error) => {
     if (error.message === last) return;

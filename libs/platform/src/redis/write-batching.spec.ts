@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { expect, it } from '@jest/globals';
 import { batchWritesTo } from './write-batching.js';
 
-/** A stream that records which chunks come with one call. */
+/** Creates a stream that records which chunks are sent with the same call. */
 function recorder(): { stream: Writable; calls: string[][] } {
   const calls: string[][] = [];
   const stream = new Writable({
@@ -22,7 +22,7 @@ function recorder(): { stream: Writable; calls: string[][] } {
 
 const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('what is written in one turn of the event loop is sent with one call, in order', async () => {
+it('all writes to a stream in one turn of the event loop are sent in order with one call at the end of the turn', async () => {
   const { stream, calls } = recorder();
   for (const text of ['a', 'b', 'c']) stream.write(text);
   expect(calls).toEqual([]);
@@ -33,7 +33,7 @@ it('what is written in one turn of the event loop is sent with one call, in orde
   expect(calls.at(-1)).toEqual(['d']);
 });
 
-it('many writes of one turn do not wait for its end', async () => {
+it('after every 16 writes to a stream in one turn of the event loop, these writes are sent before the turn ends', async () => {
   const { stream, calls } = recorder();
   for (let n = 0; n < 40; n += 1) stream.write(String(n));
   expect(calls.flat()).toHaveLength(32);
@@ -41,7 +41,7 @@ it('many writes of one turn do not wait for its end', async () => {
   expect(calls.flat()).toEqual(Array.from({ length: 40 }, (_, n) => String(n)));
 });
 
-it('the end of a stream sends what waits', async () => {
+it('ending a stream sends the writes that are still waiting', async () => {
   const { stream, calls } = recorder();
   stream.write('a');
   await new Promise<void>((resolve) => stream.end(resolve));

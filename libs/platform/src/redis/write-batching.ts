@@ -1,12 +1,12 @@
 import type { Writable } from 'node:stream';
 
-/** Maximum number of commands that wait for one system call. More would keep Redis waiting while this process works. */
+/** Maximum number of writes in one system call. With a larger number, Redis would be idle while this process works. */
 const MAX_COMMANDS = 16;
 
 /**
- * Sends what is written to a stream in one turn of the event loop with one system call, or with one for every
- * {@link MAX_COMMANDS} writes. The Redis client writes each command by itself, and a system call takes longer than all
- * else that a command costs this process.
+ * Joins the writes to a stream in one turn of the event loop: up to {@link MAX_COMMANDS} writes become one system call.
+ * Without this function, the Redis client makes a system call for each command, which takes this process longer than
+ * the rest of its work for the command.
  */
 export function batchWritesTo(stream: Writable): void {
   const write = stream.write.bind(stream) as (...parameters: unknown[]) => boolean;

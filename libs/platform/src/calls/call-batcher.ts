@@ -6,15 +6,15 @@ interface WaitingCall<Item, Result> {
 }
 
 /**
- * Joins the calls that are made in the same turn of the event loop into batches, so that they cost one round
- * trip instead of many. A call waits only for the end of the turn, not for a time.
+ * Joins the calls that are made in the same turn of the event loop into batches. A batch costs one round trip
+ * instead of many. A batch runs at the end of the turn, so no call waits for a timer.
  */
-export class BatchedCalls<Item, Result> {
+export class CallBatcher<Item, Result> {
   private readonly waiting = new Map<string, WaitingCall<Item, Result>[]>();
 
   /**
    * @param run runs a batch of calls with the same key; returns one result for each item, in the same order
-   * @param maxItems maximum number of items in a batch; more calls make several batches
+   * @param maxItems maximum number of items in a batch; further calls go into another batch
    */
   constructor(
     private readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>,

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { BatchedCalls } from './batched-calls.js';
+import { CallBatcher } from './call-batcher.js';
 
-const batchesOf = (maxItems: number): { batches: string[]; calls: BatchedCalls<number, number> } => {
+const batchesOf = (maxItems: number): { batches: string[]; calls: CallBatcher<number, number> } => {
   const batches: string[] = [];
   const run = (key: string, items: readonly number[]): Promise<number[]> => {
     batches.push(`${key} ${items.join(' ')}`);
@@ -9,7 +9,7 @@ const batchesOf = (maxItems: number): { batches: string[]; calls: BatchedCalls<n
       ? Promise.reject(new Error('no'))
       : Promise.resolve(items.map((item) => 2 * item));
   };
-  return { batches, calls: new BatchedCalls(run, maxItems) };
+  return { batches, calls: new CallBatcher(run, maxItems) };
 };
 
 it('calls in the same turn of the event loop become one batch for each key, and each call gets its own result', async () => {
@@ -26,7 +26,7 @@ it('a batch never has more than the maximum number of calls', async () => {
   expect(batches).toEqual(['a 1 2', 'a 3']);
 });
 
-it('a failed batch fails all of its calls, and no later ones', async () => {
+it('if a batch fails, all of its calls reject, and later calls are not affected', async () => {
   const { calls } = batchesOf(10);
   const outcomes = await Promise.allSettled([calls.call('a', 13), calls.call('a', 1)]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
