@@ -1,4 +1,9 @@
-import { AccountNotFoundError, type AccountDirectory, type AccountRevision, createAccounts } from '#accounts';
+import {
+  AccountNotFoundError,
+  type AccountDirectory,
+  type AccountRevision,
+  createAccountDirectory,
+} from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
   ContactListPoll,
@@ -70,7 +75,7 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   const prefix = environment.REDIS_KEY_PREFIX;
   const agendas = createAgendas(redis, prefix, logger);
   const { poll, relay, schedule } = agendas;
-  const accounts = createAccounts(environment, redis, logger);
+  const accounts = createAccountDirectory(environment, redis, logger);
   const health = new ProbeTriggeringUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
   const budget = metrics.upstream.observeBudget(new RedisRequestBudget(redis, prefix));
   const upstream = new BudgetedUpstream(

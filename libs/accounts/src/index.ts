@@ -56,11 +56,11 @@ export { RedisApiKeyStore } from './redis/redis-api-key-store.js';
 export {
   accountsFromEnvironment,
   createAccountRegistry,
-  createAccounts,
+  createAccountDirectory,
   createApiKeyRegistry,
-  createApiKeys,
-  createSessions,
-  createTokens,
+  createApiKeyAuthenticator,
+  createSessionService,
+  createTokenService,
 } from './redis/redis-accounts.js';
 export { registerEncryptionKeyId, RedisEncryptionKeyIds } from './redis/redis-encryption-key-ids.js';
 export { type ReencryptionFailure, ReencryptionCounts } from './secret/reencryption-counts.js';

@@ -3,7 +3,7 @@ import type { FieldError, Problem } from './api-types.js';
 /** Codes of the gateway's errors, for example `validation_failed`. */
 export type ProblemCode = Problem['code'];
 
-/** The gateway answered a request with an error. */
+/** Thrown if the gateway answers a request with an error. */
 export class TidingsError extends Error {
   /** What is wrong, as a code for programs. `unexpected` if the answer did not come from a Tidings gateway. */
   readonly code: ProblemCode | 'unexpected';
@@ -13,7 +13,7 @@ export class TidingsError extends Error {
   readonly requestId: string | undefined;
   /** The fields of the request that are at fault. */
   readonly fields: readonly FieldError[];
-  /** Time after which the gateway asks for a retry, in milliseconds. */
+  /** Time that the gateway asks the client to wait before a retry, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, problem: Partial<Problem>, retryAfterMs: number | undefined) {
@@ -27,7 +27,10 @@ export class TidingsError extends Error {
   }
 }
 
-/** A request got no answer: the gateway could not be reached, or did not answer in time. The cause says why. */
+/**
+ * Thrown if a request gets no answer: the gateway cannot be reached, or does not answer in time. `cause` says
+ * why.
+ */
 export class TidingsConnectionError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

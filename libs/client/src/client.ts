@@ -45,7 +45,10 @@ export interface SendFilter extends CallOptions {
 /** Selects deliveries. */
 export interface DeliveryFilter extends CallOptions {
   status?: Delivery['status'];
-  /** Deliveries that finished at this time or later, and pending deliveries that were created then. */
+  /**
+   * Deliveries that finished at this time or later, and pending deliveries that were created at this time or
+   * later.
+   */
   since?: Date;
   webhookId?: string;
   /** Deliveries of this event: at most one per webhook. */
@@ -69,7 +72,7 @@ const FIRST_CHECK_MS = 250;
 const MAX_CHECK_MS = 3_000;
 const PAGE = 100;
 
-/** A send did not reach the awaited status. */
+/** Thrown if a send does not reach the awaited status. */
 export class SendStatusNotReachedError extends Error {
   constructor(
     /** The send as the last check returned it. */

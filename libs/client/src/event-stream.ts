@@ -14,17 +14,19 @@ export interface EventOptions {
   /** Only events of this contact. */
   contactId?: string | undefined;
   /**
-   * Called with each change that the gateway does not store: `conversation.updated` and `send.updated`, if `types` names
-   * them. The iteration does not return them, because no later stream can continue after them.
+   * Called with each change that the gateway does not store: `conversation.updated` and `send.updated`, if
+   * `types` contains these types. The iteration does not return such changes, because they have no cursor.
    */
   onLiveChange?: ((change: LiveChange) => void) | undefined;
-  /** Called each time a connection is open. Changes that are not stored may have been missed before. */
+  /**
+   * Called each time a connection opens. Changes that the gateway does not store may have been missed before.
+   */
   onConnect?: (() => void) | undefined;
   /** Called each time a connection is lost or cannot be opened, before the next attempt. */
   onDisconnect?: (() => void) | undefined;
   /** Only `message.*` events of this message. */
   messageId?: string | undefined;
-  /** Only events of this send: its own, and those of its message. */
+  /** Only events of this send and of its message. */
   sendId?: string | undefined;
   /** Ends the iteration. */
   signal?: AbortSignal | undefined;
@@ -34,7 +36,9 @@ export interface EventOptions {
 export type LiveChange =
   { type: 'conversation.updated'; data: Conversation } | { type: 'send.updated'; data: SendUpdate };
 
-/** The new status of a send. Ignore a change whose revision is lower than that of an earlier one. */
+/**
+ * The new status of a send. Ignore an update if its revision is lower than that of an update received before.
+ */
 export interface SendUpdate {
   id: string;
   status: Send['status'];
@@ -54,7 +58,7 @@ const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
 /**
  * The events of the account, oldest first, as an endless iteration. After an interruption, the stream
- * continues after the last event that the iteration returned, so that no event is lost or repeated.
+ * continues after the last event that the iteration returned, so no event is lost or repeated.
  *
  * @example
  * ```ts

@@ -102,7 +102,7 @@ describe('a call by the client library other than a send', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it('fails at once if Retry-After is long, and the error has the requested wait', async () => {
+  it('fails at once if the gateway requests a long wait in Retry-After, and the error contains that wait', async () => {
     answers = [status(503, { 'Retry-After': '3600' })];
     await expect(tidings.getSend('snd_1')).rejects.toMatchObject({ retryAfterMs: 3_600_000 });
     expect(requests).toHaveLength(1);

@@ -7,20 +7,20 @@ export interface ConnectionOptions {
   baseUrl: string;
   /** Sent with each request in the header `X-API-Key`. Not needed if `headers` authenticate the requests. */
   apiKey?: string | undefined;
-  /** Sent with each request, for example `{ Authorization: 'Bearer …' }` with a token in a browser. */
+  /** Headers of each request, for example `{ Authorization: 'Bearer …' }` for a token in a browser. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Time after which an attempt without an answer is aborted, in milliseconds. Default: 30,000. */
   timeoutMs?: number;
   /** Maximum number of retries of one request, in addition to its first attempt. Default: 4. */
   maxRetries?: number;
-  /** Replaces the global `fetch`. */
+  /** Function to use instead of the global `fetch`. */
   fetch?: typeof fetch;
 }
 
 /** One request to the gateway. */
 export interface ClientRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Path with encoded parts, for example `/v1/sends/snd_1`. */
+  /** Path with percent-encoded segments, for example `/v1/sends/snd_1`. */
   path: string;
   query?: Readonly<Record<string, string | number | undefined>> | undefined;
   /** `FormData` is sent as a form, any other object as JSON. */
@@ -35,12 +35,15 @@ export interface ClientRequest {
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_MAX_RETRIES = 4;
 /**
- * Maximum wait before the first retry, in milliseconds. It doubles with each retry. The actual wait is
- * random, so that clients do not all retry at the same time.
+ * Maximum wait before the first retry, in milliseconds. The maximum doubles with each further retry. The
+ * actual wait is random, so that clients do not all retry at the same time.
  */
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
-/** If the gateway asks for a longer wait before a retry, the client does not retry. In milliseconds. */
+/**
+ * Longest wait before a retry, in milliseconds. If the gateway asks for a longer wait, the client does not
+ * retry.
+ */
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /** Statuses that mean that the gateway has not executed the request. */
@@ -135,7 +138,7 @@ export class RetryingRequester {
   }
 }
 
-/** Waits, or rejects with the reason of the signal once it is aborted. */
+/** Waits for a time. Rejects with the reason of the signal if the signal is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const aborted = (): void => {
@@ -151,12 +154,14 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Returns the wait before retry number `attempt` (from 0), in milliseconds. */
+/** Returns the wait before a retry, in milliseconds. `attempt` is 0 for the first retry. */
 export function backoffMs(attempt: number): number {
   return Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS) * (0.5 + Math.random() / 2);
 }
 
-/** Returns the wait before another attempt, in milliseconds, or undefined if the request must not be repeated. */
+/**
+ * Returns the wait before the next attempt, in milliseconds, or undefined if the request must not be retried.
+ */
 function waitBefore(error: unknown, isRepeatable: boolean, attempt: number): number | undefined {
   if (error instanceof TidingsConnectionError) return isRepeatable ? backoffMs(attempt) : undefined;
   if (!(error instanceof TidingsError)) return undefined;

@@ -32,7 +32,7 @@ describe('the verification of a webhook request', () => {
       expect(await verifyWebhook(body, given, secret, { nowMs: NOW })).toEqual(JSON.parse(BODY));
   });
 
-  it('accepts a request of the fetch API', async () => {
+  it('accepts a Request object of the Fetch API', async () => {
     const request = new Request('http://receiver/', { method: 'POST', headers: signed(secret), body: BODY });
     expect(await verifyWebhookRequest(request, secret, { nowMs: NOW })).toEqual(JSON.parse(BODY));
   });

@@ -1,10 +1,10 @@
 import type { Event } from './api-types.js';
 
-/** Default of the maximum difference between the time of a delivery and now, in seconds. */
+/** Default maximum difference between the time of a delivery and now, in seconds. */
 const DEFAULT_TOLERANCE_SECONDS = 300;
 const SECRET_PREFIX = 'whsec_';
 
-/** A request is not a delivery of Tidings, or is too old. Answer it with 401. */
+/** Thrown if a request is not a delivery of Tidings, or is too old. Answer such a request with status 401. */
 export class WebhookVerificationError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -122,7 +122,10 @@ function headerOf(
   return first;
 }
 
-/** Type of a Web Crypto key. It is derived from a function, because its name differs between environments. */
+/**
+ * Type of a Web Crypto key. It is derived from a function, because the name of the type differs between
+ * environments.
+ */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 async function keyOf(secret: string): Promise<HmacKey> {
@@ -139,7 +142,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   } catch {
-    // Not base64.
+    // The text is not base64.
     return undefined;
   }
 }

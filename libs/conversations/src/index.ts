@@ -4,7 +4,7 @@
  * | folder | contents |
  * |---|---|
  * | `row/`      | what a row consists of, and how messages and sends change it |
- * | `changes/`  | reports of changes to those who listen |
+ * | `changes/`  | reports of changes to listeners |
  * | `search/`   | the words by which conversations are found |
  * | `redis/`    | how rows are stored; the scripts of relay and feed include `redis/lua/includes/` |
  * | `timeline/` | the messages and sends of a conversation in one list, newest first, read from upstream page by page |

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Module, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { createApiKeys } from '#accounts';
+import { createApiKeyAuthenticator } from '#accounts';
 import { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization } from '#metrics';
 import type { WorkerCore } from '../compose.js';
 import { CORE } from '../tokens.js';
@@ -12,7 +12,7 @@ export class MetricsController {
 
   constructor(@Inject(CORE) private readonly core: Pick<WorkerCore, 'metrics' | 'environment' | 'redis'>) {
     const { environment, redis } = core;
-    this.access = new MetricsAuthorization(environment, createApiKeys(environment, redis));
+    this.access = new MetricsAuthorization(environment, createApiKeyAuthenticator(environment, redis));
   }
 
   @Get()

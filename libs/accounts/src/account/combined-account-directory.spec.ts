@@ -42,7 +42,7 @@ describe('the account directory', () => {
     expect(await accounts.find('constructor')).toBeUndefined();
   });
 
-  it('reads the stored accounts at each call, so that an account is no longer found after its removal', async () => {
+  it('reads the stored accounts at each call, and no longer finds an account after its removal', async () => {
     const kept = [stored('a')];
     const { accounts } = directory(kept);
     expect(await accounts.find('a')).toBeDefined();

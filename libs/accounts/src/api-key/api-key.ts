@@ -18,7 +18,7 @@ export const ENVIRONMENT_API_KEY_ID = 'environment';
 export interface CallerSession {
   /** Id of the session; the id is not secret. */
   id: string;
-  /** When the session ends unless it is used, in milliseconds since 1970. */
+  /** When the session ends if no further request uses it, in milliseconds since 1970. */
   endsAt: number;
 }
 
@@ -72,9 +72,9 @@ export class FixedApiKeys implements ApiKeys {
   }
 
   /**
-   * Returns a text that shows, together with `secret`, that the API key with this id still has the same text. Whoever
-   * does not know `secret` learns nothing about the API key, even if the key is easy to guess. Returns undefined if
-   * there is no such API key.
+   * Returns a proof of the text of an API key: the HMAC of its hash with `secret`. The proof changes only if the text
+   * of the API key changes. Without `secret`, the proof reveals nothing about the API key, even if the API key is easy
+   * to guess. Returns undefined if the API key is not found.
    */
   proofOf(id: string, secret: string): string | undefined {
     const known = this.digests.get(id);

@@ -19,7 +19,7 @@ export interface ApiKey {
 
 /** An API key as the list of API keys shows it. */
 export interface ListedApiKey extends ApiKey {
-  /** When the key or a token of it was last used, as an ISO 8601 time. Null if no use was recorded. */
+  /** When the API key, or a token that it created, was last used, as an ISO 8601 time. Null if no use was recorded. */
   lastUsedAt: string | null;
 }
 
@@ -68,17 +68,20 @@ export interface ApiKeyStore {
 }
 
 /**
- * Stores when each API key was last used. The times are approximate: gateways record a use after the request, and not
- * every use.
+ * Stores when each API key was last used. The times are approximate: gateways record a use after its request, and do
+ * not record every use.
  */
 export interface ApiKeyUses {
   /**
-   * Records uses of API keys; the API key of the environment variable `API_KEY` included. Earlier times than the stored
-   * ones, and API keys that do not exist, are ignored.
+   * Records when API keys were last used, including the API key of the environment variable `API_KEY`. A time is
+   * ignored if a later time is already stored, or if the API key does not exist.
    * @param uses time of the last use in milliseconds since 1970, by the id of the API key
    */
   recordUses(uses: ReadonlyMap<string, number>): Promise<void>;
-  /** Returns the times of the last uses in milliseconds since 1970, by id. Keys without recorded use are left out. */
+  /**
+   * Returns when API keys were last used, in milliseconds since 1970, by the id of the API key. API keys without a
+   * recorded use are left out.
+   */
   lastUses(ids: readonly string[]): Promise<Map<string, number>>;
 }
 

@@ -1,23 +1,26 @@
-/** An action of an API key or a token, as the audit log of an account has it. */
+/** An entry of the audit log: an action of a caller with an API key or a token. */
 export interface AuditEntry {
-  /** Id of the entry, in the form `aud_…`. An entry in the logs of two accounts has the same id in both. */
+  /**
+   * Id of the entry, in the form `aud_…`. If an action is recorded in the audit logs of two accounts, both entries have
+   * the same id.
+   */
   id: string;
   /** When the action was done, as an ISO 8601 time. */
   at: string;
-  /** For example `api-key.created`. */
+  /** Name of the action, for example `api-key.created`. */
   action: string;
-  /** Id of the object, or null for an action on several objects. */
+  /** Id of the object of the action, for example of an API key. Null for an action on several objects. */
   subject: string | null;
-  /** Ids of the objects. Absent for an action on one object. */
+  /** Ids of the objects of the action. Absent for an action on one object. */
   subjects?: string[];
   /** Account of the caller who did the action. */
   account: string;
-  /** Id of the caller's API key; for a token, of the API key that created the token. */
+  /** Id of the caller's API key. For a caller with a token, id of the API key that created the token. */
   keyId: string;
   /** Id of the caller's token. Absent for a caller with an API key. */
   tokenId?: string;
   requestId: string;
-  /** Names of the fields of the request, without their values. */
+  /** Names of the fields in the body of the request. Their values are not recorded. */
   fields: string[];
 }
 
@@ -27,12 +30,15 @@ export interface AuditPage {
   next: string | undefined;
 }
 
-/** How often an action is usually done. `frequent`: by programs in the course of their work. */
+/**
+ * How often callers usually do an action. Programs do `frequent` actions as part of their normal work, for example when
+ * they create tokens.
+ */
 export type AuditFrequency = 'rare' | 'frequent';
 
 /**
- * Stores who did what in each account. The log is bounded: of each frequency, the newest entries are kept, so that frequent
- * actions never displace the rare ones.
+ * Stores who did what in each account. The number of entries is limited separately for each frequency, so frequent
+ * actions never displace rare ones. The newest entries are kept.
  */
 export interface AuditLog {
   append(account: string, entry: AuditEntry, frequency: AuditFrequency): Promise<void>;
@@ -43,12 +49,12 @@ export interface AuditLog {
   read(account: string, limit: number, before?: string): Promise<AuditPage>;
 }
 
-/** Maximum number of entries of each frequency that are kept for an account. */
+/** Maximum number of entries that are kept per account and frequency. */
 export const MAX_AUDIT_ENTRIES = 1_000;
 /** Time for which entries are kept, in milliseconds. */
 export const AUDIT_RETENTION_MS = 90 * 86_400_000;
 
-/** Redis knows no id below 0-0. */
+/** Id of an entry in a Redis stream. Excludes `0-0`: Redis rejects a read of the entries before this id. */
 const POSITION_PATTERN = /^(?!0+-0+$)\d{1,15}-\d{1,15}$/;
 
 /** Returns true if a text has the format of a position that {@link AuditLog.read} accepts. */

@@ -19,8 +19,8 @@ export interface RegistryKeys {
   /** Redis key of a hash that maps an API key's id to the API key (a `StoredApiKey` as JSON). */
   apiKeys: string;
   /**
-   * Redis key of a hash that maps an API key's id to the time of its last use, in milliseconds since 1970. The times are
-   * not in the records of the API keys, because these never change.
+   * Redis key of a hash that maps an API key's id to the time of its last use, in milliseconds since 1970. The times
+   * are not in the records of the API keys, because those records never change.
    */
   apiKeyUses: string;
   /** Redis key of the set of ids of the encryption keys that stored secrets may be encrypted with. */

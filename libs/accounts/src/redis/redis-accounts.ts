@@ -19,10 +19,10 @@ import { RedisSessionStore } from './redis-session-store.js';
 import { RedisTokenStore } from './redis-token-store.js';
 
 /**
- * Opens the accounts: the one that the environment variables define, and those in Redis, which all processes
- * share.
+ * Returns the directory of all accounts: the account that the environment variables define, and the accounts in Redis,
+ * which all processes share.
  */
-export function createAccounts(
+export function createAccountDirectory(
   environment: CommonEnvironment,
   redis: RedisClient,
   logger: Logger,
@@ -59,26 +59,29 @@ export function createAccountRegistry(
 }
 
 /**
- * Returns an object that authenticates callers by the API key of the environment variable `API_KEY`, which only
- * gateways have, and by the API keys in Redis, which all processes share.
+ * Returns an object that authenticates callers by their API keys: the API key of the environment variable `API_KEY`,
+ * which only gateways have, and the API keys in Redis, which all processes share.
  */
-export function createApiKeys(environment: KeyEnvironment, redis: RedisClient): ApiKeys {
+export function createApiKeyAuthenticator(environment: KeyEnvironment, redis: RedisClient): ApiKeys {
   return new StoredApiKeys(
     environmentApiKeys(environment),
     new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX),
   );
 }
 
-/** Returns the tokens, which all gateways share through Redis. */
-export function createTokens(environment: KeyEnvironment, redis: RedisClient): Tokens {
+/** Returns an object that creates, authenticates and revokes tokens. All gateways share the tokens through Redis. */
+export function createTokenService(environment: KeyEnvironment, redis: RedisClient): Tokens {
   return new Tokens(
     environmentApiKeys(environment),
     new RedisTokenStore(redis, environment.REDIS_KEY_PREFIX),
   );
 }
 
-/** Returns the sessions of the web console, which all gateways share through Redis. */
-export function createSessions(environment: KeyEnvironment, redis: RedisClient): Sessions {
+/**
+ * Returns an object that creates, authenticates and ends sessions of the web console. All gateways share the sessions
+ * through Redis.
+ */
+export function createSessionService(environment: KeyEnvironment, redis: RedisClient): Sessions {
   return new Sessions(
     environmentApiKeys(environment),
     new RedisSessionStore(redis, environment.REDIS_KEY_PREFIX),

@@ -21,7 +21,7 @@ const recordUses = LuaScript.from(import.meta.url, 'lua/record-api-key-uses.lua'
 
 const listApiKeys = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua');
 
-/** Number of uses that one script records. */
+/** Maximum number of API keys whose last use one script records. */
 const RECORDED_AT_ONCE = 500;
 
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ const appendEntry = LuaScript.from(import.meta.url, 'lua/append-audit-entry.lua'
 
 /** Bounds of the stored entries. */
 export interface AuditBounds {
-  /** Maximum number of entries of each frequency of an account. */
+  /** Maximum number of entries per account and frequency. */
   maxEntries: number;
   retentionMs: number;
 }
@@ -26,8 +26,8 @@ interface PlacedEntry {
 }
 
 /**
- * Stores the entries of each account in two Redis streams, one for each frequency; implements {@link AuditLog}. The keys
- * have the hash tag of the account, so the erasure of the account removes them. Ids are unique in both streams together.
+ * Stores the entries of each account in two Redis streams, one for each frequency; implements {@link AuditLog}. The
+ * keys have the hash tag of the account, so the erasure of the account removes them. No id occurs in both streams.
  */
 export class RedisAuditLog implements AuditLog {
   constructor(
@@ -50,7 +50,7 @@ export class RedisAuditLog implements AuditLog {
 
   async read(account: string, limit: number, before?: string): Promise<AuditPage> {
     const streams = Object.values(this.keysOf(account));
-    // One entry more shows whether another page follows.
+    // Reads one entry more than the page shows, to find out whether another page follows.
     const read = await Promise.all(streams.map((key) => this.readStream(key, limit + 1, before)));
     const found = read.flat().sort(newestFirst);
     const page = found.slice(0, limit);

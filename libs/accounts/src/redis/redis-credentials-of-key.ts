@@ -5,8 +5,8 @@ import type { RegistryKeys } from './redis-account-keys.js';
 const REMOVED_AT_ONCE = 500;
 
 /**
- * Removes the tokens and sessions of an API key that was removed. They are invalid already, so this only frees memory:
- * after an error, they stay until they expire.
+ * Removes the tokens and sessions of an API key that was removed. These tokens and sessions are already invalid, so
+ * their removal only frees memory. If the removal fails, they expire later.
  */
 export async function removeCredentialsOfKey(
   redis: RedisClient,
@@ -17,11 +17,11 @@ export async function removeCredentialsOfKey(
     await removeAll(redis, tokensOf(keyId), token);
     await removeAll(redis, sessionsOf(keyId), session);
   } catch {
-    // The removal of the API key has succeeded, so its caller must not get this error.
+    // The API key is already removed, so an error here must not make its removal fail.
   }
 }
 
-/** Removes a sorted set of ids, and the Redis key of each id. */
+/** Removes a sorted set of ids, and the Redis key that belongs to each id. */
 async function removeAll(redis: RedisClient, ids: string, keyOf: (id: string) => string): Promise<void> {
   for (;;) {
     const popped = (await redis.zpopmin(ids, REMOVED_AT_ONCE)).filter((_, i) => i % 2 === 0);

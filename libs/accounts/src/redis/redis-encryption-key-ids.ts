@@ -52,13 +52,10 @@ export class RedisEncryptionKeyIds {
 }
 
 /**
- * Records the id of this process's encryption key in Redis: now if Redis is connected, otherwise when Redis
- * connects.
+ * Records the id of this process's encryption key in Redis: now if Redis is connected, otherwise when Redis connects.
  *
- * @param onMissingKeys called with the error if an attempt after this function returned finds missing
- * encryption keys
- * @throws {ConfigurationError} if stored secrets may be encrypted with a key that the environment variables
- * lack
+ * @param onMissingKeys called with the error if encryption keys are found missing after this function has returned
+ * @throws {ConfigurationError} if stored secrets may be encrypted with a key that the environment variables lack
  */
 export async function registerEncryptionKeyId(
   environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
@@ -77,7 +74,7 @@ export async function registerEncryptionKeyId(
       if (error instanceof ConfigurationError) throw error;
       logger.warn(
         { err: error },
-        'could not register the id of the encryption key in Redis; the next connection to Redis retries',
+        'could not register the id of the encryption key in Redis; will retry when Redis connects again',
       );
       return false;
     }

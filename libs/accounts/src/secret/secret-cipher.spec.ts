@@ -5,7 +5,7 @@ const cipher = new SecretCipher(Buffer.alloc(32, 1));
 
 describe('an encrypted secret', () => {
   it.each(['', 'whsec_x', 'Grüße \u{1F44B} \u2028 \u0000', 'x'.repeat(10_000)])(
-    'decrypts to the same text: %#',
+    'can be decrypted to the original text (case %#)',
     (secret) => {
       expect(cipher.decrypt(cipher.encrypt(secret, 'webhook:1'), 'webhook:1')).toBe(secret);
     },

@@ -7,7 +7,7 @@ export interface SessionLimits {
   idleMs: number;
   /** Maximum lifetime of a session, however often it is used. */
   lifetimeMs: number;
-  /** Minimum time between two renewals of the idle time, so that most requests write nothing. */
+  /** Minimum time between two renewals of a session's idle time. It avoids a write for each request. */
   renewMs: number;
 }
 
@@ -29,35 +29,41 @@ export interface StoredSession {
   /** Id of the API key that signed in. The session ends with this API key. */
   keyId: string;
   /**
-   * Present if the API key is not stored in Redis: shows that the API key still has the same text; see
-   * `FixedApiKeys.proofOf`.
+   * Proof that the API key still has the same text; see `FixedApiKeys.proofOf`. Absent if the API key is stored in
+   * Redis.
    */
   keyProof?: string;
 }
 
 /** When a session ends, in milliseconds since 1970 by the store's clock. */
 export interface SessionEnds {
-  /** When the session ends in any case. */
+  /** When the session ends, however often it is used. */
   endsAt: number;
-  /** When the session ends unless it is used. Never after `endsAt`. */
+  /** When the session ends if no further request uses it. Never later than `endsAt`. */
   idleEndsAt: number;
 }
 
-/** A stored session with what decides whether it is still valid, all read in one step. */
+/** A stored session, and the data that shows whether it is still valid. All of this is read in one step. */
 export interface FoundSession extends SessionEnds {
   session: StoredSession;
-  /** The API key that signed in, or undefined if it is not stored, because it was revoked or is fixed. */
+  /**
+   * The API key that signed in. Undefined if the API key was revoked, or if it is the one of the environment variable
+   * `API_KEY`.
+   */
   apiKey: StoredApiKey | undefined;
   /** The current time by the store's clock, in milliseconds since 1970. */
   now: number;
 }
 
-/** Where and for how long a new session is stored. */
+/** How long a new session lasts, and which sessions it replaces. */
 export interface SessionTerms {
   limits: SessionLimits;
-  /** Time after which the session must not be valid, in milliseconds since 1970. Absent without such a time. */
+  /**
+   * When the API key expires, in milliseconds since 1970. The session ends at this time at the latest. Absent if the
+   * API key does not expire.
+   */
   latestEnd?: number;
-  /** Ids of sessions of the same API key that end now. */
+  /** Ids of earlier sessions of the same API key. They end when the new session is stored. */
   replaced: readonly string[];
 }
 
@@ -70,8 +76,8 @@ export interface SessionStore {
   add(session: StoredSession, terms: SessionTerms): Promise<SessionEnds>;
   /**
    * Resolves to a session, or to undefined if the session was not found or has ended.
-   * @param use present if a request uses the session: renews the idle time, unless it was renewed within `renewMs`.
-   * While the store is full or rejects writes, the session is read all the same.
+   * @param use present if a request uses the session. The idle time is then renewed, but at most once per `renewMs`.
+   * The session is returned even if the store is full or rejects writes.
    */
   find(id: string, use?: SessionLimits): Promise<FoundSession | undefined>;
   /** Ends a session and records it as revoked. Resolves to false if the session was not found or has ended. */
@@ -81,7 +87,7 @@ export interface SessionStore {
 const TOKEN_PATTERN = /^ts_[\w-]{43}$/;
 
 /** Creates the token of a new session, which cannot be guessed. */
-export function newSessionToken(): string {
+export function generateSessionToken(): string {
   return `ts_${randomBytes(32).toString('base64url')}`;
 }
 

@@ -4,7 +4,7 @@ import {
   type FoundSession,
   hasSessionTokenFormat,
   idAndHashOfSession,
-  newSessionToken,
+  generateSessionToken,
   SESSION_LIMITS,
   type SessionLimits,
   type SessionStore,
@@ -16,13 +16,13 @@ export interface Session {
   account: string;
   keyId: string;
   scopes: Scope[];
-  /** When the session ends in any case, as an ISO 8601 time. */
+  /** When the session ends, however often it is used, as an ISO 8601 time. */
   expiresAt: string;
   /** Time without a request after which the session ends, in seconds. */
   idleSeconds: number;
 }
 
-/** A valid session with the caller that it stands for. */
+/** A valid session, and the caller that it authenticates. */
 export interface OpenSession {
   session: Session;
   caller: Principal;
@@ -41,15 +41,15 @@ export class Sessions {
   ) {}
 
   /**
-   * Creates a session of an API key. The token is returned only here.
+   * Creates a session for an API key. The token of the session is returned only here.
    * @param owner the API key that signs in
-   * @param replaced ids of sessions of the same API key that end now
+   * @param replaced ids of earlier sessions of the same API key, which the new session replaces
    */
   async create(
     { keyId, account, scopes, expiresAt: latestEnd }: Principal,
     replaced: readonly string[] = [],
   ): Promise<{ token: string; session: Session }> {
-    const token = newSessionToken();
+    const token = generateSessionToken();
     const { id, sha256 } = idAndHashOfSession(token);
     const keyProof = this.fixed.proofOf(keyId, token);
     const stored = { id, sha256, account, keyId, ...(keyProof === undefined ? {} : { keyProof }) };
@@ -65,12 +65,12 @@ export class Sessions {
     return (await this.read(token, this.limits))?.caller;
   }
 
-  /** Resolves to a session, or to undefined if the token is invalid. This is no use of the session. */
+  /** Resolves to a session, or to undefined if the token is invalid. Does not renew the session's idle time. */
   find(token: string): Promise<OpenSession | undefined> {
     return this.read(token);
   }
 
-  /** Ends a session. Resolves to false if it has ended before. */
+  /** Ends a session. Resolves to false if the session was not found or has already ended. */
   async end(token: string): Promise<boolean> {
     return await this.store.remove(idAndHashOfSession(token).id);
   }

@@ -10,7 +10,7 @@ export type TokenScope = (typeof TOKEN_SCOPES)[number];
 /** Maximum lifetime of a token, in seconds. */
 export const MAX_TOKEN_LIFETIME_SECONDS = 86_400;
 
-/** Maximum number of tokens of one API key that have not expired. It bounds the memory in Redis. */
+/** Maximum number of tokens of one API key that have not expired. This limit bounds the memory in Redis. */
 export const MAX_TOKENS_PER_KEY = 10_000;
 
 /**
@@ -26,8 +26,8 @@ export interface StoredToken {
   /** Id of the API key that created the token. The token ends with this API key. */
   keyId: string;
   /**
-   * Present if the API key is not stored in Redis: shows that the API key still has the same text; see
-   * `FixedApiKeys.proofOf`.
+   * Proof that the API key still has the same text; see `FixedApiKeys.proofOf`. Absent if the API key is stored in
+   * Redis.
    */
   keyProof?: string;
   scopes: TokenScope[];
@@ -35,12 +35,15 @@ export interface StoredToken {
   contactIds?: string[];
 }
 
-/** A stored token with what decides whether it is still valid, all read in one step. */
+/** A stored token, and the data that shows whether it is still valid. All of this is read in one step. */
 export interface FoundToken {
   token: StoredToken;
   /** When the token expires, in milliseconds since 1970 by the store's clock. */
   expiresAt: number;
-  /** The API key that created the token, or undefined if it is not stored, because it was revoked or is fixed. */
+  /**
+   * The API key that created the token. Undefined if the API key was revoked, or if it is the one of the environment
+   * variable `API_KEY`.
+   */
   apiKey: StoredApiKey | undefined;
   /** The current time by the store's clock, in milliseconds since 1970. */
   now: number;
@@ -77,7 +80,7 @@ export interface Revocations {
 const TOKEN_PATTERN = /^tt_[\w-]{43}$/;
 
 /** Creates the text of a new, unguessable token. */
-export function newTokenText(): string {
+export function generateTokenText(): string {
   return `tt_${randomBytes(32).toString('base64url')}`;
 }
 

@@ -4,7 +4,7 @@ import {
   type FoundToken,
   hasTokenFormat,
   idAndHashOfToken,
-  newTokenText,
+  generateTokenText,
   type StoredToken,
   type TokenScope,
   type TokenStore,
@@ -39,7 +39,7 @@ export class Tokens {
   ) {}
 
   /**
-   * Creates a token of an API key. The text of the token is returned only here.
+   * Creates a token for an API key. The text of the token is returned only here.
    * @param owner the API key that the token belongs to
    * @throws {AccountConflictError} if the API key has too many tokens
    */
@@ -47,7 +47,7 @@ export class Tokens {
     { keyId, account, expiresAt: latestEnd }: Principal,
     { scopes, contactIds, expiresInSeconds }: NewToken,
   ): Promise<CreatedToken> {
-    const token = newTokenText();
+    const token = generateTokenText();
     const { id, sha256 } = idAndHashOfToken(token);
     const keyProof = this.fixed.proofOf(keyId, token);
     const stored: StoredToken = {
@@ -76,7 +76,7 @@ export class Tokens {
     };
   }
 
-  /** Revokes a token of an account. Resolves to false if the account has no such token. */
+  /** Revokes a token of an account. Resolves to false if the account has no token with this id. */
   revoke(account: string, id: string): Promise<boolean> {
     return this.store.remove(account, id);
   }

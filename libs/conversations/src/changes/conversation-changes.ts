@@ -12,21 +12,24 @@ export interface SendStatusNotice {
   contactId: string | null;
 }
 
-/** Is told what changes in the conversations of an account. The methods must not throw. */
+/** Receives the changes in the conversations of an account. The methods must not throw. */
 export interface ChangeListener {
   /** The row of a conversation has changed. */
   rowChanged(id: string): void;
   /** The status of a send has changed. */
   sendChanged(notice: SendStatusNotice): void;
-  /** Changes may have been missed. */
+  /** The connection was interrupted, so changes may have been missed. */
   interrupted(): void;
 }
 
-/** Reports changes of conversations as they happen. Nothing is stored: what happens before `follow` is not reported. */
+/**
+ * Reports changes of conversations as they happen. Changes are not stored: a change before a call of `follow` is not
+ * reported.
+ */
 export interface ConversationChanges {
   /**
-   * Reports the changes of an account to a listener. Resolves when no further change can be missed.
-   * @returns a function that ends this, and must be called exactly once
+   * Reports the changes of an account to a listener. Resolves as soon as every further change is reported.
+   * @returns a function that ends the reports; callers must call it exactly once
    */
   follow(account: string, listener: ChangeListener): Promise<() => void>;
 

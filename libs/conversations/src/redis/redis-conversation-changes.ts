@@ -7,15 +7,15 @@ import type {
 import { channelOfConversationChanges } from './redis-row-keys.js';
 
 /**
- * Implements {@link ConversationChanges} with Redis publish/subscribe: the scripts that change rows and sends publish.
- * One connection serves all accounts. It is opened for the first listener.
+ * Implements {@link ConversationChanges} with Redis publish/subscribe. The scripts that change rows and sends publish
+ * the changes. One connection serves all accounts; it is opened for the first listener.
  */
 export class RedisConversationChanges implements ConversationChanges {
   private readonly listeners = new Map<string, Set<ChangeListener>>();
   private subscriber: RedisClient | undefined;
   private isClosed = false;
 
-  /** @param open opens a connection that reconnects whenever Redis was unreachable; {@link close} closes it */
+  /** @param open opens a connection that reconnects automatically; {@link close} closes the connection */
   constructor(
     private readonly open: () => RedisClient,
     private readonly prefix: string,
@@ -26,7 +26,7 @@ export class RedisConversationChanges implements ConversationChanges {
     const listeners = this.listeners.get(channel) ?? new Set();
     this.listeners.set(channel, listeners.add(listener));
     try {
-      // Subscribing again does no harm, and waits until an earlier subscription is confirmed.
+      // A repeated subscription has no effect, but it waits until the earlier one is confirmed.
       await this.connection().subscribe(channel);
     } catch (error) {
       this.remove(channel, listener);
@@ -47,7 +47,7 @@ export class RedisConversationChanges implements ConversationChanges {
     listeners?.delete(listener);
     if (listeners?.size !== 0) return;
     this.listeners.delete(channel);
-    // Until Redis has ended the subscription, further messages find no listener.
+    // Messages that arrive before Redis has ended the subscription are ignored: they have no listener.
     if (!this.isClosed) this.connection().unsubscribe(channel).catch(ignoreUnreachable);
   }
 
@@ -65,7 +65,7 @@ export class RedisConversationChanges implements ConversationChanges {
   }
 }
 
-/** Reports a published text: `row` and the id of a row, or `send` and a notice as JSON. */
+/** Reports a published text to a listener: `row` and the id of a row, or `send` and a `SendStatusNotice` as JSON. */
 function report(text: string, listener: ChangeListener): void {
   const end = text.indexOf(' ');
   const rest = text.slice(end + 1);
@@ -73,7 +73,7 @@ function report(text: string, listener: ChangeListener): void {
   else if (text.startsWith('send ')) listener.sendChanged(JSON.parse(rest) as SendStatusNotice);
 }
 
-/** The connection logs its errors itself, and subscribes to what is left when it works again. */
+/** Ignores that Redis is unreachable: the connection logs its errors itself, and reconnects. */
 function ignoreUnreachable(): void {
   // The error is ignored on purpose.
 }

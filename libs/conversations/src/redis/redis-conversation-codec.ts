@@ -1,7 +1,10 @@
 import { comparePositions } from '../position.js';
 import type { Conversation, LastEntry } from '../row/conversation.js';
 
-/** What a script returns of a row: id, last activity, the row as JSON or '', and pairs of a number and its sends as JSON. */
+/**
+ * What a script returns of a row: the id; the last activity; the part that is derived from messages, as JSON or '';
+ * then pairs of a phone number and the part that is derived from the sends to it, as JSON or ''.
+ */
 export type StoredRow = [id: string, lastActivity: string, row: string, ...sends: string[]];
 
 /** The part of a row that is derived from messages (see `rowRedisKeys`). */
@@ -23,10 +26,10 @@ interface RowOfSends {
 }
 
 const DIRECTIONS = { i: 'inbound', o: 'outbound', n: 'other' } as const;
-/** Maximum number of unread messages that a conversation shows. */
+/** Maximum unread count that a conversation shows. */
 const MAX_UNREAD = 100;
 
-/** Returns a stored row as a conversation. */
+/** Converts a stored row to a conversation. */
 export function conversationOf([id, lastActivity, text, ...parts]: StoredRow): Conversation {
   const isNumber = text === '' && parts[0] === id;
   const row = (text === '' ? {} : JSON.parse(text)) as RowOfMessages;

@@ -10,9 +10,12 @@ const readRows = LuaScript.from(import.meta.url, 'lua/read-rows.lua');
 const searchRows = LuaScript.from(import.meta.url, 'lua/search-rows.lua');
 const markSeen = LuaScript.from(import.meta.url, 'lua/mark-seen.lua');
 
-/** A word that more rows have than this is not looked up in the index. */
+/**
+ * If more rows than this contain the rarest search word, a search does not use the index of words. It examines the
+ * latest rows.
+ */
 const MAX_INDEXED = 2_000;
-/** Maximum number of rows that a search considers: the latest. */
+/** Maximum number of rows that a search examines. The rows with the latest activity come first. */
 const MAX_CANDIDATES = 1_000;
 /** Implements {@link Conversations} with Redis. */
 export class RedisConversations implements Conversations {
@@ -26,7 +29,7 @@ export class RedisConversations implements Conversations {
     const reply = await listRows.run(
       this.redis,
       { rows, rowOrder, rowSends, numbers },
-      // One row more than the page has tells whether there is a next page.
+      // Requests one row more than the page shows, to find out whether another page follows.
       { limit: limit + 1, afterAt: after?.at ?? '', afterId: after?.id ?? '' },
     );
     return pageOf((reply as StoredRow[]).map(conversationOf), limit);
@@ -60,7 +63,7 @@ export class RedisConversations implements Conversations {
     return pageOf(rest, limit);
   }
 
-  /** @param among searches only these rows */
+  /** @param among ids of the rows to search; if there are none, all rows are searched */
   private async idsMatching(
     account: string,
     { words, digits = '' }: SearchTerms,
@@ -130,7 +133,7 @@ function positionOf({ id, lastActivityAt = 0 }: Conversation): ListPosition {
   return { at: lastActivityAt, id };
 }
 
-/** Returns true if a row comes after a position in the list, which is sorted from the greatest to the least. */
+/** Returns true if a row comes after a position in the list of conversations, which is sorted newest first. */
 function isAfter(row: ListPosition, position: ListPosition): boolean {
   return comparePositions(row, position) < 0;
 }

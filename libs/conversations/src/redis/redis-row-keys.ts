@@ -31,7 +31,7 @@ export function rowRedisKeys(keys: AccountKeys): RowKeys {
   };
 }
 
-/** Returns the channel on which Redis publishes changes of an account's rows and statuses of its sends. */
+/** Returns the channel on which changes of an account's rows and of the statuses of its sends are published. */
 export function channelOfConversationChanges(keys: AccountKeys): string {
   return `${rowRedisKeys(keys).rows}:changes`;
 }

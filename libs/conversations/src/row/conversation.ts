@@ -1,21 +1,21 @@
-/** What a conversation list shows of one contact, or of a phone number to which no contact is known yet. */
+/** What a conversation list shows of one contact, or of a phone number whose contact is not known yet. */
 export interface Conversation {
   /** Id of the contact, or the phone number in E.164 form while no contact is known. */
   id: string;
   contactId: string | undefined;
-  /** The most recently used first. */
+  /** Phone numbers in E.164 form, the most recently used first. */
   phoneNumbers: readonly string[];
-  /** The phone number whose conversation this one replaced. */
+  /** Phone number whose conversation this conversation replaced when the contact became known. */
   replaces: string | undefined;
-  /** The last message or send without a message: the one with the greatest time and id. */
+  /** The last message, or the last send that has no message yet: the one with the greater position. */
   last: LastEntry | undefined;
   /** The last message. */
   lastMessage: LastEntry | undefined;
   /** Time of the last message or send, in milliseconds since 1970. Undefined if there was none. */
   lastActivityAt: number | undefined;
-  /** Number of inbound messages that are not yet seen, at most 100. */
+  /** Number of unread messages, at most 100. */
   unreadCount: number;
-  /** Time of the first inbound message after the last outbound one, in milliseconds since 1970. */
+  /** Time of the first inbound message after the last outbound message, in milliseconds since 1970. */
   waitingSince: number | undefined;
   pendingSends: number;
   failedSends: number;
@@ -23,19 +23,19 @@ export interface Conversation {
   revision: number;
 }
 
-/** The last message of a conversation, or its last send without a message. */
+/** The last message of a conversation, or the last send that has no message yet. */
 export interface LastEntry {
   kind: 'message' | 'send';
   id: string;
   at: number;
   direction: 'inbound' | 'outbound' | 'other';
-  /** Beginning of the text, at most 280 characters. Null without a text. */
+  /** Beginning of the text, at most 280 characters. Null if there is no text. */
   preview: string | null;
 }
 
 /** Position in the list of conversations, which is sorted by last activity and id, the newest first. */
 export interface ListPosition {
-  /** Time of the last activity in milliseconds since 1970, or 0. */
+  /** Time of the last activity in milliseconds since 1970; 0 without any activity. */
   at: number;
   id: string;
 }
@@ -56,8 +56,8 @@ export interface Conversations {
   search(account: string, query: string, limit: number, after?: ListPosition): Promise<ConversationPage>;
 
   /**
-   * Returns a page of some conversations, the newest first.
-   * @param query returns only those that match this query
+   * Returns a page of the conversations with these ids, the newest first.
+   * @param query search text that the conversations must match; undefined for all of them
    */
   listSome(
     account: string,
@@ -68,30 +68,30 @@ export interface Conversations {
   ): Promise<ConversationPage>;
 
   /**
-   * Returns the conversations with these ids, in this order. An unknown id is left out. The phone number of a contact
-   * leads to the conversation of the contact.
+   * Returns the conversations with these ids, in the order of the ids. An unknown id is left out. If an id is the phone
+   * number of a contact, the contact's conversation is returned.
    */
   read(account: string, ids: readonly string[]): Promise<Conversation[]>;
 
   /**
-   * Marks the inbound messages up to a position as seen. Messages are never marked as unseen.
-   * @param upTo id of a message, and its time in milliseconds since 1970. The time is used only if the row does not
-   * contain the message. Without a time, only a message that the row contains is accepted.
+   * Marks a message, and all inbound messages before it, as seen. Later messages that are already seen stay seen.
+   * @param upTo id of the message, and its time in milliseconds since 1970. The time is used only if the row does not
+   * contain the message. If the time is absent, the row must contain the message.
    * @returns false if the conversation or the message is unknown
    */
   markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean>;
 
   /**
-   * Returns a number that is greater than the revision of every row that has disappeared, and less than or equal to the
-   * revisions of later changes.
+   * Returns the current revision of the account's rows. It is greater than the revision of every removed row, and not
+   * greater than the revision of any later change.
    */
   revision(account: string): Promise<number>;
 
-  /** Returns the number of contacts of the account with a row. */
+  /** Returns the number of the account's contacts that have a row. */
   countRows(account: string): Promise<number>;
 }
 
-/** Returns the conversation of a phone number of which nothing is left. */
+/** Returns an empty conversation, for a phone number that no longer has a row. */
 export function emptyConversation(phoneNumber: string, revision: number): Conversation {
   return {
     ...{ id: phoneNumber, contactId: undefined, phoneNumbers: [phoneNumber], replaces: undefined, revision },

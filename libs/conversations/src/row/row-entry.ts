@@ -1,12 +1,12 @@
-/** A message of a contact, as far as the row of its conversation needs it. */
+/** The fields of a message that the row of its conversation needs. */
 export interface RowMessage {
   id: string;
   direction: 'inbound' | 'outbound' | 'other';
   /** The earlier of the message's timestamp and the time when it was first read, in milliseconds since 1970. */
   at: number;
-  /** Phone number of the contact in this message, in E.164 form. Absent if the message shows none. */
+  /** Phone number of the contact in this message, in E.164 form. Absent if the message contains no phone number. */
   phoneNumber?: string;
-  /** Beginning of the text. May be absent if a later message is put into the row with the same commit. */
+  /** Beginning of the text. May be absent if the same commit puts a later message into the row. */
   preview?: string;
   /** True if the message counts as unread: it is inbound and new, and no baseline contained it. */
   isUnread?: boolean;
@@ -14,19 +14,19 @@ export interface RowMessage {
   sendId?: string;
 }
 
-/** One change of a contact's row. The changes of a commit are applied in their order. */
+/** One change of a contact's row. The changes of a commit are applied in the given order. */
 export type RowEntry =
   | { kind: 'message'; message: RowMessage }
   /** The text of a message changed. Only the last message of a row is affected. */
   | { kind: 'text'; id: string; preview: string }
   | { kind: 'deleted'; id: string }
-  /** A message that the row already knows was bound to a send: the row no longer shows the send. */
+  /** A message that the row already contains was bound to a send. The row then no longer shows the send. */
   | { kind: 'bound'; sendId: string; phoneNumber: string }
-  /** The messages of a new baseline follow. Unread messages stay until the read of all pages has ended. */
+  /** The messages of a new baseline follow. Unread messages stay in the row until all pages have been read. */
   | { kind: 'reset' }
   /**
-   * All messages that upstream showed follow, so that the row forgets those up to this time, in milliseconds since
-   * 1970. Messages that were unread stay unread if they follow.
+   * All messages that upstream showed follow. First, the row drops its messages up to `upTo` (milliseconds since 1970).
+   * A dropped message that follows again stays unread if it was unread.
    */
   | { kind: 'replace'; upTo: number };
 

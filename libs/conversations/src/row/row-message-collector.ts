@@ -1,15 +1,15 @@
 import { comparePositions } from '../position.js';
 import type { RowEntry, RowMessage } from './row-entry.js';
 
-/** Maximum number of inbound messages without an answer that a collector keeps: the first and the latest. */
+/** Maximum number of unanswered inbound messages that a collector keeps: the first one and the latest ones. */
 const MAX_WAITING = 101;
 
 /**
- * Collects from all messages of a contact what its row needs: the last message, the last outbound one, and the inbound
- * messages after it. Messages may be added in any order, but each only once.
+ * Collects from all messages of a contact what its row needs: the last message, the last outbound message, and the
+ * inbound messages after the last outbound message. Messages may be added in any order, but each only once.
  */
 export class RowMessageCollector {
-  /** The message with the greatest position. */
+  /** The newest message. */
   last: RowMessage | undefined;
   private lastOutbound: RowMessage | undefined;
   private waiting: RowMessage[] = [];

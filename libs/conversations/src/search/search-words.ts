@@ -1,16 +1,16 @@
-/** Maximum number of words per contact that a search finds. */
+/** Maximum number of search words that are stored per contact. */
 const MAX_WORDS = 16;
-/** Maximum number of characters of a word. Longer words are found by their beginning. */
+/** Maximum number of characters of a search word. Longer words are cut to this length. */
 const MAX_WORD_LENGTH = 32;
-/** Maximum length of a field's text that is searched for words. */
+/** Maximum number of characters at the beginning of a text from which words are taken. */
 const MAX_TEXT_LENGTH = 1_000;
 
-/** A text that is no name: an address with a scheme, or a date with a time. */
+/** Matches a text that contains no search words: a URL, or a date with a time. */
 const NO_NAME = /^[a-z][a-z0-9+.-]*:\/\/|^\d{4}-\d\d-\d\dT/i;
 
 /**
  * Returns the search words of a contact: the words in its text fields, except in its id, in URLs and in times. Lists of
- * texts and one level of nested objects count too.
+ * texts, and text fields of nested objects (one level), are included.
  */
 export function searchWordsOf(contact: Readonly<Record<string, unknown>>): string[] {
   const texts = Object.entries(contact).flatMap(([name, value]) => (name === 'id' ? [] : textsIn(value, 2)));
@@ -37,15 +37,15 @@ function comparable(text: string): string {
     .toLowerCase();
 }
 
-/** What a search looks for. All parts must be found. */
+/** What a search looks for. A conversation must match all parts. */
 export interface SearchTerms {
-  /** Beginnings of words. */
+  /** Beginnings of words. For each of them, the contact must have a word that begins with it. */
   words: string[];
-  /** Digits with which a phone number begins or ends. Undefined if none are looked for. */
+  /** Digits with which a phone number begins or ends. Undefined if the search is for words. */
   digits?: string;
 }
 
-/** Characters of which a text consists that is taken for a part of a phone number. */
+/** Matches a query that is treated as part of a phone number. */
 const NUMBER_PART = /^[+(\d][\d\s().\-/]*$/;
 
 /** Returns what a query of a user looks for: a part of a phone number, or the beginnings of words. */

@@ -19,19 +19,22 @@ export interface PlacedPage {
   hasNewest: boolean;
   /** True if the list had no older message when the page was read. */
   hasOldest: boolean;
-  /** The page that follows this one without a gap, towards older messages; absent if no page is known to do so. */
+  /** The page with the next older messages. Absent unless that page is known to follow without a gap. */
   next?: PlacedPage;
 }
 
-/** What pages that were read prove about the messages older than a position. */
+/** Which messages older than a position are completely contained in the pages that were read. */
 export interface Coverage {
-  /** True if connected pages reach from a message newer than the position to the position or below it. */
+  /**
+   * True if pages without a gap between them reach from a message newer than the position to the position or
+   * beyond.
+   */
   isConnected: boolean;
-  /** Messages that are surely complete, newest first. */
+  /** Messages of a range without gaps, newest first. */
   messages: readonly PlacedMessage[];
   /**
-   * All messages from this position up to the given one are in {@link messages}. Undefined if no older message
-   * follows.
+   * All messages from the given position down to this older position are in {@link messages}. Undefined if
+   * there are no older messages.
    */
   edge: Position | undefined;
   /** The connected page that reaches farthest towards older messages. */
@@ -39,16 +42,17 @@ export interface Coverage {
 }
 
 /**
- * Combines pages that were read at different times, while messages came and went, and finds out which messages
- * they prove to be complete. Pages that continue one another without a gap are called connected.
+ * Combines pages that were read at different times, and finds out in which range of positions the pages
+ * contain every message, even if messages appeared or disappeared between the reads. Pages that follow one
+ * another without a gap are called connected.
  *
- * A page is one consistent view. Two pages prove that nothing between them is missed if they share a message:
- * a message that existed throughout cannot be between a shared message and itself. In the same way, a page
- * continues the timeline at a position if it contains a newer message, or begins with the newest one. The
- * order of messages with equal timestamps is not known, so these are complete only if an older message
- * follows.
+ * Each page shows the list at one moment. If two pages share a message, no message between them is missing: a
+ * message that existed throughout cannot be between a shared message and itself. In the same way, a page is
+ * connected to the position `from` if it contains a message newer than `from`, or begins with the newest
+ * message of the list. The order of messages with equal timestamps is not known. So these messages are known
+ * to be complete only if the pages also contain an older message.
  *
- * @param from the position below which the messages are wanted; undefined for the newest messages
+ * @param from messages older than this position are wanted; undefined for the newest messages
  */
 export function combinePages(pages: readonly PlacedPage[], from: Position | undefined): Coverage {
   const connected = new Set<PlacedPage>();

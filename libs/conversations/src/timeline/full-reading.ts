@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import { DOCUMENTED_LIMIT, type ReadPage } from './ordered-walk.js';
 import type { ListShape, MessageChange, TimelineMessage } from './ports.js';
 
-/** How long a full reading is kept, in milliseconds. */
+/** How long all messages of a contact are kept in memory after they were read, in milliseconds. */
 const MAX_AGE_MS = 600_000;
 /** Max estimated memory of one contact's reading, and of all readings of a process, in bytes. */
 const MAX_CONTACT_BYTES = 16 * 1024 * 1024;
 const MAX_BYTES = 128 * 1024 * 1024;
-/** Estimated memory per message besides its text, in bytes. */
+/** Estimated memory per message in addition to its id and its fields, in bytes. */
 const MESSAGE_BYTES = 400;
 /**
  * Max number of passes over the list. A pass reads the list from its first page to its last. Another pass
@@ -17,7 +17,7 @@ const MAX_PASSES = 20;
 /** Max number of consecutive passes that do not reduce the number of missing messages. */
 const MAX_FRUITLESS_PASSES = 2;
 
-/** Thrown if the messages of a contact are too many to be kept. */
+/** Thrown if a contact has too many messages to keep them in memory. */
 export class ReadingTooLargeError extends Error {
   constructor() {
     super('the messages of the contact are too many to be sorted in memory');
@@ -29,7 +29,7 @@ export class ReadingTooLargeError extends Error {
 export class FullReading {
   readonly messages = new Map<string, TimelineMessage>();
   isComplete = false;
-  /** True if the messages are too many to be kept. */
+  /** True if there are too many messages to keep them in memory. */
   isTooLarge = false;
   /** Estimated memory, in bytes. */
   bytes = 1;
@@ -154,7 +154,7 @@ export class FullReadingCache {
     return this.readings.get(keyOf(account, contactId));
   }
 
-  /** Keeps a new reading. */
+  /** Starts a new reading, and keeps it in the cache. */
   begin(account: string, contactId: string, cursor: string): FullReading {
     const reading = new FullReading(cursor);
     this.readings.set(keyOf(account, contactId), reading);
@@ -162,8 +162,8 @@ export class FullReadingCache {
   }
 
   /**
-   * Updates the size of a reading in the cache, so that the memory limit applies to its present size. The
-   * reading still expires at the same time.
+   * Updates the size of a reading in the cache, so that the memory limit applies to its current size. The
+   * time at which the reading expires does not change.
    */
   updateSize(account: string, contactId: string, reading: FullReading): void {
     const key = keyOf(account, contactId);

@@ -13,32 +13,34 @@ import {
 } from './ports.js';
 import type { TimelineCursor } from './timeline-cursor.js';
 
-/** Maximum number of upstream requests of one call. */
+/** Maximum number of upstream requests for one page of a timeline. */
 export const MAX_REQUESTS = 5;
-/** How long one call waits for the budget of timelines, in milliseconds. */
+/** Maximum time that one call waits for the request budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
-/** Number of calls without progress after which a paging treats the contact's list as unsorted. */
+/** Number of consecutive calls without progress after which the contact's list is treated as unsorted. */
 const MAX_ATTEMPTS = 8;
 
-/** The messages of one page. */
+/** The messages for one page of a timeline. */
 export interface MessagesFound {
   /** Messages older than the cursor's position, newest first. */
   messages: readonly PlacedMessage[];
   /**
-   * All messages from this position up to that of the cursor are in {@link messages}. Undefined if no older
-   * message follows.
+   * All messages from the cursor's position down to this older position are in {@link messages}. Undefined if
+   * there are no older messages.
    */
   edge: Position | undefined;
-  /** Hints for the cursor of the next page, which begins at the given position. */
+  /** Returns hints for the cursor of the next page, which begins at the given position. */
   hintsAt: (position: Position | undefined) => Partial<TimelineCursor>;
   /** True if upstream's messages could not be read. */
   isUnavailable: boolean;
 }
 
-/** Position of the beginning of a timeline. All entries are older. */
-export const BEGINNING: Position = { at: Infinity };
+/**
+ * Position at which a timeline begins. It is newer than every entry, because the newest entry comes first.
+ */
+export const TIMELINE_START: Position = { at: Infinity };
 
-/** No messages, and none to follow. */
+/** A result without messages. No older messages follow. */
 export const NO_MESSAGES: MessagesFound = {
   messages: [],
   edge: undefined,
@@ -103,7 +105,7 @@ export class MessageSource {
     const attempts = (cursor.attempts ?? 0) + 1;
     return {
       messages: walk.messages,
-      edge: walk.isConnected ? walk.edge : (from ?? BEGINNING),
+      edge: walk.isConnected ? walk.edge : (from ?? TIMELINE_START),
       hintsAt: (position) => ({
         ...(walk.fixedSize === undefined ? {} : { fixedSize: walk.fixedSize }),
         ...(walk.maxLimit === shape.maxLimit ? {} : { maxLimit: walk.maxLimit }),
@@ -125,11 +127,11 @@ export class MessageSource {
     const { account, contactId } = call;
     try {
       const reading = await this.advanced(call, shape);
-      // A contact with one page is read again for each call. Nothing is kept for it.
+      // If all messages fit on one page, they are not kept in memory: each call reads the page again.
       if (reading.isComplete && reading.messages.size < shape.fullPage)
         this.readings.drop(account, contactId);
       if (!reading.isComplete) {
-        const edge = cursor.position ?? BEGINNING;
+        const edge = cursor.position ?? TIMELINE_START;
         const attempts = (cursor.attempts ?? 0) + 1;
         return { ...NO_MESSAGES, edge, hintsAt: () => ({ hasNoOrder: true, attempts }) };
       }
@@ -141,7 +143,10 @@ export class MessageSource {
     }
   }
 
-  /** Returns the kept or a new reading of the contact, after as many requests as this call may make. */
+  /**
+   * Continues the contact's reading in the cache, or a new reading, with the remaining requests of this call.
+   * Returns the reading.
+   */
   private async advanced(call: Call, shape: ListShape): Promise<FullReading> {
     const { account, contactId } = call;
     const reading =
@@ -192,7 +197,10 @@ function isOrdered(shape: ListShape): shape is OrderedShape {
   return shape.order === 'newestFirst' || shape.order === 'oldestFirst';
 }
 
-/** Returns the messages of a complete reading that are older than a position, and some more than wanted. */
+/**
+ * Returns messages of a complete reading that are older than a position. Returns more than `limit`, if there
+ * are more.
+ */
 function slice({ messages }: FullReading, from: Position | undefined, limit: number): MessagesFound {
   const older = [...messages.values()]
     .map((message): PlacedMessage => ({

@@ -4,9 +4,9 @@ import type { Position } from '../position.js';
 import { pageFrom, type PageRequest, pageUpTo } from './page-request.js';
 import { type ListShape, MessagesUnavailableError, type MessagesPage } from './ports.js';
 
-/** Limit that upstream documents. */
+/** Maximum page limit according to upstream's documentation. */
 export const DOCUMENTED_LIMIT = 20;
-/** Min page limit. Smaller pages cannot overlap enough. */
+/** Minimum page limit. Smaller pages cannot overlap enough. */
 const MIN_PAGE_LIMIT = 8;
 
 /** Thrown if messages are not in the order that the feed has learned. */
@@ -17,33 +17,33 @@ export class NoOrderError extends Error {
   }
 }
 
-/** The part of a {@link ListShape} that a walk needs. */
+/** The {@link ListShape} of a list that is sorted by time. */
 export interface OrderedShape extends ListShape {
   order: 'newestFirst' | 'oldestFirst';
 }
 
 /** Where a walk begins. */
 export interface WalkStart {
-  /** Messages older than this position are wanted. Absent: the newest ones. */
+  /** Messages older than this position are wanted. Absent for the newest messages. */
   from?: Position;
   /** Estimated index of a message that is newer than `from`. */
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
   /**
-   * Max page limit. Present if earlier requests of this paging showed that upstream serves no pages of
-   * {@link ListShape.maxLimit} messages.
+   * Maximum page limit. Present if requests for earlier pages of the timeline showed that upstream returns
+   * fewer messages than {@link ListShape.maxLimit} on a page.
    */
   maxLimit?: number;
 }
 
 /** What a walk found. */
 export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
-  /** True if the walk read a page that continues the timeline. */
+  /** True if the pages read continue the timeline without a gap. */
   isConnected: boolean;
   fixedSize: number | undefined;
   maxLimit: number;
-  /** True if a request failed, so that the walk ended early. */
+  /** True if the walk ended early because a request failed. */
   isInterrupted: boolean;
   /**
    * Returns the index at which the walk for the next page, which begins at `position`, should start: the
@@ -57,7 +57,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
 
 /**
  * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
- * requests. Ends as soon as half of the wanted messages are found: each further page would cost a request.
+ * requests. Ends as soon as half of the wanted messages are found, because each further page costs a request.
  * @throws {NoOrderError} if the list is not sorted, or its pages are very small
  * @throws {MessagesUnavailableError} if no page could be read
  */
@@ -178,7 +178,7 @@ class OrderedWalk {
     return pageUpTo(index + overlap, reach, this.maxLimit);
   }
 
-  /** Returns the page after this one, towards older messages. */
+  /** Returns the request for the neighbouring page with older messages. */
   private neighbourOf({ request: { page, limit } }: RequestedPage): PageRequest {
     return { page: this.isNewestFirst ? page + 1 : Math.max(page - 1, 1), limit };
   }

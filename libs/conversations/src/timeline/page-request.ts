@@ -5,15 +5,17 @@ export interface PageRequest {
 }
 
 /**
- * Returns the page that contains the element with index `from` and reaches `wanted` elements from there
- * towards higher indexes. If no page up to `maxLimit` reaches so far, returns the one that reaches farthest.
- * Different limits give pages that begin at different elements, so that pages can overlap.
+ * Returns the page with the smallest limit that contains `wanted` elements from index `from` on, towards
+ * higher indexes. If no page with a limit up to `maxLimit` contains all of them, returns the page that
+ * contains the most. Pages with different limits begin at different elements, so pages can overlap.
  */
 export function pageFrom(from: number, wanted: number, maxLimit: number): PageRequest {
   return bestPage(from, wanted, maxLimit, ({ page, limit }) => page * limit - from);
 }
 
-/** Like {@link pageFrom}, but the page reaches from the element with index `to` towards lower indexes. */
+/**
+ * Like {@link pageFrom}, but for `wanted` elements that end with index `to`, counted towards lower indexes.
+ */
 export function pageUpTo(to: number, wanted: number, maxLimit: number): PageRequest {
   return bestPage(to, Math.min(wanted, to + 1), maxLimit, ({ page, limit }) => to + 1 - (page - 1) * limit);
 }

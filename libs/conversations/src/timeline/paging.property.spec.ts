@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  CONTACT,
+  CONTACT_ID,
   FakeAccount,
   type FakeListing,
-  message,
-  PHONE,
+  fakeMessage,
+  PHONE_NUMBER,
   seededRandom,
 } from './fixtures/fake-account.js';
 import { comparePositions, type Position } from '../position.js';
@@ -14,7 +14,7 @@ import { parseTimelineCursor } from './timeline-cursor.js';
 
 const MESSAGES = 5_000;
 const SEEDS = process.env['TIDINGS_LONG'] === '1' ? 50 : 9;
-const CONVERSATION = { id: CONTACT, contactId: CONTACT, phoneNumbers: [PHONE], last: undefined };
+const CONVERSATION = { id: CONTACT_ID, contactId: CONTACT_ID, phoneNumbers: [PHONE_NUMBER], last: undefined };
 
 /** What happens while a caller pages. */
 interface Changes {
@@ -23,7 +23,7 @@ interface Changes {
   binds: number;
 }
 
-/** One paging from the newest entry to the oldest. */
+/** A caller that reads all pages, from the newest entry to the oldest. */
 class Paging {
   readonly account: FakeAccount;
   /** Bubbles that exist throughout: a message and its send are one bubble. */
@@ -57,7 +57,7 @@ class Paging {
     for (let i = 0; i < MESSAGES; i += 1) {
       // Some messages have equal timestamps.
       at += this.random() < 0.1 ? 0 : Math.floor(this.random() * 100_000);
-      const one = message(`m${this.random().toString(36).slice(2, 8)}-${i}`, at);
+      const one = fakeMessage(`m${this.random().toString(36).slice(2, 8)}-${i}`, at);
       messages.push(one);
       account.known.set(one.id, 'present');
       if (this.random() < 0.1) {
@@ -94,7 +94,7 @@ class Paging {
     const { account, random } = this;
     for (let i = 0; i < inserts; i += 1)
       this.changes.push(() => {
-        const fresh = message(`new${i}`, account.now);
+        const fresh = fakeMessage(`new${i}`, account.now);
         account.insert(fresh, random);
         if (random() < 0.7) account.commit(fresh);
       });
@@ -113,7 +113,7 @@ class Paging {
       this.changes.push(() => {
         if (send.message !== undefined) return;
         // Upstream lists the message at its time: a moment after the send, or just now.
-        const late = message(`of-${send.id}`, random() < 0.5 ? send.createdAt + 1_500 : account.now);
+        const late = fakeMessage(`of-${send.id}`, random() < 0.5 ? send.createdAt + 1_500 : account.now);
         this.insertAtItsTime(late);
         const commit = (): void => {
           account.commit(late);
@@ -181,7 +181,7 @@ class Paging {
 
 const HISTORY = { inserts: 50, deletions: 10, binds: 3 };
 
-describe('Each entry that exists during a whole paging is returned exactly once, with at most five requests per call', () => {
+describe('Each entry that exists while a caller reads all pages is returned exactly once, with at most five upstream requests per page', () => {
   const listings: [string, FakeListing][] = [
     ['the newest first, pages of 20', { order: 'newestFirst', maxLimit: 20 }],
     ['the newest first, pages of 100', { order: 'newestFirst', maxLimit: 100 }],
@@ -204,7 +204,7 @@ describe('Each entry that exists during a whole paging is returned exactly once,
     ['newestFirst', { inserts: 0, deletions: 10, binds: 0 }],
     ['oldestFirst', { inserts: 50, deletions: 10, binds: 0 }],
   ] as const)(
-    'if upstream ignores the requested limit (%s), and messages only come or only go: %j',
+    'if upstream ignores the requested limit, lists messages in the order %s, and these changes happen: %j',
     async (order, changes) => {
       for (let seed = 1; seed <= SEEDS; seed += 1) {
         const paging = new Paging(seed, { order, maxLimit: 20, ignoresLimit: true }, changes);

@@ -3,7 +3,7 @@ import type { Position } from '../position.js';
 /** The part of a conversation that its timeline needs. */
 export interface TimelineConversation {
   id: string;
-  /** Absent until the messaging service lists a contact for the conversation. */
+  /** Undefined until the messaging service lists a contact for the conversation. */
   contactId: string | undefined;
   /** Phone numbers in E.164 format, the most recently used first. */
   phoneNumbers: readonly string[];
@@ -44,7 +44,7 @@ export class MessagesUnavailableError extends Error {
 /** Reads pages of messages from upstream. */
 export interface MessagePages {
   /**
-   * Makes one upstream request. Waits for the budget of timelines only as long as `patience` allows.
+   * Makes one upstream request. Waits for the request budget only as long as `patience` allows.
    * @throws {MessagesUnavailableError}
    */
   read(
@@ -56,9 +56,9 @@ export interface MessagePages {
   ): Promise<MessagesPage>;
 }
 
-/** How long one call may wait for the budget of timelines. All requests of the call share it. */
+/** How long all requests of one call together may wait for the request budget. */
 export interface Patience {
-  /** Remaining time, in milliseconds. The reader reduces it by the time that it waited. */
+  /** Remaining time, in milliseconds. Each request reduces this time by the time that it waited. */
   leftMs: number;
 }
 
@@ -73,20 +73,20 @@ export interface ListShape {
   /** Largest page limit that upstream is known to honour. */
   maxLimit: number;
   /**
-   * Number of messages on a page that is surely full although a larger limit was requested. A page with fewer
-   * messages is the last one. Not larger than {@link maxLimit}.
+   * A page with this number of messages is certainly full, even if a larger limit was requested. A page with
+   * fewer messages is the last one. At most {@link maxLimit}.
    */
   fullPage: number;
 }
 
-/** Whether the snapshot of a message is stored, so that its event is committed. */
+/** What the last commit stored of a message: its snapshot (`present`) or its deletion (`deleted`). */
 export type Committed = 'present' | 'deleted';
 
 /** What the feed knows about a contact's messages. */
 export interface TimelineFeed {
-  /** Returns undefined if the contact is unknown. */
+  /** Returns the shape of the contact's list of messages, or undefined if the contact is unknown. */
   listShape(account: string, contactId: string): Promise<ListShape | undefined>;
-  /** Returns which of these messages are committed, by id. */
+  /** Returns what is committed of these messages, by message id. Messages without a commit are left out. */
   committed(
     account: string,
     contactId: string,
@@ -98,7 +98,7 @@ export interface TimelineFeed {
   makeDue(account: string, contactId: string): Promise<void>;
 }
 
-/** A send, with what decides its position. Times are in milliseconds since 1970. */
+/** A send with the times that decide its position, in milliseconds since 1970. */
 export interface TimelineSend<S> {
   id: string;
   status: string;
@@ -114,23 +114,29 @@ export interface TimelineSend<S> {
   shown: S;
 }
 
-/** One page of the sends to a recipient, the last accepted first. */
+/** One page of the sends to a recipient, the highest number first; see {@link TimelineSends}. */
 export interface SendsPage<S> {
   sends: readonly TimelineSend<S>[];
   /** Number to pass as `before` for the next page. Absent on the last page. */
   next?: number;
 }
 
-/** Reads sends. Sends are numbered in the order of their acceptance, over all recipients of the account. */
+/**
+ * Reads sends. Each send of an account has a number: a send that was stored later usually has a higher
+ * number.
+ */
 export interface TimelineSends<S> {
-  /** Returns sends to a recipient whose number is below `before`, at most `limit`. */
+  /** Returns at most `limit` sends to a recipient: those with the highest numbers below `before`. */
   sendsTo(
     account: string,
     phoneNumber: string,
     limit: number,
     before: number | undefined,
   ): Promise<SendsPage<S>>;
-  /** Returns the sends to a recipient that are not posted yet, at most `limit`. */
+  /**
+   * Returns the scheduled, queued, relaying and accepted sends to a recipient, at most `limit` of each
+   * status.
+   */
   pendingTo(account: string, phoneNumber: string, limit: number): Promise<readonly TimelineSend<S>[]>;
   /** Returns the ids of the sends that these messages belong to, by message id. */
   sendIdsOf(
@@ -150,8 +156,8 @@ export interface TimelineEvents {
   /** Returns a cursor positioned after the newest event. */
   end(account: string): Promise<string>;
   /**
-   * Returns what the events of a contact's messages after a cursor report, oldest first. Returns undefined if
-   * the cursor is too old or there are too many events.
+   * Returns the changes of a contact's messages that events after a cursor report, oldest first. Returns
+   * undefined if the cursor is too old or there are too many events.
    */
   changesSince(
     account: string,

@@ -2,9 +2,9 @@ import type { Position } from '../position.js';
 import type { Committed, TimelineMessage, TimelineSend } from './ports.js';
 
 /**
- * Max time between the binding of a message to its send and the commit of the message, in milliseconds. A
- * message that was bound this long before the paging began, or later, may have been committed after the
- * paging began.
+ * Maximum time between the binding of a message to its send and the commit of the message, in milliseconds. A
+ * message that was bound at most this long before the request for the first page may have been committed
+ * after that request.
  */
 const BINDING_TO_COMMIT_MS = 60_000;
 
@@ -19,19 +19,19 @@ export type SendPlacement =
 
 /** What the placement of sends depends on. */
 export interface PlacementContext {
-  /** When the paging began, in milliseconds since 1970 by Redis' clock. */
+  /** When the caller requested the first page, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
   contactId: string | undefined;
   phoneNumbers: ReadonlySet<string>;
-  /** Returns what is stored of a send's message. Undefined if the feed has not stored the message yet. */
+  /** Returns what is committed of a send's message. Undefined if the message is not committed yet. */
   committed: (message: { contactId: string; messageId: string }) => Committed | undefined;
   /** Messages of the contact that were read for this page, by id. */
   messages: ReadonlyMap<string, TimelineMessage>;
 }
 
 /**
- * Returns the position of a send in one paging: its `sendAt` if that was in the future when the paging began,
- * else its acceptance.
+ * Returns the position of a send. Its time is `sendAt` if that was in the future when the caller requested
+ * the first page, otherwise the time when the gateway stored the send.
  */
 export function positionOfSend(
   { id, createdAt, sendAt }: Pick<TimelineSend<unknown>, 'id' | 'createdAt' | 'sendAt'>,
@@ -41,11 +41,11 @@ export function positionOfSend(
 }
 
 /**
- * Returns true if the message of a send may have been committed after the paging began. Such a send stays at
- * its own position on every page of the paging, and its message is not shown at the message's position.
- * Otherwise a page before the binding would show the send, and a page after it the message.
+ * Returns true if the message of a send may have been committed after the caller requested the first page.
+ * The message is then shown at the position of the send, not at its own position. Otherwise one page could
+ * show the send, and a later page could show its message.
  */
-export function staysAtSend(
+export function isShownAtSendPosition(
   { boundAt, message, phoneNumber, status }: TimelineSend<unknown>,
   { startedAt, phoneNumbers }: Pick<PlacementContext, 'startedAt' | 'phoneNumbers'>,
 ): boolean {
@@ -58,14 +58,14 @@ export function staysAtSend(
   );
 }
 
-/** Decides how a send appears. Pure function. */
+/** Decides how a send appears in a timeline. */
 export function placeSend(send: TimelineSend<unknown>, context: PlacementContext): SendPlacement {
   const { message, status, phoneNumber } = send;
   if (status === 'cancelled' || !context.phoneNumbers.has(phoneNumber)) return { kind: 'none' };
   const position = positionOfSend(send, context.startedAt);
   if (message === undefined) return { kind: 'send', position };
   const committed = context.committed(message);
-  if (!staysAtSend(send, context))
+  if (!isShownAtSendPosition(send, context))
     return committed === undefined ? { kind: 'send', position } : { kind: 'none' };
   if (committed === 'deleted') return { kind: 'none' };
   const read = message.contactId === context.contactId ? context.messages.get(message.messageId) : undefined;

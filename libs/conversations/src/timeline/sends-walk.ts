@@ -4,34 +4,34 @@ import type { TimelineSend, TimelineSends } from './ports.js';
 const PAGE_SIZE = 100;
 /** Maximum number of pages of sends that one call reads per phone number. */
 const MAX_PAGES = 10;
-/** Maximum number of sends not yet posted that one call reads per phone number. */
+/** Maximum number of pending sends that one call reads per phone number and status. */
 const MAX_PENDING = 1_000;
 /**
- * Max time between the acceptance of a send and the assignment of its number, in milliseconds. Of two sends
- * that were accepted within this time, the later one may have the lower number.
+ * Maximum time between the creation of a send and the assignment of its number, in milliseconds. Of two sends
+ * that were created within this time, the later one may have the lower number.
  */
 const NUMBERING_MS = 5_000;
 
 /** Which sends are wanted. */
 export interface SendsWanted {
   phoneNumbers: readonly string[];
-  /** Sends older than this position are wanted. Absent: the newest ones. */
+  /** Sends older than this position are wanted. Undefined for the newest sends. */
   from: Position | undefined;
-  /** All sends down to this time are wanted, in milliseconds since 1970; `-Infinity` for no limit. */
+  /** All sends back to this time are wanted, in milliseconds since 1970; `-Infinity` for no limit. */
   until: number;
-  /** Number of sends that are enough if `until` is `-Infinity`. */
+  /** Number of sends after which the read may end if `until` is `-Infinity`. */
   count: number;
   /** Sends with this number or a higher one are newer than `from`. */
   before: number | undefined;
-  /** When the paging began, in milliseconds since 1970 by Redis' clock. */
+  /** When the caller requested the first page, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
 }
 
 /** The sends that were found. */
 export interface SendsFound<S> {
-  /** By id. Some of them may be outside the wanted range. */
+  /** The sends by id. Some of them may be outside the wanted range. */
   sends: Map<string, TimelineSend<S>>;
-  /** All sends from this position up to the given one were found. Undefined if there are no older ones. */
+  /** All sends from `from` down to this older position were found. Undefined if there are no older sends. */
   edge: Position | undefined;
   /** Returns a number such that all sends with this number or a higher one are newer than the position. */
   numberBefore(position: Position): number | undefined;
@@ -88,7 +88,7 @@ async function readRecipient<S>(
     if (until === -Infinity && countOlder(walk.sends, from, oldest + NUMBERING_MS) >= count) break;
   }
   walk.edge = { at: oldest + NUMBERING_MS };
-  // If very many sends were accepted in that time, the paging must go on all the same.
+  // Even if very many sends were created within that time, the next page must begin at an older position.
   if (from !== undefined && comparePositions(walk.edge, from) >= 0) walk.edge = { at: oldest };
   return walk;
 }

@@ -2,22 +2,22 @@ import type { Position } from '../position.js';
 
 /** Where a page of a timeline begins, with hints that save requests. */
 export interface TimelineCursor {
-  /** Entries older than this position follow. Absent: the newest entries follow. */
+  /** The page contains entries older than this position. Absent for the page of the newest entries. */
   position?: Position;
-  /** When the paging began, in milliseconds since 1970 by Redis' clock. */
+  /** When the caller requested the first page, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
   /** Estimated index in upstream's list of a message that is newer than `position`. */
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
   /**
-   * Max page limit. Present if earlier requests of this paging showed that upstream serves only smaller pages
-   * than the feed has learned.
+   * Maximum page limit. Present if requests for earlier pages of the timeline showed that upstream returns
+   * fewer messages on a page than the feed has learned.
    */
   maxLimit?: number;
   /** Sends with this number or a higher one are newer than `position`. */
   sendsBefore?: number;
-  /** True if reading the list in order has failed, so that all messages are read and sorted in memory. */
+  /** True if reading the list in order has failed. All messages are then read and sorted in memory. */
   hasNoOrder?: true;
   /** Number of calls since `position` last moved. */
   attempts?: number;

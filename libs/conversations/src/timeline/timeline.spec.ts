@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  CONTACT,
+  CONTACT_ID,
   FakeAccount,
   type FakeListing,
-  message,
-  PHONE,
+  fakeMessage,
+  PHONE_NUMBER,
   seededRandom,
 } from './fixtures/fake-account.js';
 import { FullReadingCache } from './full-reading.js';
@@ -13,7 +13,7 @@ import { Timeline, type TimelinePage } from './timeline.js';
 import { parseTimelineCursor } from './timeline-cursor.js';
 
 const NEWEST_FIRST: FakeListing = { order: 'newestFirst', maxLimit: 20 };
-const CONVERSATION = { id: CONTACT, contactId: CONTACT, phoneNumbers: [PHONE], last: undefined };
+const CONVERSATION = { id: CONTACT_ID, contactId: CONTACT_ID, phoneNumbers: [PHONE_NUMBER], last: undefined };
 
 type Page = TimelinePage<{ id: string }>;
 
@@ -21,7 +21,7 @@ type Page = TimelinePage<{ id: string }>;
 function accountWith(count: number, listing: FakeListing = NEWEST_FIRST): FakeAccount {
   const account = new FakeAccount(listing);
   for (let i = 0; i < count; i += 1) {
-    const one = message(`m${i}`, account.now - (count - i) * 60_000);
+    const one = fakeMessage(`m${i}`, account.now - (count - i) * 60_000);
     account.insert(one, () => (i * 0.37) % 1);
     account.commit(one);
   }
@@ -43,9 +43,9 @@ async function all(account: FakeAccount, limit = 20, timeline = new Timeline(acc
 
 const newestFirst = (count: number): string[] => Array.from({ length: count }, (_, i) => `m${count - 1 - i}`);
 
-describe('A short conversation', () => {
+describe('The timeline of a short conversation', () => {
   it.each(['newestFirst', 'oldestFirst', 'unsorted', 'unknown'] as const)(
-    'costs one request, whatever the order of the list (%s)',
+    'is read with one upstream request, whatever the order of the list is: %s',
     async (order) => {
       const account = accountWith(7, { order, maxLimit: 20 });
       const pages = await all(account);
@@ -54,19 +54,19 @@ describe('A short conversation', () => {
     },
   );
 
-  it('without messages has an empty page', async () => {
+  it('has an empty page if there are no messages', async () => {
     expect((await all(accountWith(0))).map(idsOf)).toEqual([[]]);
   });
 });
 
-describe('A page of a long conversation', () => {
+describe('The timeline of a long conversation', () => {
   it.each([
     { order: 'newestFirst', maxLimit: 20 },
     { order: 'newestFirst', maxLimit: 100 },
     { order: 'oldestFirst', maxLimit: 20 },
     { order: 'oldestFirst', maxLimit: 100 },
   ] as const)(
-    'costs little more than one request in an order that the feed has learned: %j',
+    'is read with at most 12 upstream requests per 10 pages if the feed has learned the order: %j',
     async (listing) => {
       const account = accountWith(1_000, listing);
       const timeline = new Timeline(account);
@@ -80,7 +80,7 @@ describe('A page of a long conversation', () => {
   );
 });
 
-describe('The end of a list', () => {
+describe("The end of upstream's list of messages", () => {
   it.each([
     ['the length is not known', { length: 0, fullPage: 0 }],
     ['the list has become shorter', { length: 60 }],
@@ -94,8 +94,8 @@ describe('The end of a list', () => {
   });
 });
 
-describe('A list that is not in the learned order', () => {
-  it('is sorted after a full reading', async () => {
+describe('A list that cannot be read in the learned order', () => {
+  it('is read completely, and then sorted in memory', async () => {
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
     account.learned = { order: 'newestFirst' };
     const pages = await all(account);
@@ -103,19 +103,19 @@ describe('A list that is not in the learned order', () => {
     expect(pages[0]?.entries).toEqual([]);
   });
 
-  it('may have messages without a timestamp, which come last, by id', async () => {
+  it('is shown with the messages without a timestamp last, sorted by id', async () => {
     const account = accountWith(3);
     for (const id of ['x', 'z', 'y']) {
-      const one = message(id, undefined);
+      const one = fakeMessage(id, undefined);
       account.list.unshift(one);
       account.commit(one);
     }
     expect((await all(account, 2)).flatMap(idsOf)).toEqual(['m2', 'm1', 'm0', 'z', 'y', 'x']);
   });
 
-  it('is sorted in memory if more messages have one timestamp than one call can read', async () => {
+  it('is sorted in memory if more messages share a timestamp than one call can read', async () => {
     const account = new FakeAccount(NEWEST_FIRST);
-    for (let i = 0; i < 300; i += 1) account.insert(message(`m${String(i).padStart(3, '0')}`, 5_000));
+    for (let i = 0; i < 300; i += 1) account.insert(fakeMessage(`m${String(i).padStart(3, '0')}`, 5_000));
     for (const one of account.list) account.commit(one);
     account.length = 300;
     const ids = (await all(account)).flatMap(idsOf);
@@ -128,7 +128,7 @@ describe('A list that is not in the learned order', () => {
   });
 });
 
-describe('A full reading', () => {
+describe('A full reading of an unsorted list', () => {
   it('is repeated until every committed message was on a page, but not endlessly for a message that is gone', async () => {
     const random = seededRandom(1);
     const shuffles = (list: readonly TimelineMessage[]): TimelineMessage[] =>
@@ -141,13 +141,13 @@ describe('A full reading', () => {
     expect((await all(account)).flatMap(idsOf)).toEqual(newestFirst(150));
   });
 
-  it('is kept for ten minutes, and brought up to date by events', async () => {
+  it('is kept for ten minutes, and is updated from the events in the log', async () => {
     let now = 1_000;
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
     const timeline = new Timeline(account, new FullReadingCache(() => now));
     await all(account, 20, timeline);
     const { requests } = account;
-    const fresh = message('m150', account.now);
+    const fresh = fakeMessage('m150', account.now);
     account.insert(fresh);
     account.commit(fresh);
     account.commitDeletion('m149');
@@ -159,7 +159,7 @@ describe('A full reading', () => {
     expect(account.requests).toBeGreaterThan(requests);
   });
 
-  it('starts again if its events are no longer in the log', async () => {
+  it('starts again if the log no longer contains all events since the reading began', async () => {
     const account = accountWith(50, { order: 'unsorted', maxLimit: 20 });
     const timeline = new Timeline(account);
     await all(account, 20, timeline);
@@ -174,7 +174,7 @@ describe('A full reading', () => {
 });
 
 describe('A contact whose messages are too many to be sorted in memory', () => {
-  it('has a partial timeline, and later calls make no requests for a while', async () => {
+  it('has a partial timeline, and the next call makes no upstream request', async () => {
     const account = accountWith(200, { order: 'unsorted', maxLimit: 100 });
     account.list = account.list.map((one) => ({ ...one, raw: { id: one.id, message: 'x'.repeat(100_000) } }));
     const timeline = new Timeline(account);
@@ -187,7 +187,7 @@ describe('A contact whose messages are too many to be sorted in memory', () => {
 });
 
 describe('A message that is not committed', () => {
-  it('is not shown, and makes its contact due', async () => {
+  it('is not shown, and its contact becomes due for polling', async () => {
     const account = accountWith(5);
     account.known.delete('m4');
     account.known.set('m3', 'deleted');
@@ -197,7 +197,7 @@ describe('A message that is not committed', () => {
 });
 
 describe('A send', () => {
-  it('is at the time of its acceptance until its message is committed, and then the message is at its own time', async () => {
+  it('is shown at the time of its creation until its message is committed; then the message is shown at its own time', async () => {
     const account = accountWith(5);
     const at = account.now - 150_000;
     const send = account.send('snd_1', { createdAt: at, reference: 'r' });
@@ -210,7 +210,7 @@ describe('A send', () => {
     expect((await all(account)).flatMap(idsOf)).toEqual(['m3', 'snd_1', 'm2', 'm1', 'm0']);
   });
 
-  it('whose message was bound recently appears as the message, at the time of its acceptance', async () => {
+  it('whose message was bound recently is shown as this message, at the time when the send was created', async () => {
     const account = accountWith(5);
     const send = account.send('snd_1', { createdAt: account.now - 150_000 });
     account.bind(send, 'm4');
@@ -221,7 +221,7 @@ describe('A send', () => {
     expect(later && idsOf(later)).toEqual(['m4', 'm3', 'm2', 'm1', 'm0']);
   });
 
-  it('that is scheduled is at its sendAt, and a cancelled send is not shown', async () => {
+  it('is shown at its sendAt if it is scheduled, and not at all if it is cancelled', async () => {
     const account = accountWith(2);
     const createdAt = account.now - 300_000;
     account.send('snd_failed', { createdAt, status: 'failed' });
@@ -239,7 +239,7 @@ describe('A send', () => {
     const ids: string[] = [];
     let next: string | undefined;
     do {
-      const conversation = { ...CONVERSATION, id: PHONE, contactId: undefined };
+      const conversation = { ...CONVERSATION, id: PHONE_NUMBER, contactId: undefined };
       const page = await timeline.read('a', conversation, 20, parseTimelineCursor(next));
       ids.push(...idsOf(page));
       next = page.next;
@@ -250,7 +250,7 @@ describe('A send', () => {
 });
 
 describe('While upstream is away', () => {
-  it('a page has the preview and the sends, and says that it is partial', async () => {
+  it('a page has the sends and the preview of the last message, and is marked as partial', async () => {
     const account = accountWith(5);
     account.isAway = true;
     account.send('snd_1', { createdAt: account.now - 1_000 });
@@ -261,7 +261,7 @@ describe('While upstream is away', () => {
     expect(page.entries[1]).toMatchObject({ message: { message: 'Hello', direction: 'inbound' } });
   });
 
-  it('what was read before is still shown, with a cursor', async () => {
+  it('a page has the messages that were read before the outage, and a cursor for the next page', async () => {
     const account = accountWith(100);
     const { read } = account.pages;
     Object.assign(account.pages, {
@@ -276,10 +276,10 @@ describe('While upstream is away', () => {
   });
 });
 
-describe('The events cursor of a page', () => {
-  it('is taken before anything is read', async () => {
+describe('The event log cursor of a page', () => {
+  it('is read before the messages, so a client that continues from it misses no event', async () => {
     const account = accountWith(5);
-    const late = message('late', account.now);
+    const late = fakeMessage('late', account.now);
     account.feed.listShape = () => {
       account.commit(late);
       return Promise.resolve({ order: 'newestFirst', maxLimit: 20, fullPage: 20, length: 5 });
@@ -288,7 +288,7 @@ describe('The events cursor of a page', () => {
   });
 });
 
-describe('A cursor', () => {
+describe('A timeline cursor', () => {
   it.each([
     '',
     'abc',
@@ -303,7 +303,7 @@ describe('A cursor', () => {
     Buffer.from('{"v":2,"t":1}').toString('base64url'),
     Buffer.from('null').toString('base64url'),
     7,
-  ])('cannot be %j', (text) => {
+  ])('is rejected if it is %j', (text) => {
     expect(parseTimelineCursor(text)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import type { PlacedMessage } from './coverage.js';
 import { FullReadingCache } from './full-reading.js';
 import {
-  BEGINNING,
+  TIMELINE_START,
   MAX_REQUESTS,
   MessageSource,
   type MessageSourcePorts,
@@ -18,7 +18,7 @@ import type {
   TimelineSend,
   TimelineSends,
 } from './ports.js';
-import { placeSend, type PlacementContext, staysAtSend } from './send-placement.js';
+import { placeSend, type PlacementContext, isShownAtSendPosition } from './send-placement.js';
 import { readSends, type SendsFound } from './sends-walk.js';
 import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js';
 
@@ -32,20 +32,23 @@ export interface TimelinePorts<S> extends MessageSourcePorts {
 
 /** A page of a timeline. */
 export interface TimelinePage<S> {
-  /** Newest first. May have fewer entries than the limit, or none, even if more follow. */
+  /** Entries, newest first. There may be fewer entries than the limit, or none, even if more follow. */
   entries: readonly TimelineEntry<S>[];
   /** Cursor of the next page. Undefined on the last page, and if upstream's messages could not be read. */
   next: string | undefined;
   /** Cursor of the event log, taken before anything was read. */
   after: string;
-  /** True if upstream's messages could not be read, so that the page has only sends and a preview. */
+  /**
+   * True if upstream's messages could not be read. The page then has only sends and the preview of the last
+   * message.
+   */
   isPartial: boolean;
 }
 
 /**
  * Merges a conversation's messages and sends into one list, newest first, whatever the order of upstream's
- * list. While a caller pages from the newest entry to the oldest, each entry that exists during the whole
- * paging is returned exactly once, even if messages appear or disappear and sends are bound meanwhile.
+ * list. If a caller reads page after page from the newest entry to the oldest, each entry that exists all the
+ * time is returned exactly once, even if messages appear, disappear or are bound to sends meanwhile.
  */
 export class Timeline<S> {
   private readonly source: MessageSource;
@@ -67,7 +70,7 @@ export class Timeline<S> {
     const after = await this.ports.events.end(account);
     const start = cursor ?? { startedAt: await this.ports.clock.now(account) };
     const found = await this.messagesOf(account, conversation, start, limit);
-    if (found.edge === BEGINNING) {
+    if (found.edge === TIMELINE_START) {
       const next = formatTimelineCursor({ startedAt: start.startedAt, ...found.hintsAt(undefined) });
       return { entries: [], next, after, isPartial: false };
     }
@@ -103,7 +106,7 @@ export class Timeline<S> {
    * Returns the entries of the messages and sends, in no order.
    *
    * The order of the reads matters. A message is bound to its send before it is committed. So the sends are
-   * read after the snapshots: if a message counts as committed, its send already shows the message.
+   * read after the snapshots: if a message is found committed, its send is already read with the message.
    */
   private async merge(
     account: string,
@@ -126,7 +129,7 @@ export class Timeline<S> {
     };
     const moved = new Set<string>();
     for (const send of all.values())
-      if (send.message?.contactId === contactId && staysAtSend(send, context))
+      if (send.message?.contactId === contactId && isShownAtSendPosition(send, context))
         moved.add(send.message?.messageId ?? '');
     const entries = [
       ...present
@@ -166,7 +169,7 @@ export class Timeline<S> {
     );
   }
 
-  /** Adds the sends of messages that are not in the list of sends. */
+  /** Adds the sends that messages belong to, if they are missing from `sends`. */
   private async withClaimed(
     account: string,
     sends: ReadonlyMap<string, TimelineSend<S>>,
@@ -179,8 +182,8 @@ export class Timeline<S> {
   }
 
   /**
-   * Returns whether the messages of sends are committed. For messages of this page, the result that was read
-   * before is used, even if a message was committed since.
+   * Returns whether the messages of sends are committed. For the messages of this page, uses the result of
+   * the earlier read, even if a message was committed after it.
    */
   private async committedSends(
     account: string,
@@ -225,7 +228,7 @@ function summaryOf({ id, status, reference }: TimelineSend<unknown>): SendOfMess
   return { id, status, reference };
 }
 
-/** Returns the last message as far as the conversation shows it. */
+/** Returns the last message with the fields that the conversation shows. */
 function previewOf({ id, at, direction, preview }: NonNullable<TimelineConversation['last']>): PlacedMessage {
   const raw = { id, direction, message: preview ?? '', timestamp: new Date(at).toISOString() };
   return { position: { at, id }, message: { id, timestamp: at, raw } };
