@@ -60,7 +60,7 @@ export class BlobStoreMonitor {
       if (reason !== this.reason)
         this.logger.error(
           { err: error },
-          'the blob store is unusable: sends with a file cannot be accepted or relayed',
+          'the blob store is unusable: sends with a file cannot be stored or relayed',
         );
       this.reason = reason;
     }

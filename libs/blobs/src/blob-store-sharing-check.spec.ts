@@ -71,7 +71,7 @@ it('no process is reported as using another blob store if the store has too many
   expect(gateway.unseenPeers).toBe(0);
 });
 
-it('the check for a shared blob store deletes only marker files that were not renewed for over an hour', async () => {
+it('the check for a shared blob store deletes expired marker files, and keeps those that are still renewed', async () => {
   const store = storeIn('a');
   await store.mark('killed');
   await store.mark('alive');

@@ -76,7 +76,7 @@ export class BlobStoreSharingCheck {
    */
   async removeMark(): Promise<void> {
     try {
-      await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a mark');
+      await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a marker');
     } catch (error) {
       this.logger.debug(
         { reason: logMessageOf(error) },

@@ -43,7 +43,7 @@ export class BlobStoreUnavailableError extends Error {
 
 /**
  * Stores uploaded files until they are relayed. Files are streamed and never loaded into memory as a whole.
- * Every call ends within a limited time, except that {@link put} waits for the content as long as it arrives.
+ * Every call ends within a limited time. Only {@link put} may take longer, while content keeps arriving.
  */
 export interface BlobStore {
   /**
@@ -84,7 +84,8 @@ export interface BlobStore {
   mark(name: string): Promise<void>;
 
   /**
-   * Returns the markers of processes, at most {@link MAX_LISTED_PROCESS_MARKERS}. The `id` of an entry is the name of the process.
+   * Returns the markers of processes, at most {@link MAX_LISTED_PROCESS_MARKERS}. The `id` of an entry is the
+   * name of the process.
    * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   marks(): Promise<BlobEntry[]>;
@@ -116,7 +117,7 @@ export const MAX_LISTED_PROCESS_MARKERS = 1_000;
  */
 export function blobIdOfProcessMarker(name: string): string {
   // The name of the process becomes a file name, so it must not contain a path.
-  if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`invalid name of a mark: ${name}`);
+  if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`invalid name of a process marker: ${name}`);
   return PROCESS_MARKER_PREFIX + name;
 }
 

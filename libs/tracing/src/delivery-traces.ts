@@ -2,7 +2,7 @@ import { interceptMethodCalls } from '#platform';
 import type { AttemptResult, DeliveryAttempter } from '#webhooks';
 import type { Tracing } from './tracing.js';
 
-/** Traces the attempts to deliver events to webhooks, if the event belongs to a trace. */
+/** Traces each attempt to deliver an event to a webhook, if the event belongs to a trace. */
 export class DeliveryTraces {
   constructor(private readonly tracing: Tracing) {}
 
@@ -13,7 +13,7 @@ export class DeliveryTraces {
   interceptAttempter(attempter: DeliveryAttempter): DeliveryAttempter {
     return interceptMethodCalls(attempter, {
       attempt: (proceed, endpoint, delivery, signal) =>
-        // With a low sampling rate, nearly no attempt.
+        // With a low sampling rate, nearly every attempt is made without a span.
         delivery.trace !== undefined && this.tracing.mayRecord(delivery.trace)
           ? this.traced(proceed, endpoint, delivery, signal)
           : proceed(endpoint, delivery, signal),
@@ -36,7 +36,7 @@ export class DeliveryTraces {
         'server.address': new URL(endpoint.url).hostname,
       }),
     });
-    // An aborted attempt is not recorded, so its span is not ended either.
+    // If the attempt is aborted, this call rejects. The span is then never ended, so it is not exported.
     const result = await proceed(endpoint, { ...delivery, trace: span.context }, signal);
     const { statusCode, error } = result.attempt;
     span.end(() => ({

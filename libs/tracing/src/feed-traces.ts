@@ -8,18 +8,18 @@ const POLL = 'poll contact';
 
 interface RunningPoll {
   span: TraceSpan;
-  /** By `performance.now()`. */
+  /** When the poll began, by `performance.now()`. */
   begunAt: number;
 }
 
-/** Traces polls: what they read, and the events that they emit. */
+/** Traces polls, the pages that they read, and the events that they commit. */
 export class FeedTraces {
   /** The spans of the polls that are running, by account and contact. */
   private readonly polls = new Map<string, RunningPoll>();
 
   constructor(private readonly tracing: Tracing) {}
 
-  /** Returns the reads of contacts. Each of them is the beginning of a trace. */
+  /** Returns a {@link ContactPoll} that works like the given one and begins a new trace for each read. */
   interceptContacts(contacts: ContactPoll): ContactPoll {
     return interceptMethodCalls(contacts, {
       poll: (proceed, account, contactId, ...rest) =>
@@ -33,7 +33,7 @@ export class FeedTraces {
     });
   }
 
-  /** Returns the reads of the contact list. Each of them is the beginning of a trace. */
+  /** Returns a {@link ContactListPoll} that works like the given one and begins a new trace for each read. */
   interceptContactList(list: ContactListPoll): ContactListPoll {
     return interceptMethodCalls(list, {
       poll: (proceed, account, ...rest) =>
@@ -41,7 +41,7 @@ export class FeedTraces {
     });
   }
 
-  /** Returns the source. Each page that a poll reads becomes a span of the poll. */
+  /** Returns a source that works like the given one and records each page that a poll reads as a span of the poll. */
   interceptSource(source: FeedSource): FeedSource {
     return interceptMethodCalls(source, {
       listMessages: (proceed, account, contactId, page, ...rest) => {
@@ -56,7 +56,10 @@ export class FeedTraces {
     });
   }
 
-  /** Returns the store. Each event that a poll commits becomes a span, and carries the trace to its deliveries. */
+  /**
+   * Returns a store that works like the given one. Each event that a poll of a contact commits gets a span. Events
+   * carry their trace context to their deliveries.
+   */
   interceptStore<T extends FeedStore>(store: T): T {
     return interceptMethodCalls<FeedStore>(store, {
       commitPoll: async (proceed, account, contactId, commit) => {
@@ -78,8 +81,8 @@ export class FeedTraces {
   }
 
   /**
-   * Begins a span for each event. The event of a message that belongs to a send continues the trace of the send, in
-   * which a span of its own then stands for the poll.
+   * Begins a span for each event. If an event's message belongs to a send, its span continues the trace of the send.
+   * That trace then also gets a span for the poll, with a link to the poll's own trace.
    */
   private traced(
     account: string,
@@ -123,7 +126,7 @@ export class FeedTraces {
     try {
       return await endingWith(span, proceed);
     } finally {
-      // Another read of the same contact may have begun meanwhile.
+      // Another read of the same contact may have begun in the meantime and replaced this span.
       if (this.polls.get(key)?.span === span) this.polls.delete(key);
     }
   }
@@ -137,9 +140,9 @@ function attributesOf(account: string, contactId: string | undefined): Attribute
 }
 
 /**
- * Returns the event with the trace context that its deliveries continue. If the span of a poll is not recorded, the
- * event gets no trace context. With a low sampling rate, this is nearly every event. An event of a send with a trace
- * always gets a trace context, because the caller may search for the trace of the send.
+ * Returns the event with the trace context that its deliveries continue. An event of a send with a trace always gets
+ * a trace context, because the caller may search for the trace of the send. Any other event gets a trace context only
+ * if its span is recorded. With a low sampling rate, few spans are recorded.
  */
 function withSpan(event: NewEvent, span: TraceSpan | undefined): NewEvent {
   if (span === undefined || (event.trace === undefined && !isSampled(span.context))) return event;
@@ -150,7 +153,7 @@ function keyOf(account: string, contactId = ''): string {
   return `${account}\n${contactId}`;
 }
 
-/** Makes a call, and ends the span with its outcome. */
+/** Makes a call, and ends the span with the outcome of the call. */
 async function endingWith<T>(span: TraceSpan, proceed: () => Promise<T>): Promise<T> {
   try {
     const result = await proceed();

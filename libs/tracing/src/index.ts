@@ -1,13 +1,13 @@
 /**
- * Traces by OpenTelemetry, exported over OTLP. Only the apps import this lib: the other libs do not trace themselves,
- * they only pass on the trace context of a send, an event or a delivery.
+ * Tracing with OpenTelemetry; the spans are exported over OTLP. Only the apps import this lib. The other libs create no
+ * spans; they only pass on the trace context of a send, an event or a delivery.
  *
  * | | |
  * |---|---|
- * | `tracing.ts`      | what a trace is to the rest of the code |
+ * | `tracing.ts`      | the interfaces of tracing, independent of OpenTelemetry |
  * | `open-tracing.ts` | starts tracing, if it is configured |
- * | `otel-*.ts`       | the implementation by OpenTelemetry |
- * | `*-traces.ts`     | what is traced of the relay, the polls and the deliveries |
+ * | `otel-*.ts`       | the implementation with OpenTelemetry |
+ * | `*-traces.ts`     | the spans of the relay, the polls and the deliveries |
  */
 export { DeliveryTraces } from './delivery-traces.js';
 export { FeedTraces } from './feed-traces.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { SamplingDecision } from '@opentelemetry/sdk-trace';
 import { TRACE_SAMPLERS, type SamplerName } from '#platform';
-import { samplerNamed } from './otel-samplers.js';
+import { createSampler } from './otel-samplers.js';
 
 const LOW = '00000000000000000000000000000001';
 const HIGH = '00ffffff0000000000ffffffffffffff';
@@ -18,13 +18,20 @@ function records(name: SamplerName, ratio: number, traceId: string, parent?: boo
           traceFlags: parent ? 1 : 0,
           isRemote: true,
         });
-  const { decision } = samplerNamed(name, ratio).shouldSample(context, traceId, 'a', SpanKind.SERVER, {}, []);
+  const { decision } = createSampler(name, ratio).shouldSample(
+    context,
+    traceId,
+    'a',
+    SpanKind.SERVER,
+    {},
+    [],
+  );
   return decision === SamplingDecision.RECORD_AND_SAMPLED;
 }
 
 describe('the trace sampler', () => {
   it.each(TRACE_SAMPLERS.filter((name) => name.startsWith('parentbased')))(
-    '%s records what its caller records, and nothing that its caller does not record',
+    '%s records a span if and only if the caller recorded the trace, whatever the ratio is',
     (name) => {
       expect(records(name, 0, LOW, true)).toBe(true);
       expect(records(name, 1, LOW, false)).toBe(false);
@@ -39,7 +46,7 @@ describe('the trace sampler', () => {
     ['parentbased_always_off', false, false],
     ['parentbased_traceidratio', true, false],
   ] as const)(
-    '%s with the ratio 0.5 and without a caller records a trace with a low id: %p, and with a high id: %p',
+    '%s with the ratio 0.5 decides whether to record a trace without a caller (low trace id: %p, high trace id: %p)',
     (name, low, high) => {
       expect([records(name, 0.5, LOW), records(name, 0.5, HIGH)]).toEqual([low, high]);
     },

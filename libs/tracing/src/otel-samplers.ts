@@ -16,10 +16,10 @@ const ROOTS: Readonly<Record<string, (ratio: number) => Sampler>> = {
 const PARENT_BASED = 'parentbased_';
 
 /**
- * Returns the sampler with a name that OpenTelemetry specifies.
- * @param ratio share of the traces that a sampler by ratio records, from 0 to 1
+ * Creates the trace sampler with the given name. OpenTelemetry specifies the names.
+ * @param ratio share of the traces to record, from 0 to 1; used only by samplers whose name ends with `traceidratio`
  */
-export function samplerNamed(name: SamplerName, ratio: number): Sampler {
+export function createSampler(name: SamplerName, ratio: number): Sampler {
   const isParentBased = name.startsWith(PARENT_BASED);
   const root = ROOTS[isParentBased ? name.slice(PARENT_BASED.length) : name]?.(ratio);
   if (root === undefined) throw new Error(`there is no sampler ${name}`);

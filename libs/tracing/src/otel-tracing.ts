@@ -23,14 +23,14 @@ import {
   type TraceContext,
   withDeadline,
 } from '#platform';
-import { samplerNamed } from './otel-samplers.js';
+import { createSampler } from './otel-samplers.js';
 import { isSampled, type SpanEnd, type SpanStart, type TraceSpan, type Tracing } from './tracing.js';
 
-/** Max duration of one export, including its retries, in milliseconds. */
+/** Maximum duration of one export, including its retries, in milliseconds. */
 const EXPORT_TIMEOUT_MS = 5_000;
-/** Time that a process that stops waits for its last export, in milliseconds. */
+/** Maximum time that a stopping process waits for its last export, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Time between two log lines about failed exports, in milliseconds. */
+/** Minimum time between two log lines about failed exports, in milliseconds. */
 const WARN_EVERY_MS = 60_000;
 
 const KINDS = {
@@ -40,11 +40,11 @@ const KINDS = {
   producer: SpanKind.PRODUCER,
 } as const;
 
-/** Implements {@link Tracing} by OpenTelemetry, and exports the spans over OTLP. */
+/** Implements {@link Tracing} with OpenTelemetry, and exports the spans over OTLP. */
 export class OtelTracing implements Tracing {
   private readonly provider: TracerProvider;
   private readonly tracer: Tracer;
-  /** True if a span whose parent is not recorded is never recorded. */
+  /** True if the sampler never records a span whose parent is not recorded. */
   private readonly followsParents: boolean;
 
   /**
@@ -62,7 +62,7 @@ export class OtelTracing implements Tracing {
     });
     this.followsParents = environment.OTEL_TRACES_SAMPLER.startsWith('parentbased_');
     this.provider = new TracerProvider({
-      sampler: samplerNamed(environment.OTEL_TRACES_SAMPLER, environment.OTEL_TRACES_SAMPLER_ARG),
+      sampler: createSampler(environment.OTEL_TRACES_SAMPLER, environment.OTEL_TRACES_SAMPLER_ARG),
       resource: resourceFromAttributes({
         'service.name': service,
         'service.namespace': 'tidings',

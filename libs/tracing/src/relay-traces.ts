@@ -2,11 +2,14 @@ import { observeMethodCalls } from '#platform';
 import type { RelayStore, SendRecord, SendState, StateChange } from '#relay';
 import { type Attributes, isSampled, type SpanStart, type Tracing } from './tracing.js';
 
-/** Traces the steps of sends: each stage that a send leaves becomes a span, whichever process the stage began in. */
+/**
+ * Traces the stages of sends. When a send leaves a stage, the span of that stage is created, even if the stage began in
+ * another process.
+ */
 export class RelayTraces {
   constructor(private readonly tracing: Tracing) {}
 
-  /** Returns the store, whose transitions are traced. */
+  /** Returns a store that works like the given one and traces the transitions of sends. */
   observeStore<T extends RelayStore>(store: T): T {
     return observeMethodCalls<RelayStore>(store, {
       apply: ({ parameters: [account, before, { transition }], outcome }) => {
@@ -46,13 +49,14 @@ export class RelayTraces {
 /** The transitions after which a POST counts as failed. */
 const FAILURES: ReadonlySet<string> = new Set(['refused', 'not_taken', 'ambiguous', 'marked_unknown']);
 
-/** A stage of a send, and when it began, by Redis' clock, if that was not at the send's last transition. */
+/** A stage of a send, with the name and kind of its span. */
 interface Stage extends Pick<SpanStart, 'kind'> {
   name: string;
+  /** When the stage began, by Redis' clock. If absent, the stage began at the send's last transition. */
   begunAt?: number | undefined;
 }
 
-/** Returns the span of the stage that a send leaves, or undefined if the stage needs none. */
+/** Returns the stage that a send leaves by a transition, or undefined if that stage gets no span. */
 function stageOf(
   { status, phase, begunAt }: SendState,
   transition: StateChange['transition'],

@@ -2,38 +2,41 @@ import type { TraceContext } from '#platform';
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** How a span begins. */
+/** Options for the start of a span. */
 export interface SpanStart {
-  /** Role of the span in an exchange between processes. Default: `internal`, which is no exchange. */
+  /** Role of the span in an exchange between processes. Default: `internal`, for work within one process. */
   kind?: 'internal' | 'server' | 'client' | 'producer';
-  /** What caused the span. Without a parent, the span is the first of a new trace. */
+  /** Context of the span that caused this span. Without a parent, the span is the first of a new trace. */
   parent?: TraceContext | undefined;
-  /** A related position in another trace. */
+  /** Context of a related span in another trace. */
   link?: TraceContext | undefined;
-  /** Called only if the span is recorded. */
+  /** Returns the attributes of the span. Called only if the span is recorded. */
   attributes?: () => Attributes;
   /** How long ago the span began, in milliseconds. Default: it begins now. */
   startedMsAgo?: number;
 }
 
-/** How a span ends. */
+/** What is known about a span only when it ends. */
 export interface SpanEnd {
   /** Why the work of the span failed. It must contain no secret and no text of a message. */
   error?: string;
   attributes?: Attributes;
 }
 
-/** A piece of work that is being traced. A span that is never ended is not exported, and keeps nothing running. */
+/** A piece of work that is being traced. A span that is never ended is not exported, and needs no clean-up. */
 export interface TraceSpan {
-  /** The position in the trace that what follows from this work continues. */
+  /** Trace context for everything that this work causes, such as child spans. */
   readonly context: TraceContext;
-  /** @param end called only if the span is recorded */
+  /** @param end returns the error and the attributes of the span; called only if the span is recorded */
   end(end?: () => SpanEnd): void;
 }
 
 /** Traces the work of one process. */
 export interface Tracing {
-  /** True if a span with this parent may be recorded. If not, what it causes can continue the trace of its parent. */
+  /**
+   * Returns true if a span with this parent may be recorded. If not, the caller needs no span, and can pass on the
+   * context of the parent instead.
+   */
   mayRecord(parent: TraceContext): boolean;
 
   start(name: string, start?: SpanStart): TraceSpan;
@@ -42,7 +45,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-/** True if the trace is recorded. The spans of other traces cost time and are exported nowhere. */
+/** Returns true if the trace is recorded. In other traces, a span would only cost time, because it is not exported. */
 export function isSampled(context: TraceContext): boolean {
   return (Number.parseInt(context.slice(-2), 16) & 1) === 1;
 }

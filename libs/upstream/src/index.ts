@@ -3,7 +3,7 @@
  *
  * | | |
  * |---|---|
- * | `upstream.ts` | the requests that upstream accepts; the classes of errors are in `upstream-error.ts` |
+ * | `upstream.ts` | the operations of upstream's API; the classes of errors are in `upstream-error.ts` |
  * | `http/`       | HTTP requests: connections, deadlines, limits of replies |
  * | `reply/`      | upstream's replies: tolerant parsing, and replies passed on unchanged |
  * | `budget/`     | the budget of upstream requests per second and the order of requests |

@@ -10,7 +10,7 @@ export interface UpstreamAddress {
   /** Base URL of upstream's API. It ends with `/v1`, without a trailing slash. */
   baseUrl: string;
   apiKey: string;
-  /** Id of the account, if the request belongs to one. Upstream does not get it: it is for those who observe requests. */
+  /** Id of the account, if the request belongs to an account. It is used for metrics, and is not sent to upstream. */
   id?: string;
   /** Check that is awaited right before the request is written; see {@link TokenExpiryCheck}. */
   admission?: TokenExpiryCheck;

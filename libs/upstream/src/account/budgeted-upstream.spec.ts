@@ -131,13 +131,13 @@ beforeEach(() => {
   broken = false;
 });
 
-describe('an account whose upstream is down', () => {
+describe('requests for an account whose upstream is down', () => {
   it.each([
     new UpstreamUnreachableError('ECONNREFUSED'),
     new UpstreamTimeoutError(10),
     new UpstreamConnectionLostError('ECONNRESET'),
     status(503),
-  ])('gets no more requests once enough consecutive requests have failed with: %s', async (error) => {
+  ])('are no longer sent once five consecutive requests have failed with: %s', async (error) => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS - 1).fill(error));
     expect(begun).toEqual([]);
@@ -148,7 +148,7 @@ describe('an account whose upstream is down', () => {
   });
 
   it.each(['fine', status(404), status(429), new UpstreamReplyUnreadableError('not JSON')] as const)(
-    'still gets requests if the failures are interrupted by this answer: %s',
+    'are still sent if this answer interrupts the failures: %s',
     async (answer) => {
       const one = make();
       for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);
@@ -172,7 +172,7 @@ describe('an account whose upstream is down', () => {
     [1, 10],
     [1, 100],
   ])(
-    'still gets requests if only reads of page %d with limit %d get 5xx, because 5xx counts only for page 1 with limit 20',
+    'are still sent if only reads of page %d with limit %d get 5xx, because 5xx counts only for page 1 with limit 20',
     async (page, limit) => {
       const one = make();
       for (let i = 0; i < 3 * FAILURES_UNTIL_BREAKER_OPENS; i += 1)
@@ -183,7 +183,7 @@ describe('an account whose upstream is down', () => {
     },
   );
 
-  it('gets no more requests after several 5xx replies to reads of page 1, even if reads of page 3 got 5xx in between', async () => {
+  it('are no longer sent after five 5xx replies to reads of page 1, even if reads of page 3 got 5xx in between', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
       expect(begun).toEqual([]);
@@ -193,7 +193,7 @@ describe('an account whose upstream is down', () => {
     await expectNoMoreRequests(one);
   });
 
-  it('gets no more requests once several reads of later pages have timed out', async () => {
+  it('are no longer sent once five reads of later pages have timed out', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
       expect(begun).toEqual([]);
@@ -203,7 +203,7 @@ describe('an account whose upstream is down', () => {
     await expectNoMoreRequests(one);
   });
 
-  it('has all requests rejected with the reason of the outage, and uses none of its budget', async () => {
+  it('are rejected with the reason of the outage, and use none of the budget', async () => {
     outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
     const one = make();
     const calls = [
@@ -218,7 +218,7 @@ describe('an account whose upstream is down', () => {
     expect(requests).toBe(1);
   });
 
-  it('gets a new outage if upstream fails again after another process recorded its recovery', async () => {
+  it('start a second outage if they fail again after another process recorded the end of the first outage', async () => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
     outages.clear();
@@ -229,7 +229,7 @@ describe('an account whose upstream is down', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('gets no requests from a process that failed to record the outage, until that process admits a send', async () => {
+  it('are rejected by a process that could not record the outage in Redis, until it admits a send because Redis shows no outage', async () => {
     broken = true;
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
@@ -241,7 +241,7 @@ describe('an account whose upstream is down', () => {
     expect(requests).toBe(made + 1);
   });
 
-  it('gets the answer or error of each request even if Redis cannot record the outage', async () => {
+  it('each get their answer or error, even if the outage cannot be recorded in Redis', async () => {
     broken = true;
     const one = make();
     await one.post('a', send);
@@ -252,8 +252,8 @@ describe('an account whose upstream is down', () => {
   });
 });
 
-describe('an account that upstream refuses', () => {
-  it('gets no more requests after the first 401 answer', async () => {
+describe('requests for an account that upstream refuses', () => {
+  it('are no longer sent after the first 401 answer', async () => {
     const one = make();
     ends = [status(401)];
     await expect(one.listContacts('a', MORE, reader)).rejects.toThrow('401');
@@ -261,7 +261,7 @@ describe('an account that upstream refuses', () => {
     await expectNoMoreRequests(one);
   });
 
-  it('gets no more requests after the third consecutive 403 answer to a POST', async () => {
+  it('are no longer sent after the third consecutive 403 answer to a POST', async () => {
     const one = make();
     await post(one, status(403), status(403), 'fine', status(403), status(403), status(400));
     expect(begun).toEqual([]);
@@ -270,7 +270,7 @@ describe('an account that upstream refuses', () => {
     await expectNoMoreRequests(one);
   });
 
-  it('still gets requests after 403 answers to reads', async () => {
+  it('are still sent after 403 answers to reads', async () => {
     const one = make();
     ends = [status(403), status(403), status(403), status(403)];
     for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, MORE).catch(() => undefined);
@@ -280,9 +280,9 @@ describe('an account that upstream refuses', () => {
   });
 });
 
-describe('an account whose upstream address leads to a Tidings gateway', () => {
+describe('requests for an account whose upstream address leads to a Tidings gateway', () => {
   it.each(['a send', 'a list', "a caller's read"])(
-    'gets no more requests after the gateway has answered %s',
+    'are no longer sent after the gateway has answered %s',
     async (asked) => {
       const one = make();
       const circle = new UpstreamIsTidingsError(false);
@@ -323,7 +323,7 @@ describe('a probe of an unavailable upstream', () => {
     ['away', new UpstreamIsTidingsError(false), 'loop'],
     ['loop', new UpstreamIsTidingsError(true), 'loop'],
   ] as const)(
-    'in an outage of the kind "%s" delays the next probe if it fails with "%s"',
+    'delays the next probe if its error shows that the outage continues (kind of outage: "%s", error: "%s")',
     async (kind, error, next) => {
       during(kind);
       ends = [error];
@@ -339,7 +339,7 @@ describe('a probe of an unavailable upstream', () => {
     ['refused', status(429)],
     ['refused', new UpstreamReplyUnreadableError('not JSON')],
   ] as const)(
-    'in an outage of the kind "%s" ends the outage if upstream answers with "%s"',
+    'ends the outage if the answer shows that upstream is available (kind of outage: "%s", answer: "%s")',
     async (kind, answer) => {
       during(kind);
       ends = [answer];
@@ -350,7 +350,7 @@ describe('a probe of an unavailable upstream', () => {
 });
 
 describe('the budget of an account', () => {
-  it('gives each read a token of its priority class, and each send a token before its POST', async () => {
+  it('gives each read a token of its request class, and each send a token before its POST', async () => {
     const one = make();
     await one.listContacts('a', 'read', reader);
     await one.listMessages('a', 'c', 1, 20, MORE);

@@ -49,7 +49,7 @@ export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
  */
 const MAX_FORBIDDEN = 3;
 
-/** Number of messages per page that upstream documents: the usual value of the parameter `limit`. */
+/** Page size in upstream's documentation, in messages: the value of the query parameter `limit`. */
 const DOCUMENTED_LIMIT = 20;
 
 /**
@@ -66,7 +66,10 @@ export class BudgetedUpstream {
   private readonly circuits = new Map<string, CircuitBreaker>();
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
-  /** Admissions of POSTs that were given while Redis had counted no 403 answers, so that none must be reset. */
+  /**
+   * Results of {@link admissionOf}. They were created while the account's number of 403 answers was zero. So a
+   * successful POST need not reset that number.
+   */
   private readonly withoutForbidden = new WeakSet<TokenExpiryCheck>();
 
   constructor(
@@ -123,8 +126,8 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Returns what {@link admit} resolves to, for a token that was taken in another way, while Redis showed no outage and
-   * no 403 answers to POSTs of the account.
+   * Returns the check that {@link admit} resolves to, for a token that the caller has already taken. When that token
+   * was taken, Redis must have shown neither an outage of the account nor 403 answers to its POSTs.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   admissionOf(account: string, requestedAt: number, purpose: keyof typeof MAX_WAIT_MS): TokenExpiryCheck {
@@ -149,8 +152,7 @@ export class BudgetedUpstream {
 
   /**
    * Posts one send to upstream. The caller must have called {@link admit} before.
-   * @param limit limits the time until the request is written to the connection: if the limit is over before,
-   * the request is not sent
+   * @param limit time limit; the request is not sent if the limit is over before the request is written
    * @param admission the result of {@link admit}
    * @param expectedAddress hash of the only upstream address that may receive the POST; if absent, any
    * address may
@@ -286,7 +288,7 @@ export class BudgetedUpstream {
   /** Takes a token of the budget for one request. Resolves to the address to which the request must go. */
   private async admitted(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
     const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
-    // The claim has looked for an outage in the step that took the token.
+    // The claim of the poll took the token and found no outage in the same step, so the check is not repeated.
     const isOpen = hasToken && purpose.isUpstreamAvailable === true;
     const found = isOpen ? await this.find(account) : await this.findOpen(account);
     const may = await this.admitOpen(account, found, purpose);
@@ -417,8 +419,8 @@ function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefine
 }
 
 /**
- * Returns true if a read asks for a later page, or for another page size than upstream documents. A 5xx
- * answer to such a read may come from one message that upstream cannot show, so it must not start an outage.
+ * Returns true if a read asks for a page after the first, or for a page size that upstream does not document. A
+ * single message that upstream cannot show may cause a 5xx answer to such a read, so it must not start an outage.
  * Other requests detect a real outage.
  */
 function isDeep(page: number, limit: number): boolean {

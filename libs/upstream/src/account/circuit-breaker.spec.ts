@@ -42,7 +42,7 @@ describe('a circuit breaker', () => {
     expect(circuit.isOpen()).toBe(false);
   });
 
-  it('opens when as many requests have failed as are still running', async () => {
+  it('opens while requests are still running, once the number of failed requests reaches the number of running requests', async () => {
     const circuit = new CircuitBreaker();
     const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
     await refuse(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);

@@ -15,10 +15,12 @@ import {
 } from '../upstream-error.js';
 
 /**
- * The circuit breaker opens if this number of requests got no answer since upstream last answered with a
- * status other than 5xx. It also opens after this number of consecutive requests that got no answer or a 5xx
- * answer, but only if at least as many requests have failed as are running: an overloaded upstream rejects
- * some requests at once and answers the others late.
+ * Number of failed requests after which the circuit breaker opens. There are two cases:
+ *
+ * 1. This number of requests got no answer since upstream last answered with a status other than 5xx.
+ * 2. This number of consecutive requests failed, without an answer or with a 5xx answer, and the number of failed
+ * requests is not below the number of requests that are still running. The second condition allows for an
+ * overloaded upstream, which rejects some requests at once and answers the rest late.
  */
 export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 /**
@@ -45,7 +47,7 @@ function isUnanswered(error: unknown): boolean {
   return meansUpstreamIsDown(error) && !(error instanceof UpstreamStatusError);
 }
 
-/** Outcome of a request that shows that upstream is running: a result, or an error such as a 4xx answer. */
+/** Outcome that shows that upstream is running: the result of a request, or an error such as a 4xx answer. */
 type Answered<T> = { result: T } | { error: unknown };
 
 /**

@@ -5,11 +5,11 @@ import type { RequestShare } from './request-share.js';
 const takeShare = LuaScript.from(import.meta.url, 'lua/take-share.lua');
 
 /**
- * Implements {@link RequestShare} in Redis: in any t seconds at most share × t + `burst` requests of an
- * account, by Redis' clock.
+ * Implements {@link RequestShare} in Redis, by Redis' clock. In any t seconds, the share allows an account at most
+ * `requestsPerSecond` × t + `burst` requests.
  */
 export class RedisRequestShare implements RequestShare {
-  /** @param name name of the kind of requests, part of the Redis key */
+  /** @param name name of the kind of requests that the share limits; it is part of the Redis key */
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,

@@ -1,14 +1,15 @@
 /**
- * Class of a request. It decides which request gets a token first when tokens are scarce:
+ * Class of a request. When tokens are scarce, they go first to the class that comes first in this list:
  *
- * 1. `send`: sends and their look-ups;
- * 2. `read`: reads that API callers ask for;
- * 3. polls, which together always get at least a fifth of the tokens. First `more`: a further request of a
- * poll that has begun, or a read of the contact list. Then `poll`: the first request of a poll. Then `deep`:
- * a page of a read of older messages.
+ * 1. `send`: sends and their look-ups
+ * 2. `read`: reads that API callers ask for
+ * 3. `more`: further requests of a poll that has begun, and reads of the contact list
+ * 4. `poll`: the first request of a poll
+ * 5. `deep`: reads of older messages
  *
- * While other polls wait, reads of older messages get only a small share of the polls' tokens. The share
- * grows with the delay of these reads.
+ * The classes `more`, `poll` and `deep` together always get at least a fifth of the tokens. While requests of
+ * `more` or `poll` wait, `deep` gets only a small share of the polls' tokens. The share grows with the delay of
+ * the reads of older messages.
  */
 export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 
@@ -19,8 +20,8 @@ export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 export const BUDGET_TOKEN_TTL_MS = 100;
 
 /**
- * Maximum time between two attempts to take a token, in milliseconds. After a failed attempt, the budget
- * counts the request's class as waiting for longer than this time.
+ * Maximum time between two attempts to take a token, in milliseconds. After a failed attempt, the budget treats
+ * the request's class as waiting. This state lasts longer than the pause, so it lasts until the next attempt.
  */
 export const MAX_BUDGET_TOKEN_RETRY_PAUSE_MS = 250;
 
@@ -87,8 +88,8 @@ export interface RequestBudget {
 /** How an account's budget is used. All values are requests per second. */
 export interface BudgetUsage {
   /**
-   * Requests per second that the budget allows now. This is less than the configured rate after a 429 answer,
-   * and at rates below 1.25, which may need a safety margin.
+   * Requests per second that the budget allows now. This is less than the configured rate after a 429 answer.
+   * It is also less if the configured rate is below 1.25, because such a rate needs a safety margin.
    */
   allowed: number;
   /**

@@ -1,9 +1,9 @@
-/** A part of each account's request budget that one kind of requests may use at most, over all processes. */
+/** Limits how much of each account's request budget one kind of requests may use, over all processes. */
 export interface RequestShare {
   /**
-   * Waits for one request of the share. The request needs a token of the budget besides. Resolves to the time
-   * that was waited, in milliseconds.
-   * @param requestsPerSecond the share of the account
+   * Waits until the share allows one more request. The request also needs a token of the budget. Resolves to the
+   * time that was waited, in milliseconds.
+   * @param requestsPerSecond the account's share, in requests per second
    * @param patienceMs maximum wait, in milliseconds
    * @throws {BudgetExhaustedError} if the share allows no request within `patienceMs`
    */

@@ -13,13 +13,13 @@ import { UpstreamReplyTooLargeError, UpstreamRequestTooLateError } from '../upst
 export interface FreshPost {
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** A form that contains a stream, or the whole body. */
+  /** The whole body; or, if the POST contains a file, the form that streams the body. */
   body: FormData | Buffer;
   /** Length of the body, in bytes. */
   length: number;
   /** Time that the connection, the request and the whole reply may take together, in milliseconds. */
   timeoutMs: number;
-  /** Time limit after which nothing is written. */
+  /** Time limit. If it is over, nothing is written. */
   limit?: TimeLimit | undefined;
   /** Check that is awaited once the connection is established. If it rejects, nothing is written. */
   admission?: TokenExpiryCheck | undefined;
@@ -64,7 +64,7 @@ export async function postOnFreshConnection(post: FreshPost): Promise<FreshPostR
   }
 }
 
-/** A connection, and the one request that it is for. */
+/** One POST, with a connection that is used only for this POST. */
 class FreshExchange {
   /** True if the connection, including a TLS handshake, was established. While this is false, nothing was written. */
   established = false;
@@ -79,7 +79,7 @@ class FreshExchange {
     this.failed = new Promise((_, reject) => {
       this.fail = reject;
     });
-    // Whatever waits for the exchange also waits for this promise.
+    // Prevents an unhandled rejection if this promise rejects before `run` is called.
     this.failed.catch(() => undefined);
     this.url = new URL(post.url);
     this.socket = openConnection(this.url);
@@ -175,14 +175,14 @@ class FreshExchange {
 }
 
 function openConnection({ protocol, hostname, port }: URL): Socket {
-  // The brackets of an IPv6 address belong to the URL.
+  // A URL encloses an IPv6 address in brackets, which are not part of the address.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (protocol !== 'https:') return connectPlain({ host, port: port === '' ? 80 : Number(port) });
   return connectSecure({
     host,
     port: port === '' ? 443 : Number(port),
     ALPNProtocols: ['http/1.1'],
-    // A server name must not be an address.
+    // TLS does not allow an IP address as a server name.
     ...(isIP(host) === 0 ? { servername: host } : {}),
   });
 }

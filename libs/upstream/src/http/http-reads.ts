@@ -3,21 +3,21 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
 import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
 
-/** A reply to a read, with its body as it arrives. */
+/** A reply to a read. Its body may still be arriving. */
 export interface HttpReply {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   body: Iterable<Buffer> | Readable;
 }
 
-/** A read of an address. */
+/** One read: a GET request. */
 export interface HttpRead {
   url: URL;
   headers: Readonly<Record<string, string>>;
-  /** Aborts the read, also while the body arrives. */
+  /** Aborts the read, even while the body is arriving. */
   signal: AbortSignal;
   admission?: TokenExpiryCheck | undefined;
-  /** Called with the number of bytes of each part of the body, as they arrive. */
+  /** Called when a part of the body arrives, with the size of that part in bytes, before decompression. */
   onBytes(count: number): void;
 }
 
@@ -33,7 +33,7 @@ const DECOMPRESSORS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Read
   br: createBrotliDecompress,
 };
 
-/** The token of a read expired before the read could be written. */
+/** Thrown if the token of a read expired before the read could be written. */
 class TokenExpiredError extends Error {}
 
 /**
@@ -41,7 +41,7 @@ class TokenExpiredError extends Error {}
  * environment variables. A read is written only if its token is valid at that moment, since a connection may take
  * long to open.
  */
-export class HttpReads {
+export class HttpReadClient {
   private readonly agent: Agent;
 
   /** @param timeoutMs time within which a connection must be established, in milliseconds */
@@ -50,7 +50,10 @@ export class HttpReads {
     this.agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: timeoutMs } });
   }
 
-  /** Resolves to the reply. Rejects if the read fails before the body is passed on. The caller awaits the admission. */
+  /**
+   * Makes a read. Resolves to the reply, or rejects if the read fails before the body is passed on. The caller must
+   * have awaited `read.admission` before.
+   */
   async get(read: HttpRead): Promise<HttpReply> {
     for (let starts = 1; ; starts += 1) {
       try {
@@ -78,7 +81,7 @@ export class HttpReads {
   }
 }
 
-/** Receives one reply. */
+/** Receives the reply to one read. Passes a small body on as a whole, and a larger body as a stream. */
 class ReplyHandler implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined;
   private chunks: Buffer[] = [];
@@ -168,7 +171,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Returns the reply with a body that is decompressed. */
+/** Returns the reply with its body decompressed. */
 function decompressed(reply: HttpReply): HttpReply {
   const encoding = reply.headers['content-encoding'];
   const create = typeof encoding === 'string' ? DECOMPRESSORS[encoding.trim().toLowerCase()] : undefined;

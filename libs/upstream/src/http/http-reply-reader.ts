@@ -8,7 +8,7 @@ import {
   createUpstreamStatusError,
   type ReplyHead,
 } from './http-failure.js';
-import type { HttpRead, HttpReads, HttpReply } from './http-reads.js';
+import type { HttpRead, HttpReadClient, HttpReply } from './http-reads.js';
 import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
 import type { UpstreamAddress } from '../upstream.js';
@@ -45,7 +45,7 @@ export class HttpReplyReader {
 
   /** @param timeoutMs time that upstream may take for one request and its whole reply, in milliseconds */
   constructor(
-    private readonly reads: HttpReads,
+    private readonly reads: HttpReadClient,
     private readonly timeoutMs: number,
   ) {}
 
@@ -64,7 +64,8 @@ export class HttpReplyReader {
   ): Promise<ReplyHead['headers']> {
     await admission?.();
     const exchange = new Exchange(this.timeoutMs);
-    // Bytes before decompression, also of a body that never became complete.
+    // Number of bytes of the body that arrived, counted before decompression. Unlike `exchange.received`, it
+    // includes bytes that were not passed on because the read failed.
     let arrived = 0;
     try {
       const { deadline } = exchange;

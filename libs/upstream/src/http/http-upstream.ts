@@ -5,7 +5,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
 import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
-import { agentWithTokenExpiryCheck, transportWithTokenExpiryCheck } from './http-admitting-agent.js';
+import { addTokenExpiryCheckToAgent, transportWithTokenExpiryCheck } from './http-admitting-agent.js';
 import {
   type ContactList,
   ContactListReader,
@@ -21,7 +21,7 @@ import {
   createUpstreamStatusError,
 } from './http-failure.js';
 import { postOnFreshConnection } from './http-fresh-post.js';
-import { type HttpRead, HttpReads } from './http-reads.js';
+import { type HttpRead, HttpReadClient } from './http-reads.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord } from '../reply/message.js';
 import { MessagePageReader } from '../reply/message-page.js';
@@ -45,11 +45,11 @@ const USER_AGENT = `Tidings/${productVersion()}`;
 /** Implements {@link Upstream} over HTTP. Only this class knows the HTTP API of the messaging service. */
 export class HttpUpstream implements Upstream {
   private readonly http: AxiosInstance;
-  private readonly reads: HttpReads;
+  private readonly reads: HttpReadClient;
   private readonly replies: HttpReplyReader;
   private readonly agents = {
-    httpAgent: agentWithTokenExpiryCheck(new HttpAgent({ keepAlive: true })),
-    httpsAgent: agentWithTokenExpiryCheck(new HttpsAgent({ keepAlive: true })),
+    httpAgent: addTokenExpiryCheckToAgent(new HttpAgent({ keepAlive: true })),
+    httpsAgent: addTokenExpiryCheckToAgent(new HttpsAgent({ keepAlive: true })),
   };
 
   /**
@@ -71,7 +71,7 @@ export class HttpUpstream implements Upstream {
       transformResponse: (body: unknown) => body,
       validateStatus: () => true,
     });
-    this.reads = new HttpReads(timeoutMs);
+    this.reads = new HttpReadClient(timeoutMs);
     this.replies = new HttpReplyReader(this.reads, timeoutMs);
   }
 
@@ -82,7 +82,7 @@ export class HttpUpstream implements Upstream {
       const reply = await postOnFreshConnection({
         url: `${address.baseUrl}/messages/send`,
         headers: { ...form.getHeaders(), ...headersOf(address) },
-        // A form that is piped is written part by part.
+        // A form without a file is sent as one buffer, because a piped form would be written part by part.
         body: send.file === undefined ? form.getBuffer() : form,
         length: form.getLengthSync(),
         timeoutMs: this.timeoutMs,
@@ -184,7 +184,7 @@ function headersOf({ apiKey }: UpstreamAddress): Record<string, string> {
   return {
     'X-API-Key': apiKey,
     Accept: 'application/json',
-    // Some servers reject requests without it.
+    // Some servers reject requests without this header.
     'User-Agent': USER_AGENT,
     [GATEWAY_HEADER.name]: GATEWAY_HEADER.value,
   };
@@ -200,7 +200,7 @@ function getRequest(
   return { method: 'GET', url: address.baseUrl + path, params, headers: headersOf(address) };
 }
 
-/** A read whose reply may be compressed. */
+/** Returns the URL and headers of a read whose reply may be compressed. */
 function readOf(address: UpstreamAddress, path: string, query = ''): Pick<HttpRead, 'url' | 'headers'> {
   return {
     url: new URL(address.baseUrl + path + query),
@@ -214,7 +214,8 @@ function messagesPath(contactId: string): string {
 
 function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }: UpstreamSend): FormData {
   const form = new FormData();
-  // Nobody can guess it, so no field can contain it. The package would read random bytes from the system for each form.
+  // This boundary cannot be guessed, so a caller cannot put it into a field. The default boundary of `form-data` is
+  // slower, because it reads random bytes from the system for each form.
   form.setBoundary(`----${randomUUID()}`);
   form.append('phoneNumber', phoneNumber);
   form.append('type', type);

@@ -13,8 +13,8 @@ export const MAX_LIST_ELEMENTS = 1_000_000;
 export interface ContactReader {
   /**
    * Receives one contact, in the order of the list. Return true to receive the contact again from
-   * {@link ContactList.requestedContacts}. Draw no conclusion from the contact before that, because the list
-   * may turn out to be incomplete.
+   * {@link ContactList.requestedContacts}. Do not act on the contact before that, because the list may turn
+   * out to be incomplete.
    * @param position index of the contact in the list, from 0
    */
   receive(contact: UpstreamContact, position: number): boolean;

@@ -8,7 +8,7 @@ export interface UpstreamContact {
   raw: Readonly<Record<string, unknown>>;
 }
 
-/** Parses one element of a contact list. Returns undefined if it has no id. */
+/** Parses one element of a contact list. Returns undefined if the element has no id. */
 export function parseContact(value: unknown): UpstreamContact | undefined {
   if (!isRecord(value)) return undefined;
   const id = parseId(value.id);

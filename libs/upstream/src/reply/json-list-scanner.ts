@@ -96,7 +96,7 @@ export class JsonListScanner {
   }
 
   /**
-   * Ends the scan. Returns the number of the list that is the reply itself, or is in the field `name` or
+   * Ends the scan. Returns the number of the list that is the reply itself, or is in the field given by `name` or
    * another usual field such as `data`.
    * @throws {UpstreamReplyUnreadableError} if the reply has no such list or is incomplete
    */

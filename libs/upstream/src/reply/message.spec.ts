@@ -16,7 +16,7 @@ const documented = {
 };
 
 describe('a message of upstream', () => {
-  it('is parsed as documented, with all its fields unchanged', () => {
+  it('is parsed as documented, and keeps all fields unchanged in `raw`', () => {
     expect(parseMessage(documented)).toEqual({
       id: 'm1',
       direction: 'outbound',
@@ -78,7 +78,7 @@ describe('a message of upstream', () => {
     expect(parseMessage({ id: 'x', timestamp })?.timestamp).toBe(read);
   });
 
-  it('that is any JSON value causes no error; any direction counts as inbound, outbound or other', () => {
+  it('may be any JSON value without causing an error, and always counts as inbound, outbound or other', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (value, direction) => {
         parseMessage(value);
@@ -88,8 +88,8 @@ describe('a message of upstream', () => {
   });
 });
 
-describe('a contact of upstream', () => {
-  it('has as phone numbers the values of all top-level fields in E.164 form', () => {
+describe('the phone numbers of a contact', () => {
+  it('are the values of its top-level fields that have E.164 form', () => {
     const contact = parseContact({
       id: 1,
       phoneNumber: '+15551234567',

@@ -35,7 +35,7 @@ const DIRECTIONS: ReadonlyMap<string, Direction> = new Map(
   } as const),
 );
 
-/** Parses one element of a message list. Returns undefined if it has no id. */
+/** Parses one element of a message list. Returns undefined if the element has no id. */
 export function parseMessage(value: unknown): UpstreamMessage | undefined {
   if (!isRecord(value)) return undefined;
   const id = parseId(value.id);
@@ -66,7 +66,7 @@ export function parseId(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
 }
 
-/** A numeric timestamp below this number is in seconds since 1970. Any other is in milliseconds. */
+/** A numeric timestamp below this number is in seconds since 1970. A larger number is in milliseconds. */
 const SECONDS_END = 100_000_000_000;
 
 function parseTimestamp(value: unknown): number | undefined {

@@ -7,8 +7,8 @@ export interface ParsedList<T> {
   items: T[];
   skipped: number;
   /**
-   * One text for each skipped element, which helps to tell the elements apart. Absent if no element was
-   * skipped.
+   * For each skipped element, a text that identifies the element: its JSON, or its size and its beginning.
+   * Absent if no element was skipped.
    */
   unreadable?: readonly string[];
 }
@@ -23,8 +23,8 @@ export type ParseElement<T> = (value: unknown) => T | undefined;
 const BEGINNING_BYTES = 256;
 
 /**
- * Reads a list from a reply that arrives in chunks. The list is the reply itself, or is in the field `name`
- * or another usual field such as `data`. An unreadable element does not affect the others.
+ * Reads a list from a reply that arrives in chunks. The list is the reply itself, or is in the field given by `name`
+ * or another usual field such as `data`. An unreadable element does not affect the other elements.
  */
 export class ReplyListReader<T> {
   /** Elements of each list in the reply, by the number of the list. Empty lists are left out. */
@@ -130,7 +130,7 @@ interface FoundList {
 }
 
 /**
- * Finds the list in a parsed reply: the reply itself, or the list in the field `name` or another usual field.
+ * Finds the list in a parsed reply: the reply itself, or the list in the field given by `name` or another usual field.
  * @throws {UpstreamReplyUnreadableError} if there is no list
  */
 export function findListInReply(body: unknown, name: string): FoundList {

@@ -3,7 +3,7 @@ import { findListInReply, parseJsonReply, quoteLongNumericIds } from './reply-li
 import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 /**
- * Returns a reply as the JSON text of an object that has the list in the field `name`, and ids as text.
+ * Returns a reply as the JSON text of an object that has the list in the field given by `name`, and ids as text.
  * Everything else stays as upstream wrote it. If nothing has to change, the text is returned byte for byte.
  * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or has no such list
  */
