@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ContactPoll, FeedSource } from '#feed';
 import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
-import { received, WithFeedHarness } from './with-feed-harness.js';
+import { DAY_MS, received, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 
@@ -64,6 +64,25 @@ describe('a read of a contact whose page is the same as at the last read', () =>
     await polls.poll(ACCOUNT, contactId);
     expect((await here.harness.deliveredEvents()).map(({ type }) => type)).toContain('contact.resynced');
     expect(ids).toHaveLength(5);
+  });
+
+  it('is not tried if the page would not be used: a message that is deleted right after it was read is emitted', async () => {
+    const { harness } = here;
+    // The order of a list without messages is unknown.
+    const { contactId } = await here.createKnownContact(0);
+    const before = await harness.store.contactState(ACCOUNT, contactId);
+    expect(before?.extension.unchangedPage?.version).toBe(before?.version);
+    // Upstream honours a large limit for another contact, and is from then on expected to honour it for this one.
+    const other = harness.createContact('+15557654321');
+    harness.createMessages(other, { count: 60, timestamp: Date.now() - DAY_MS, intervalMs: 10 });
+    await harness.list.poll(ACCOUNT);
+    await harness.polls.poll(ACCOUNT, other);
+    const ids = harness.createMessages(contactId, { count: 2 });
+    const source = here.afterPage(1, () => {
+      harness.control('messages/delete', { id: ids.at(-1) });
+    });
+    await harness.poller(source).pollHead(ACCOUNT, contactId);
+    expect(await here.messageEvents()).toEqual(expect.arrayContaining(received(ids)));
   });
 
   it('is not committed if another read of the contact was committed meanwhile', async () => {

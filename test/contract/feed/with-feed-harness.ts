@@ -55,7 +55,7 @@ export class WithFeedHarness {
   /** Creates a contact with messages of three days ago and reads it until its poll state is stable. */
   async createKnownContact(count: number): Promise<{ contactId: string; ids: string[] }> {
     const contactId = this.harness.createContact(NUMBER);
-    const ids = this.createOldMessages(contactId, count);
+    const ids = count === 0 ? [] : this.createOldMessages(contactId, count);
     for (let reads = 0; reads < 3; reads += 1) await this.harness.sweep();
     return { contactId, ids };
   }

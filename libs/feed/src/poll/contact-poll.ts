@@ -4,7 +4,7 @@ import { areTooManyMissingForDeletions } from '../diff/absence.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
-import { type HeadPlan, type HeadRead, readNewestMessages } from '../walk/head-walk.js';
+import { type HeadPlan, type HeadRead, firstPageLimitOf, readNewestMessages } from '../walk/head-walk.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
@@ -126,7 +126,9 @@ export class ContactPoll {
     if (lookUp !== undefined) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
-    const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+    // A page with another limit would be read and then not used: its messages would be lost if they were deleted.
+    const limit = firstPageLimitOf(planOf(start));
+    if (limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE) return undefined;
     let page: MessagePage;
     try {
       page = await this.source.listMessages(account, contactId, 1, limit, purpose, digest);

@@ -121,6 +121,21 @@ export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Pr
   return walk.result();
 }
 
+/**
+ * Returns the largest page limit that upstream is expected to honour for the contact. If upstream honoured a larger
+ * limit for one contact, it is expected to honour that limit for all contacts.
+ */
+function knownLimitOf({ limit, longestPage }: HeadPlan): number | undefined {
+  return limit ?? (longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : undefined);
+}
+
+/** Returns the limit of the first request of a read of the newest messages, if the list is not oldest first. */
+export function firstPageLimitOf(plan: HeadPlan): number {
+  if (plan.headLimit !== undefined) return plan.headLimit;
+  const isLarge = plan.order !== 'newestFirst' && knownLimitOf(plan) === LARGE_PAGE_LIMIT;
+  return isLarge ? LARGE_PAGE_LIMIT : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+}
+
 class HeadWalk {
   private readonly pages: PageReader;
   private order: PageOrder;
@@ -144,10 +159,7 @@ class HeadWalk {
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
     this.order = plan.order;
     this.length = plan.length;
-    // If upstream honoured a larger limit for one contact, it is expected to honour that limit for all
-    // contacts.
-    this.limit =
-      plan.limit ?? (plan.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : undefined);
+    this.limit = knownLimitOf(plan);
     this.headLimit = plan.headLimit;
   }
 
@@ -193,7 +205,7 @@ class HeadWalk {
    * list, a read of all pages usually follows.
    */
   private async readFirst(): Promise<void> {
-    const large = this.limit === LARGE_PAGE_LIMIT && this.headLimit === undefined;
+    const large = firstPageLimitOf(this.plan) === LARGE_PAGE_LIMIT;
     const first = large ? await this.takeLarge() : await this.takeFirst();
     this.setHeadFromTop(first);
     const showsAll = this.showsAll(first);
