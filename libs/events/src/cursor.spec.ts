@@ -30,7 +30,7 @@ describe('positions in the event log', () => {
     ['5-10', '5-10', false],
     ['5-18446744073709551614', '5-18446744073709551615', true],
     ['6-0', '5-99', false],
-  ])('are compared as numbers: whether %s is before %s is %p', (first, second, before) => {
+  ])('are compared as numbers: isLogPositionBefore(%s, %s) is %p', (first, second, before) => {
     expect(isLogPositionBefore(first, second)).toBe(before);
   });
 });

@@ -21,10 +21,7 @@ export function parseCursor(text: string): Cursor | undefined {
   return position.split('-').every((part) => BigInt(part) <= LARGEST_PART) ? { epoch, position } : undefined;
 }
 
-/**
- * Max value of each of the two numbers in a position. Redis stores either number in 64 bits, and rejects
- * larger ones.
- */
+/** Max value of each of the two numbers in a position. Redis rejects numbers that need more than 64 bits. */
 const LARGEST_PART = 2n ** 64n - 1n;
 
 /** Returns true if the first position in the log precedes the second. */

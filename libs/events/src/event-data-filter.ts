@@ -23,7 +23,7 @@ export function hasDataFilter({ messageId, sendId }: EventDataFilter): boolean {
 /** Returns true if an event passes the filter. */
 export function matchesDataFilter(filter: EventDataFilter, { data }: Pick<LoggedEvent, 'data'>): boolean {
   const { messageId, sendId } = filter;
-  // A read examines thousands of events. Those whose text does not contain the id are not parsed.
+  // A read may examine thousands of events, so an event is parsed only if its JSON text contains the ids.
   if (!mayContain(data, messageId) || !mayContain(data, sendId)) return false;
   if (!hasDataFilter(filter)) return true;
   const { message, send, sendId: ownSend } = JSON.parse(data) as FilteredData;
@@ -31,12 +31,12 @@ export function matchesDataFilter(filter: EventDataFilter, { data }: Pick<Logged
   return sendId === undefined || isId(ownSend, sendId) || isId(send?.id, sendId);
 }
 
-/** Returns false if no string or number in the data equals the id. Data is written by `JSON.stringify`. */
+/** Returns true if the JSON text contains the id, perhaps as a part of another string. */
 function mayContain(data: string, id: string | undefined): boolean {
   return id === undefined || data.includes(JSON.stringify(id).slice(1, -1));
 }
 
-/** Upstream's ids are strings or numbers. */
+/** Returns true if the value is the id. Upstream's ids are strings or numbers. */
 function isId(value: unknown, id: string): boolean {
   return (typeof value === 'string' || typeof value === 'number') && String(value) === id;
 }

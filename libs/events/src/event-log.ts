@@ -7,14 +7,14 @@ import type { LoggedEvent, NewEvent } from './event.js';
 export interface EventFilter extends EventDataFilter {
   types?: readonly EventTypePattern[];
   contactId?: string;
-  /** Returns true for the events to select. */
+  /** Any other rule: returns true if the event is selected. */
   accepts?: (event: Pick<LoggedEvent, 'type' | 'contactId'>) => boolean;
 }
 
 /** One page of the event log. */
 export interface EventPage {
   events: LoggedEvent[];
-  /** Cursor of the next page. An empty page has one too. */
+  /** Cursor of the next page. Set even if this page is empty. */
   next: Cursor;
   /** True if the log holds further entries after this page. */
   hasMore: boolean;
@@ -47,8 +47,8 @@ export class CursorExpiredError extends Error {
 /** Stores the events of each account in a log of its own. */
 export interface EventLog {
   /**
-   * Records events that do not belong to any other state. An event that reports a change of stored state is
-   * instead recorded by the script that stores this state. Skips an event whose id is already recorded.
+   * Records events that do not report a change of stored data. An event that reports such a change is recorded
+   * by the Redis script that stores the change. Skips an event whose id is already recorded.
    */
   append(account: string, events: readonly NewEvent[]): Promise<void>;
 
@@ -89,8 +89,8 @@ export interface EventLog {
   dispatchLagMs(account: string): Promise<number>;
 
   /**
-   * Returns when the account's log was created: at its first event or cursor. Returns undefined if the log
-   * does not exist.
+   * Returns the time at which the account's log was created, which is when the log got its first event or
+   * returned its first cursor. Returns undefined if the log does not exist.
    */
   installedAt(account: string): Promise<Date | undefined>;
 }

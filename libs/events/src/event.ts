@@ -12,8 +12,8 @@ export interface NewEvent {
   /** Kind and id of the object that changed, such as `message:abc` or `send:snd_…`. */
   subject: string;
   /**
-   * Revision of the subject after the change. The change and its event are committed in one step, so that the
-   * same change is never recorded as two events.
+   * Revision of the subject after the change. The change and its event are committed in one step, so one change
+   * is never recorded as two events.
    */
   revision: string | number;
   /** Value of the event's `data` field, to be serialized as JSON. */

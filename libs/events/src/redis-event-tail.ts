@@ -25,8 +25,8 @@ export class RedisEventTail implements EventTail {
   follow(account: string): EventLogFollower {
     const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
-    // True for the first follower of a channel. It misses nothing before Redis confirms the subscription,
-    // because the confirmation wakes it.
+    // Redis' confirmation of the subscription wakes the first follower of a channel. No confirmation wakes a later
+    // follower, so the first wait of that follower must end at once.
     const follower = new EventLogFollower(existing === undefined, (leaving) => {
       this.removeFollower(channel, leaving);
     });
@@ -42,7 +42,7 @@ export class RedisEventTail implements EventTail {
     return follower;
   }
 
-  /** Closes the connection to Redis, and with it all other subscriptions of these channels. */
+  /** Closes the connection to Redis. This also ends the subscriptions of other users of that connection. */
   async close(): Promise<void> {
     await this.channels.close();
   }

@@ -36,7 +36,7 @@ export type {
   RetryResult,
 } from './delivery/delivery-store.js';
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
-export { RecentEvents } from './delivery/recent-events.js';
+export { RecentEventCache } from './delivery/recent-events.js';
 export { DestinationCheck } from './destination/destination-check.js';
 export { DestinationGuard } from './destination/destination-guard.js';
 export { EventDispatcher } from './dispatch/event-dispatcher.js';
@@ -69,8 +69,8 @@ export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
 export { type DeliveryDueTimes, RedisDeliveryDueTimes } from './redis/redis-delivery-due-times.js';
 export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
-export { type RequestedDelivery, RequestedDeliveries } from './dispatch/requested-deliveries.js';
-export { EventReplays, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replays.js';
+export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/requested-deliveries.js';
+export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replays.js';
 export { type Resolver, systemResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';
 export { WebhookConflictError } from './endpoint/webhook-conflict.js';

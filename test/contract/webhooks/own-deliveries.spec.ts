@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
-import { deliveryId, EventDispatcher, RecentEvents, RedisDeliveryStore } from '#webhooks';
+import { deliveryId, EventDispatcher, RecentEventCache, RedisDeliveryStore } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
@@ -11,7 +11,7 @@ const on = new WithWebhookHarness();
 
 /** Claims deliveries as a process that has these events. Returns the bodies by event, and whether more are due. */
 async function claimWith(
-  recent: RecentEvents,
+  recent: RecentEventCache,
   endpointId: string,
 ): Promise<{ bodies: Map<string, string>; hasMore: boolean }> {
   const store = new RedisDeliveryStore(on.harness.redis, on.harness.prefix, recent);
@@ -31,11 +31,11 @@ describe('a process that has read events itself', () => {
     ];
     const events = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    const recent = new RecentEvents();
+    const recent = new RecentEventCache();
     recent.add(ACCOUNT, events);
     const mine = await claimWith(recent, one);
     expect(mine.bodies.size).toBe(3);
-    expect(mine.bodies).toEqual((await claimWith(new RecentEvents(), two)).bodies);
+    expect(mine.bodies).toEqual((await claimWith(new RecentEventCache(), two)).bodies);
   });
 
   it('gets the events that another process has read meanwhile from the log, at its next claim', async () => {
@@ -44,7 +44,7 @@ describe('a process that has read events itself', () => {
     const { id } = (await on.harness.endpoints.create(ACCOUNT, { url: to.url })).endpoint;
     const events = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    const recent = new RecentEvents();
+    const recent = new RecentEventCache();
     recent.add(ACCOUNT, events.slice(0, 1));
     recent.add(ACCOUNT, events.slice(2));
     const first = await claimWith(recent, id);

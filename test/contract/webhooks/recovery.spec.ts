@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
-import { type DeliveryStore, deliveryId, type ReplayScope, EventReplays } from '#webhooks';
+import { type DeliveryStore, deliveryId, type ReplayScope, EventReplayer } from '#webhooks';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
@@ -155,7 +155,7 @@ describe('a delivery that waits for its next attempt', () => {
       await dispatched(3);
       await settle(await claim(id), 'fails');
       const { endpointStore, deliveries, log, jobs } = on.harness;
-      const replays = new EventReplays(endpointStore, deliveries, log, jobs, createLogger('test', 'silent'));
+      const replays = new EventReplayer(endpointStore, deliveries, log, jobs, createLogger('test', 'silent'));
       expect(await replays.start(ACCOUNT, id, { ...window, scope })).toBe(count);
       expect(await claim(id)).toHaveLength(count);
     },

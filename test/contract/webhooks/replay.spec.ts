@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoggedEvent } from '#events';
 import { createLogger } from '#platform';
-import { type ReplayRequest, EventReplays, ReplayTooLargeError } from '#webhooks';
+import { type ReplayRequest, EventReplayer, ReplayTooLargeError } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
@@ -12,8 +12,8 @@ const ALWAYS = { since: 0, until: Infinity };
 const on = new WithWebhookHarness({ hintsLost: true });
 
 const silent = createLogger('test', 'silent');
-const replays = (mostEvents?: number): EventReplays =>
-  new EventReplays(
+const replays = (mostEvents?: number): EventReplayer =>
+  new EventReplayer(
     on.harness.endpointStore,
     on.harness.deliveries,
     on.harness.log,

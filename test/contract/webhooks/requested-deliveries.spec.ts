@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoggedEvent } from '#events';
 import { createLogger } from '#platform';
-import { type Delivery, deliveryId, RequestedDeliveries, type RequestedDelivery } from '#webhooks';
+import { type Delivery, deliveryId, SingleEventDeliverer, type RequestedDelivery } from '#webhooks';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
@@ -16,7 +16,7 @@ async function subscribe(options: object = {}): Promise<string> {
 }
 function deliver(endpointId: string, event: LoggedEvent | undefined): Promise<RequestedDelivery> {
   const { endpointStore, deliveries, log, jobs } = on.harness;
-  const requested = new RequestedDeliveries(endpointStore, deliveries, log, jobs, silent);
+  const requested = new SingleEventDeliverer(endpointStore, deliveries, log, jobs, silent);
   return requested.deliver(ACCOUNT, endpointId, event?.id ?? 'evt_none');
 }
 async function claimed(endpointId: string): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { DeliveryOperations, EventReplays, RequestedDeliveries } from '#webhooks';
+import type { DeliveryOperations, EventReplayer, SingleEventDeliverer } from '#webhooks';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -27,8 +27,8 @@ import {
 export class WebhookDeliveriesController {
   constructor(
     @Inject(DELIVERIES) private readonly deliveries: Pick<DeliveryOperations, 'list'>,
-    @Inject(REPLAYS) private readonly replays: Pick<EventReplays, 'start' | 'count'>,
-    @Inject(REQUESTED_DELIVERIES) private readonly requested: Pick<RequestedDeliveries, 'deliver'>,
+    @Inject(REPLAYS) private readonly replays: Pick<EventReplayer, 'start' | 'count'>,
+    @Inject(REQUESTED_DELIVERIES) private readonly requested: Pick<SingleEventDeliverer, 'deliver'>,
   ) {}
 
   @Get(':id/deliveries')

@@ -15,8 +15,8 @@ import {
   RedisDeliveryStore,
   RedisEndpointHealth,
   RedisEndpointStore,
-  EventReplays,
-  RequestedDeliveries,
+  EventReplayer,
+  SingleEventDeliverer,
   type Resolver,
 } from '#webhooks';
 import { openHintQueue } from '../hint-queue.js';
@@ -65,10 +65,10 @@ export function webhookBindings({
     { provide: ENDPOINT_TEST, useValue: new TestEventSender(store, log) },
     { provide: DELIVERIES, useValue: new DeliveryOperations(store, deliveries, jobs, logger) },
     { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesOverviewReader(redis, prefix) },
-    { provide: REPLAYS, useValue: new EventReplays(store, deliveries, log, jobs, logger) },
+    { provide: REPLAYS, useValue: new EventReplayer(store, deliveries, log, jobs, logger) },
     {
       provide: REQUESTED_DELIVERIES,
-      useValue: new RequestedDeliveries(store, deliveries, log, jobs, logger),
+      useValue: new SingleEventDeliverer(store, deliveries, log, jobs, logger),
     },
   ];
 }

@@ -21,7 +21,7 @@ import {
   HttpDeliveryClient,
   DeliveryJobsWithLossRecovery,
   RedisDeliveryDueTimes,
-  RecentEvents,
+  RecentEventCache,
   RedisEndpointStore,
   systemResolver,
 } from '#webhooks';
@@ -46,7 +46,7 @@ export function composeDispatch(
   const prefix = environment.REDIS_KEY_PREFIX;
   const { agenda, hints } = core.agendas.dispatch;
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
-  const recent = new RecentEvents();
+  const recent = new RecentEventCache();
   const store = new RetrySchedulingDeliveryStore(redis, prefix, hints, recent);
   const jobs = new DeliveryJobsWithLossRecovery(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),

@@ -48,14 +48,14 @@ describe('the recorder of attempts', () => {
     expect(batches.map(({ length }) => length)).toEqual([200, 200, 50]);
   });
 
-  it('repeats a failed batch', async () => {
+  it('retries a failed batch', async () => {
     let failures = 1;
     const { recorder: to, batches } = recorder(() => failures-- > 0);
     expect(await to.record('a', finished('1'), soon())).toEqual(RECORDED);
     expect(batches).toEqual([['1'], ['1']]);
   });
 
-  it('records all attempts but the one that can never be recorded, and gives that one up at its time', async () => {
+  it('records the other attempts if one always fails, and stops retrying that one at its deadline', async () => {
     const { recorder: to } = recorder((ids) => ids.includes('bad'));
     const until = performance.now() + 1_500;
     const bad = to.record('a', finished('bad'), until);

@@ -6,10 +6,10 @@ import {
   type SettlementResult,
 } from '../delivery/delivery-store.js';
 
-/** Wait before another try to record attempts in Redis, in milliseconds. */
+/** Wait before a failed write of attempts to Redis is retried, in milliseconds. */
 const RETRY_MS = 250;
 
-/** A finished attempt that is not recorded yet, and its caller. */
+/** A finished attempt that is not recorded yet, and the promise that its caller got. */
 interface WaitingAttempt {
   finished: FinishedAttempt;
   /** Time by `performance.now()` after which a failed write is not retried. */
@@ -19,19 +19,19 @@ interface WaitingAttempt {
 }
 
 /**
- * Records finished attempts in batches, one at a time for each account: all attempts that ended in one turn of the event
- * loop, or while the previous batch was written. Under load, an attempt therefore costs Redis a small part of a script.
- * The number of waiting attempts is bounded, because each still occupies its slot.
+ * Records finished attempts in batches, because one script per attempt would cost Redis more time. Each account has one
+ * batch in progress at a time. A batch contains the attempts that ended in the same turn of the event loop, or during
+ * the previous batch. The number of waiting attempts is bounded, because each keeps its slot until it is recorded.
  */
 export class AttemptRecorder {
-  /** The attempts that wait, by account. An entry exists while attempts of the account are being written. */
+  /** The attempts that wait to be written, by account. An entry, even if empty, means that a write is in progress. */
   private readonly waiting = new Map<string, WaitingAttempt[]>();
 
   constructor(private readonly store: Pick<DeliveryStore, 'settleAll'>) {}
 
   /**
-   * Records an attempt. Retries a failed write until the time `until` (by `performance.now()`), because an attempt that is
-   * not recorded is made again.
+   * Records an attempt. Retries a failed write until the time `until` (by `performance.now()`), because the receiver
+   * gets the event again if the attempt is not recorded.
    */
   record(account: string, finished: FinishedAttempt, until: number): Promise<SettlementResult> {
     return new Promise((resolve, reject) => {
@@ -47,8 +47,8 @@ export class AttemptRecorder {
   }
 
   /**
-   * Writes the attempts of an account until none waits. Never rejects. After a failure the batches are smaller, so that one
-   * attempt that can never be recorded does not prevent the others.
+   * Writes the attempts of an account until no attempt waits. Never rejects. After a failure the batches are smaller,
+   * so that one attempt that can never be recorded does not block the other attempts.
    */
   private async writeAll(account: string): Promise<void> {
     const all = this.waiting.get(account) ?? [];

@@ -4,7 +4,7 @@ import { pause } from '#platform';
 /** Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. */
 export class AttemptSlots {
   private free: number;
-  /** Aborted when a slot becomes free after all were taken, which wakes the waiting callers. */
+  /** Wakes the waiting callers: is aborted when a slot becomes free after all were taken. */
   private slotReleased = newSignal();
 
   /** @param total number of slots */
@@ -14,8 +14,8 @@ export class AttemptSlots {
 
   /**
    * Takes up to `max` free slots and returns how many were taken. If no slot is free, waits up to `patienceMs`
-   * milliseconds, and returns 0 if there is still none. Takes at most half of the free slots, rounded up, so that one
-   * busy webhook leaves slots for the others.
+   * milliseconds, and returns 0 if still no slot is free. Takes at most half of the free slots, rounded up, so that one
+   * busy webhook leaves slots for other webhooks.
    */
   async acquire(max: number, patienceMs: number): Promise<number> {
     if (this.free === 0) await pause(patienceMs, this.slotReleased.signal);

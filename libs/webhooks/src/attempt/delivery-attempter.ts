@@ -11,7 +11,7 @@ import {
   throttlingAfterAttempt,
 } from '../delivery/retry-policy.js';
 import { signDelivery } from '../endpoint/signature.js';
-import { OpenedSecrets } from '../endpoint/opened-secrets.js';
+import { DecryptedSecretCache } from '../endpoint/opened-secrets.js';
 import type { DeliveryTarget } from '../endpoint/stored-endpoint.js';
 
 /** A finished delivery attempt and its consequences. */
@@ -26,7 +26,7 @@ export interface AttemptResult {
 /** Makes one attempt of a delivery: signs the event, posts it, and decides what happens next. */
 export class DeliveryAttempter {
   private readonly userAgent: string;
-  private readonly secrets: OpenedSecrets;
+  private readonly secrets: DecryptedSecretCache;
 
   constructor(
     private readonly client: DeliveryClient,
@@ -37,10 +37,10 @@ export class DeliveryAttempter {
     version: string,
   ) {
     this.userAgent = `Tidings/${version}`;
-    this.secrets = new OpenedSecrets(cipher);
+    this.secrets = new DecryptedSecretCache(cipher);
   }
 
-  /** Makes one attempt. Rejects only if the signal aborts the attempt. An aborted attempt does not count. */
+  /** Makes one attempt. Rejects only if the signal aborts the attempt. An aborted attempt is not recorded. */
   async attempt(
     endpoint: DeliveryTarget,
     delivery: ClaimedDelivery,

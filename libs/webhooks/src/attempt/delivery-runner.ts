@@ -34,7 +34,7 @@ const MAX_CLAIMED = 50;
  * Max wait for a free attempt slot, in milliseconds. After that, the deliveries wait for the next call of `reconcile`.
  */
 const SLOT_WAIT_MS = 1_000;
-/** Wait before another try to disable an endpoint that is gone, in milliseconds. */
+/** Wait before a retry to disable an endpoint that replied 410 Gone, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /**
  * Max delay of a wake-up job, in milliseconds. For longer delays, the periodic call of `reconcile` is prompt enough.
@@ -67,7 +67,7 @@ export class DeliveryRunner {
   private readonly attempts = new Set<Promise<void>>();
   private readonly recorder: AttemptRecorder;
   private draining = false;
-  /** Aborts all attempts. They share one signal, because a signal for each costs more than the rest of the bookkeeping. */
+  /** Aborts all attempts. All attempts share one signal, because a signal for each attempt would cost too much time. */
   private readonly aborting = new AbortController();
 
   constructor(
@@ -105,8 +105,8 @@ export class DeliveryRunner {
   }
 
   /**
-   * Starts {@link DeliveryRunner.work} for endpoints in the background. Returns false and does nothing if this process has
-   * no free slot or shuts down: another process must be woken then.
+   * Starts {@link DeliveryRunner.work} for endpoints in the background. Returns false and does nothing if this process
+   * has no free slot or shuts down. The caller must then wake another process.
    */
   tryWork(account: string, endpointIds: Iterable<string>): boolean {
     if (this.draining || this.slots.isFull) return false;
@@ -141,7 +141,7 @@ export class DeliveryRunner {
     if (await this.waitUntilIdle(ABORT_GRACE_MS)) return;
     this.logger.warn(
       { attempts: this.attempts.size },
-      'the process stops before some delivery attempts have ended; they are repeated later',
+      'the process stops before all delivery attempts have ended; their deliveries are attempted again later',
     );
   }
 
@@ -233,14 +233,14 @@ export class DeliveryRunner {
       } finally {
         this.slots.release(1);
       }
-      // While this process shuts down, the further deliveries are for another one.
+      // While this process shuts down, another process must claim the further deliveries.
       if (more && this.draining) await this.wake(account, endpoint.id, 0);
       else if (more) await this.work(account, endpoint.id);
     } catch (error) {
       const { id: deliveryId, endpointId, eventId } = delivery;
       this.logger.error(
         { account, endpointId, eventId, deliveryId, err: error },
-        'a delivery attempt failed with an unexpected error; the delivery is attempted again when its claim expires',
+        'a delivery attempt failed with an unexpected error; the delivery is attempted again when its lease expires',
       );
     }
   }
@@ -272,8 +272,8 @@ export class DeliveryRunner {
   }
 
   /**
-   * Disables an endpoint if all attempts have failed for too long. Returns true if the endpoint was disabled because of
-   * this attempt, for that reason or because of the reply 410 Gone.
+   * Disables an endpoint if all attempts have failed for too long. Returns true if this attempt disabled the endpoint,
+   * either for that reason or because of the reply 410 Gone.
    */
   private async isDisabledBy(
     account: string,
@@ -290,8 +290,8 @@ export class DeliveryRunner {
   }
 
   /**
-   * Records an attempt. Retries a failed write while the lease lasts, because an attempt that is not recorded is made
-   * again.
+   * Records an attempt. Retries a failed write while the lease lasts, because the receiver gets the event again if the
+   * attempt is not recorded.
    */
   private async record(
     account: string,
@@ -306,8 +306,8 @@ export class DeliveryRunner {
   }
 
   /**
-   * Disables an endpoint that is gone. This happens before the attempt is recorded. Otherwise a crash between the two
-   * could leave the endpoint enabled after a 410 reply.
+   * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
+   * between the two steps could leave the endpoint enabled.
    */
   private async disableGone(
     account: string,

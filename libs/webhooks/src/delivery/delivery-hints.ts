@@ -1,7 +1,7 @@
 import type { BackgroundTaskScheduler } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
-/** Names of the periodic tasks for deliveries. A task runs for one account at a time. */
+/** Names of the periodic tasks for deliveries. Each run of a task handles one account. */
 export const DELIVERY_TASK_NAMES = {
   /** Wakes workers for endpoints with due deliveries, in case their wake-up jobs were lost. */
   reconcile: 'reconcile',
@@ -22,7 +22,7 @@ export class DeliveryJobsWithLossRecovery implements DeliveryJobs {
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
   ) {}
 
-  /** Schedules the check alone, for a caller whose own process already works on the endpoints. */
+  /** Schedules the check without a wake-up job, for a caller whose own process already delivers to the endpoints. */
   checkLater(account: string, delayMs = 0): void {
     this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, delayMs + LOST_DELIVERY_JOB_CHECK_DELAY_MS);
   }

@@ -19,7 +19,7 @@ export interface ClaimedDelivery {
   attempts: number;
   /** The event as JSON: the exact bytes of the request body. */
   body: string;
-  /** The trace of the event, if any. Every attempt continues it. */
+  /** The trace of the event, if any. Every attempt continues this trace. */
   trace?: TraceContext;
 }
 
@@ -33,7 +33,7 @@ export interface ClaimLimits {
   leaseMs: number;
 }
 
-/** Result of an attempt to claim deliveries. */
+/** Result of claiming deliveries. */
 export type ClaimResult =
   | {
       kind: 'claimed';
@@ -42,7 +42,7 @@ export type ClaimResult =
       deliveries: ClaimedDelivery[];
       /** True if further deliveries can be claimed immediately. */
       hasMore: boolean;
-      /** True if events that got no delivery, because too many deliveries were pending, can now get one. */
+      /** True if deliveries can now be created for events that got no delivery because the backlog was full. */
       canRefill: boolean;
       /** Number of due deliveries that ended as missed, because the event log no longer contains their events. */
       missed: number;
@@ -75,8 +75,8 @@ export interface SettlementResult {
   /** False if nothing was recorded, because the lease had expired or the delivery had ended. */
   isRecorded: boolean;
   /**
-   * True if another delivery of the endpoint is due now. Of several attempts of an endpoint that are recorded together,
-   * only the last one says so.
+   * True if another delivery of the endpoint is due now. If several attempts of an endpoint are recorded together, this
+   * is true only in the result of the last attempt.
    */
   hasMore: boolean;
   /** Time since the first failed attempt after the endpoint's last success, in milliseconds. 0 after a success. */
@@ -104,8 +104,8 @@ export interface DeliveryQuery {
   eventId?: string;
   status?: DeliveryStatus;
   /**
-   * Start of the selected period, in milliseconds since 1970 by Redis' clock. Only deliveries that finished at this time
-   * or later, and pending deliveries that were created at this time or later, are selected.
+   * Start of the selected period, in milliseconds since 1970 by Redis' clock. Only deliveries that finished at this
+   * time or later, and pending deliveries that were created at this time or later, are selected.
    */
   since?: number;
   limit: number;
@@ -153,7 +153,7 @@ export interface Gap {
  *
  * - `failed`: events whose delivery failed.
  * - `missed`: events that were never delivered, because the webhook was disabled or did not exist, because too many
- *   deliveries were pending, or because the event log no longer contained the event when it was due.
+ *   deliveries were pending, or because the event was deleted from the event log before it could be delivered.
  * - `pending`: events whose delivery waits for its next attempt. The attempt becomes due now.
  * - `all`: all events except those with a pending delivery.
  */
@@ -182,9 +182,10 @@ export interface DeliveryStore {
    */
   retry(account: string, id: string): Promise<RetryResult>;
   /**
-   * Makes the deliveries that `scope` selects pending and due now. Returns the number of these deliveries. A pending
-   * delivery only becomes due earlier. A finished delivery restarts its retry schedule. Does nothing for a disabled or
-   * removed endpoint. Makes no more deliveries pending once the endpoint has the maximum number.
+   * Selects deliveries by `scope`, and makes the selected deliveries pending and due now. Returns their number. A
+   * pending delivery only becomes due earlier. A finished delivery restarts its retry schedule. Does nothing for a
+   * disabled or removed endpoint. If the endpoint has the maximum number of pending deliveries, no other delivery
+   * becomes pending.
    */
   replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
   /**
@@ -200,18 +201,18 @@ export interface DeliveryStore {
     counted: number,
   ): Promise<number>;
   /**
-   * Delivers an event now, whatever the endpoint's filter. Creates the delivery if it does not exist; otherwise does what
-   * {@link DeliveryStore.retry} does. Changes nothing if the endpoint's backlog is full.
+   * Delivers an event now, even if the endpoint's filter does not match. Creates the delivery if it does not exist, and
+   * otherwise does the same as {@link DeliveryStore.retry}. Changes nothing if the endpoint's backlog is full.
    */
   deliverNow(account: string, delivery: NewDelivery): Promise<DeliverNowResult>;
   /**
    * Returns the range of the event log for which an endpoint's deliveries must still be created. Returns undefined if
-   * there is none, or if the endpoint still has too many pending deliveries.
+   * no such range exists, or if the endpoint still has too many pending deliveries.
    */
   pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined>;
   /**
-   * Creates deliveries for the range that {@link DeliveryStore.pendingStretch} returned, as far as the endpoint may
-   * have more pending deliveries. Returns false if the range has changed since it was read.
+   * Creates deliveries for the range that {@link DeliveryStore.pendingStretch} returned, until the endpoint has the
+   * maximum number of pending deliveries. Returns false if the range has changed since it was read.
    * @param from start of the range as returned
    * @param next start of the remaining range once all these deliveries are created
    * @param deliveries at most {@link MAX_DELIVERIES_PER_REFILL}, in the order of the event log
@@ -244,8 +245,8 @@ export interface DeliveryStore {
     throttling?: Throttling,
   ): Promise<SettlementResult>;
   /**
-   * Records several attempts in one step, as {@link DeliveryStore.settle} does, those of each endpoint in the given order.
-   * Returns a result for each attempt, in the same order.
+   * Records several attempts in one step, each like {@link DeliveryStore.settle}. The attempts of one endpoint are
+   * recorded in the order of `attempts`. Returns a result for each attempt, in the order of `attempts`.
    * @param attempts at most {@link MAX_ATTEMPTS_PER_SETTLEMENT}
    */
   settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]>;

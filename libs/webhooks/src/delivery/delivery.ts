@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EventType } from '#events';
 
-/** Status of a delivery. `missed`: the event was removed from the event log before the delivery's turn came. */
+/** Status of a delivery. `missed`: the event was deleted from the event log before it could be delivered. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'missed';
 
 /** Status as stored: a missed delivery is stored as `failed` with a flag. */
@@ -42,8 +42,8 @@ export interface Delivery {
    */
   nextAttemptAt: string | null;
   /**
-   * Id of the delivery that must finish before this one is attempted: the first pending delivery of the same contact at
-   * an ordered endpoint. Null if there is none.
+   * Id of the delivery that must finish before this delivery is attempted: at an ordered endpoint, the first pending
+   * delivery of the same contact. Null if no delivery blocks this delivery.
    */
   blockedBy: string | null;
   /**

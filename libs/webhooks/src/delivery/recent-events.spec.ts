@@ -1,30 +1,30 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
-import { RecentEvents } from './recent-events.js';
+import { RecentEventCache } from './recent-events.js';
 
 const event = (n: number, data = '{}'): LoggedEvent => ({
   ...{ id: `evt_${n}`, type: 'message.received', timestamp: '2026-01-01T00:00:00.000Z', account: 'a' },
   ...{ sequence: n, data, position: `${n}-0` },
 });
 
-describe('the recent events of a worker', () => {
-  it('have the bytes of the logged event as body', () => {
-    const recent = new RecentEvents();
+describe('the cache of recent events', () => {
+  it('returns an added event as JSON, with the same bytes as the logged event', () => {
+    const recent = new RecentEventCache();
     recent.add('a', [event(5)]);
     expect(recent.contentOf('a', 'evt_5')).toEqual({ body: eventToJson(event(5)) });
     expect(recent.contentOf('b', 'evt_5')).toBeUndefined();
   });
 
-  it('are those of the stretch of the log that was read', () => {
-    const recent = new RecentEvents();
+  it('reports the range of the log whose events were added, for each account', () => {
+    const recent = new RecentEventCache();
     expect(recent.stretchOf('a')).toEqual({ after: 0, until: 0 });
     recent.add('a', [event(5), event(7)]);
     expect(recent.stretchOf('a')).toEqual({ after: 4, until: 7 });
     expect(recent.stretchOf('b')).toEqual({ after: 0, until: 0 });
   });
 
-  it('lose the oldest events, and their stretch shrinks, when they are too large', () => {
-    const recent = new RecentEvents(3_000);
+  it('evicts the oldest events and shortens the range when the events are too large', () => {
+    const recent = new RecentEventCache(3_000);
     const large = JSON.stringify('x'.repeat(700));
     for (const n of [1, 2, 3, 4]) recent.add('a', [event(n, large)]);
     expect([1, 2, 3, 4].map((n) => recent.contentOf('a', `evt_${n}`) !== undefined)).toEqual([
@@ -38,8 +38,8 @@ describe('the recent events of a worker', () => {
     expect(recent.stretchOf('a')).toEqual({ after: 0, until: 0 });
   });
 
-  it('are forgotten on request', () => {
-    const recent = new RecentEvents();
+  it('has no events of an account after the account is forgotten', () => {
+    const recent = new RecentEventCache();
     recent.add('a', [event(1)]);
     recent.forget('a');
     expect(recent.contentOf('a', 'evt_1')).toBeUndefined();

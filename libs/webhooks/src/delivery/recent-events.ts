@@ -6,18 +6,18 @@ const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** Estimated size of an event without its data, in characters. */
 const OVERHEAD = 512;
 
-/** What a claimed delivery needs of its event. */
+/** The parts of an event that a claimed delivery needs. */
 export type EventContent = Pick<ClaimedDelivery, 'body' | 'trace'>;
 
-/** A stretch of an account's log, by the first number of its positions: times in milliseconds. */
+/** A range of an account's event log, as times in milliseconds: the first number of a position is such a time. */
 export interface RecentStretch {
-  /** Exclusive. */
+  /** Start of the range, exclusive. */
   after: number;
-  /** Inclusive. */
+  /** End of the range, inclusive. */
   until: number;
 }
 
-/** An event, until its content is made from it at the first delivery. */
+/** A cached event. `content` is set when the event is first delivered. */
 interface RecentEvent {
   account: string;
   ms: number;
@@ -27,19 +27,19 @@ interface RecentEvent {
 }
 
 /**
- * Keeps the events that this process has read from the logs most recently. A claim need not read them again for each
- * delivery, and the JSON of an event is made once for all webhooks. The oldest events leave when all together are too
- * large.
+ * Caches the events that this process has read from the logs most recently. Claims therefore need not read these events
+ * from Redis again, and each event is converted to JSON only once for all webhooks. When the cache is too large, the
+ * oldest events are evicted.
  */
-export class RecentEvents {
-  /** By account and id, oldest first. */
+export class RecentEventCache {
+  /** The cached events by account and id, oldest first. */
   private readonly events = new Map<string, RecentEvent>();
   private readonly stretches = new Map<string, RecentStretch>();
   private size = 0;
 
   constructor(private readonly maxCharacters = MAX_CHARACTERS) {}
 
-  /** Adds events, before any delivery of them is created. */
+  /** Adds events. Must be called before their deliveries are created. */
   add(account: string, events: readonly LoggedEvent[]): void {
     for (const event of events) {
       const ms = Number.parseInt(event.position, 10);
@@ -55,14 +55,14 @@ export class RecentEvents {
   }
 
   /**
-   * Returns the stretch of an account's log whose events are kept. It may lack events that another process has read
-   * meanwhile. Without any event, no position is in the stretch.
+   * Returns the range of an account's log whose events are cached. Events of the range that another process has read
+   * are not in the cache. If no event is cached, the range is empty.
    */
   stretchOf(account: string): RecentStretch {
     return this.stretches.get(account) ?? { after: 0, until: 0 };
   }
 
-  /** Returns the content of an event, or undefined if the event is not kept. */
+  /** Returns the content of an event, or undefined if the event is not cached. */
   contentOf(account: string, eventId: string): EventContent | undefined {
     const recent = this.events.get(keyOf(account, eventId));
     if (recent === undefined) return undefined;
@@ -70,7 +70,7 @@ export class RecentEvents {
     return recent.content;
   }
 
-  /** Removes all events of an account. */
+  /** Removes all events of an account from the cache. */
   forget(account: string): void {
     for (const [key, recent] of this.events) if (recent.account === account) this.remove(key);
     this.stretches.delete(account);
@@ -95,7 +95,7 @@ export class RecentEvents {
   }
 }
 
-/** Returns the event as JSON, and its trace. Every attempt and every version of the software sends the same bytes. */
+/** Returns the event as JSON, and its trace. The bytes are the same for every attempt and version of the software. */
 export function contentOfEvent(event: LoggedEvent): EventContent {
   return { body: eventToJson(event), ...(event.trace === undefined ? {} : { trace: event.trace }) };
 }

@@ -33,7 +33,7 @@ describe('the decision after an attempt of a delivery', () => {
     });
   });
 
-  it('makes each wait at random up to 20 % shorter or longer than in the schedule', () => {
+  it('varies each wait of the schedule at random by up to 20 %', () => {
     const waits = [0, 0.999_999_9].map((n) =>
       decideNextStep({ ...policy, random: () => n }, 2, outcome(500), now),
     );

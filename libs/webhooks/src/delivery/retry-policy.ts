@@ -13,8 +13,8 @@ export interface AttemptOutcome {
 /** How an attempt's outcome slows down further requests to the endpoint. */
 export interface Throttling {
   /**
-   * True if the endpoint is overloaded. The limit of requests in flight is then halved. If only one is left, requests
-   * pause.
+   * True if the endpoint is overloaded. The limit of requests in flight is then halved. If the limit is already one,
+   * requests pause.
    */
   slowsDown: boolean;
   /** Time for which the endpoint gets no requests, in milliseconds. */
@@ -77,7 +77,7 @@ export function decideNextStep(
 /**
  * Returns how an attempt's outcome slows down further requests to the endpoint. The statuses 429, 502 and 504 mean
  * overload. The `Retry-After` of a 429 reply pauses all deliveries to the endpoint, for one hour at most, so that one
- * wrong reply cannot stop them for a day.
+ * wrong reply cannot stop the deliveries for a day.
  * @param now current time in milliseconds since 1970
  */
 export function throttlingAfterAttempt(outcome: AttemptOutcome, now: number): Throttling {

@@ -33,7 +33,7 @@ export class HostsFile {
       this.names = size > MAX_BYTES ? new Map() : parseHostsFile(await readFile(this.path, 'utf8'));
       this.version = version;
     } catch {
-      // The file is missing or unreadable. With no names from it, the caller asks DNS.
+      // The file is missing or unreadable. Without names from the file, the caller asks DNS.
       this.names = new Map();
       this.version = '';
     }

@@ -63,8 +63,8 @@ export class HttpDeliveryClient implements DeliveryClient {
   }
 
   /**
-   * Returns the exchanges that a signal aborts. All of them share one listener: a signal removes a listener in a time that
-   * grows with the number of its listeners.
+   * Returns the exchanges that a signal aborts. All of these exchanges share one listener, because it takes long to
+   * remove one of many listeners from a signal.
    */
   private runningUnder(signal: AbortSignal): Set<HttpExchange> {
     const known = this.running.get(signal);

@@ -10,8 +10,8 @@ const MAX_EXCERPT_BYTES = 1_024;
 export type ExchangeEnd = (reply: DeliveryReply) => void;
 
 /**
- * One request and its reply, as undici reports them. A stream for the reply and a signal for each request would cost
- * several times the processor time.
+ * Handles undici's callbacks for one request and its reply. Undici's usual API, with a stream for each reply and an
+ * abort signal for each request, would take several times as much CPU time.
  */
 export class HttpExchange implements Dispatcher.DispatchHandler {
   private readonly reply: DeliveryReply = { statusCode: null, retryAfter: null, error: null, excerpt: '' };
@@ -50,7 +50,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     statusCode: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // The final status follows an informational one.
+    // A status below 200 is informational; the final status follows.
     if (statusCode < 200 || this.hasEnded) return;
     this.reply.statusCode = statusCode;
     const retryAfter = headers['retry-after'];
@@ -63,7 +63,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.reply.excerpt += this.decoder.decode(chunk.subarray(0, this.bytesLeft), { stream: true });
     this.bytesLeft -= chunk.length;
     if (this.bytesLeft > 0) return;
-    // The rest of the body is not needed, and may be endless.
+    // The rest of the body is not needed, and the body may be endless.
     this.end();
     controller.abort(new Error('the excerpt is complete'));
   }

@@ -1,6 +1,6 @@
 const MAX_LENGTH = 300;
 
-/** Describes in one line why a request failed, for the record of the delivery. */
+/** Describes in one line why a request failed, for the stored attempt of the delivery. */
 export function describeRequestFailure(error: unknown): string {
   const cause = innermost(error);
   if (!(cause instanceof Error)) return String(cause).slice(0, MAX_LENGTH);

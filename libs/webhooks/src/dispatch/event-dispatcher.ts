@@ -4,20 +4,20 @@ import type { DeliveryRunner } from '../attempt/delivery-runner.js';
 import type { DeliveryJobsWithLossRecovery } from '../delivery/delivery-hints.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
-import type { RecentEvents } from '../delivery/recent-events.js';
+import type { RecentEventCache } from '../delivery/recent-events.js';
 import { EndpointIndexCache } from '../endpoint/endpoint-index-cache.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 
 /**
- * Max events of one call whose deliveries this process begins itself. More events are a backlog, which all processes
- * share: each takes jobs from the queue.
+ * Max events in one call of `dispatch` for which this process starts the deliveries itself. For more events,
+ * wake-up jobs are queued instead, so that all processes share the deliveries.
  */
 const MAX_EVENTS_BEGUN_HERE = 20;
 
-/** The deliveries of this process, which save the delay and the cost of a job for another process. */
+/** Starts deliveries in this process, which is faster and cheaper than a wake-up job for another process. */
 export interface OwnDeliveries {
   runner: Pick<DeliveryRunner, 'tryWork'>;
-  /** Finds the deliveries if this process ends before it has made them. */
+  /** Schedules a check that finds the deliveries if this process ends before it has attempted them. */
   recovery: Pick<DeliveryJobsWithLossRecovery, 'checkLater'>;
 }
 
@@ -30,7 +30,7 @@ export class EventDispatcher {
     private readonly deliveries: Pick<DeliveryStore, 'create'>,
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
-    private readonly recent?: Pick<RecentEvents, 'add'>,
+    private readonly recent?: Pick<RecentEventCache, 'add'>,
     private readonly own?: OwnDeliveries,
   ) {
     this.indexes = new EndpointIndexCache(endpoints);
@@ -64,7 +64,7 @@ export class EventDispatcher {
     try {
       await this.jobs.wake(account, endpointIds);
     } catch (error) {
-      // The deliveries are stored and due. A periodic task wakes workers for them later.
+      // The deliveries are stored and due. A periodic task wakes workers for these deliveries later.
       this.logger.warn(
         { account, err: error },
         'could not wake up a worker for the deliveries of a webhook; a periodic task tries again',

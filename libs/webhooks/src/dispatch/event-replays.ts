@@ -11,7 +11,7 @@ import { createWebhookDisabledError } from '../endpoint/webhook-conflict.js';
 /** Max events that one replay reads, so that the request does not take too long. */
 const MAX_EVENTS = 50_000;
 
-/** Selects the events to deliver again in a replay. */
+/** Selects the events that a replay delivers. */
 export interface ReplayRequest extends TimeWindow {
   /** Event types and patterns to replay. Default: all types that the endpoint's filter matches. */
   eventTypes?: readonly EventTypePattern[];
@@ -35,7 +35,7 @@ export class ReplayTooLargeError extends Error {
  * Delivers past events to an endpoint (a replay). A replay that was interrupted can be repeated: an event whose
  * delivery is already pending gets no second delivery.
  */
-export class EventReplays {
+export class EventReplayer {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly deliveries: Pick<DeliveryStore, 'replay' | 'countReplay'>,
@@ -64,8 +64,8 @@ export class EventReplays {
   }
 
   /**
-   * Returns what {@link start} would return or throw now, and changes nothing. A later replay can have another result,
-   * because events are recorded and delivered meanwhile.
+   * Returns the number that {@link start} would return now, or throws the error that it would throw. Changes nothing. A
+   * later replay can have another result, because events are recorded and delivered meanwhile.
    */
   count(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
     return this.sum(account, id, request, (events, counted) =>
@@ -74,8 +74,8 @@ export class EventReplays {
   }
 
   /**
-   * Returns the sum of what `step` returns for each part of the selected events.
-   * @param step is given the next selected events, and the sum of its earlier results
+   * Reads the selected events page by page, and calls `step` for each page. Returns the sum of the results of `step`.
+   * @param step receives the selected events of a page, and the sum of its earlier results
    */
   private async sum(
     account: string,

@@ -7,12 +7,12 @@ import { wakeEndpointOrLog } from '../delivery/wake-quietly.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-/** Result of a requested delivery: the delivery, or what does not exist. */
+/** Result of a requested delivery: the delivery, or whether the endpoint or the event does not exist. */
 export type RequestedDelivery =
   { kind: 'due'; delivery: Delivery } | { kind: 'unknownEndpoint' } | { kind: 'unknownEvent' };
 
 /** Delivers single events on request. */
-export class RequestedDeliveries {
+export class SingleEventDeliverer {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly deliveries: Pick<DeliveryStore, 'deliverNow' | 'find'>,
@@ -22,8 +22,8 @@ export class RequestedDeliveries {
   ) {}
 
   /**
-   * Delivers an event to an endpoint now: for the first time, or again. The caller names both, so the endpoint's filter
-   * does not matter. A pending delivery becomes due now; a finished one restarts its retry schedule.
+   * Delivers an event to an endpoint now: for the first time, or again. The endpoint's filter is ignored, because the
+   * caller chose the event. A pending delivery becomes due now; a finished delivery restarts its retry schedule.
    * @throws {WebhookConflictError} if the endpoint is disabled or has too many pending deliveries
    */
   async deliver(account: string, endpointId: string, eventId: string): Promise<RequestedDelivery> {

@@ -1,11 +1,11 @@
 /** Whether recent deliveries to an endpoint succeeded or failed. */
 export interface EndpointHealth {
   /**
-   * When the first attempt failed after the last success, by Redis' clock, as an ISO 8601 time. Null if the last attempt
-   * succeeded, or if there was none since the endpoint was enabled.
+   * When the first attempt failed after the last success, by Redis' clock, as an ISO 8601 time. Null if the last
+   * attempt succeeded, or if no attempt was made since the endpoint was enabled.
    */
   failingSince: string | null;
-  /** When an attempt last succeeded, by Redis' clock, as an ISO 8601 time. Null if none has, or if it is not known. */
+  /** When an attempt last succeeded, by Redis' clock, as an ISO 8601 time. Null if never, or if unknown. */
   lastSuccessAt: string | null;
   /** Number of pending deliveries. */
   pending: number;

@@ -37,7 +37,7 @@ export class EndpointIndexCache {
     const revision = await this.endpoints.revision(account);
     const cached = this.byAccount.get(account);
     if (cached?.revision === revision) return cached;
-    // The age counts from the start of the read.
+    // The age of a cached index counts from the start of the read.
     const start = performance.now();
     const current = await this.read(account, revision);
     this.byAccount.set(account, current, { start });

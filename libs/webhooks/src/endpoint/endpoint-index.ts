@@ -18,8 +18,8 @@ export function isEventForEndpoint(endpoint: EndpointFilter, event: LoggedEvent)
 }
 
 /**
- * Finds the endpoints that an event must be delivered to. The result is the same as with {@link isEventForEndpoint}, but not
- * every endpoint is tested.
+ * Finds the endpoints that an event must be delivered to. The result is the same as if {@link isEventForEndpoint} were
+ * called for every endpoint, but the index is faster.
  */
 export class EndpointIndex {
   private readonly ids: ReadonlySet<string>;

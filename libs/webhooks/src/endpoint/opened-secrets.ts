@@ -11,18 +11,17 @@ const MAX_CACHED = 2_000;
 const RESERVED_HEADERS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
 
 /**
- * Decrypts the secrets and headers of endpoints, and caches the results, because a decryption for each attempt costs more
- * than its signature. Whether a secret is still valid is decided by the endpoint as it is stored at the time of the claim;
- * a cached result is found only by the encrypted text in it.
+ * Decrypts the secrets and headers of endpoints, and caches the results, because decryption takes longer than signing.
+ * An expired secret is not used even if it is cached, because the stored endpoint says which secrets are valid.
  */
-export class OpenedSecrets {
+export class DecryptedSecretCache {
   private readonly keys = new LRUCache<string, KeyObject>({ max: MAX_CACHED });
   private readonly headers = new LRUCache<string, Readonly<Record<string, string>>>({ max: MAX_CACHED });
 
   constructor(private readonly cipher: SecretCipher) {}
 
   /**
-   * Returns the keys that sign at a time (milliseconds since 1970), at least one.
+   * Returns the keys of the secrets that are valid at the time `at` (milliseconds since 1970), at least one key.
    * @throws {SecretDecryptionError} if no known encryption key decrypts a secret
    */
   signingKeysAt(endpoint: DeliveryTarget, at: number): KeyObject[] {

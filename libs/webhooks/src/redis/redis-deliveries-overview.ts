@@ -2,7 +2,7 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { DeliveriesOverview, DeliveriesOverviewReader } from '../delivery/deliveries-overview.js';
 import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 
-/** Maximum number of failing endpoints that are named. */
+/** Max failing endpoints that the summary lists. */
 const MAX_FAILING = 20;
 
 const OVERVIEW = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {

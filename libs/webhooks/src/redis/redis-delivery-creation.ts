@@ -25,7 +25,7 @@ export const RETRY_DELIVERY = LuaScript.from(import.meta.url, 'lua/retry-deliver
 export const READ_UNDELIVERED_RANGE = LuaScript.from(import.meta.url, 'lua/read-undelivered-range.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
-/** Creates deliveries for events of that range, and moves the start of the range. */
+/** Creates deliveries for the range that {@link READ_UNDELIVERED_RANGE} returned, and moves the start of the range. */
 export const REFILL_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/refill-backlog.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });

@@ -7,7 +7,7 @@ const survey = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 export interface DeliveryDueTimes {
   /** Time until a delivery is due, or the lease of an attempt expires. */
   overdueInMs?: number;
-  /** Time until the retention limits require a removal. */
+  /** Time until a finished delivery exceeds the retention limits. */
   trimInMs?: number;
 }
 

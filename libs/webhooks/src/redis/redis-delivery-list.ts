@@ -10,7 +10,7 @@ import { LIST_DELIVERIES, LIST_EVENT_DELIVERIES } from './redis-delivery-scripts
  */
 const MAX_SCANNED = 1_000;
 
-/** Reads deliveries, one by one and page by page. */
+/** Reads single deliveries and pages of deliveries. */
 export class RedisDeliveryList {
   constructor(
     private readonly redis: RedisClient,

@@ -2,8 +2,8 @@ import type { EventType } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, StoredDeliveryStatus } from '../delivery/delivery.js';
 
 /**
- * Builds a delivery from the fields of its Redis hash. Returns undefined for an empty hash. The hash does not say whether
- * another delivery blocks this one.
+ * Builds a delivery from the fields of its Redis hash. Returns undefined for an empty hash. The hash does not say
+ * whether another delivery blocks this one.
  */
 export function parseDelivery(id: string, stored: Readonly<Record<string, string>>): Delivery | undefined {
   if (stored['status'] === undefined) return undefined;
@@ -26,7 +26,8 @@ export function parseDelivery(id: string, stored: Readonly<Record<string, string
     reason: emptyIsNull(stored['reason']),
     attempts,
     createdAt: date('createdAt') ?? '',
-    // While a delivery is claimed, its field may still have the time at which this attempt was due.
+    // While a delivery is claimed, the stored `nextAttemptAt` may still be the time at which the current attempt was
+    // due.
     nextAttemptAt: stored['claim'] === undefined ? date('nextAttemptAt') : null,
     blockedBy: null,
     finishedAt: date('finishedAt'),

@@ -36,7 +36,7 @@ import {
   RETRY_DELIVERY,
 } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
-import { contentOfEvent, type EventContent, RecentEvents } from '../delivery/recent-events.js';
+import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-events.js';
 import { RedisDeliveryList } from './redis-delivery-list.js';
 import {
   CLAIM_DELIVERIES,
@@ -63,8 +63,8 @@ export class RedisDeliveryStore implements DeliveryStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
-    /** The events that this process has read itself. */
-    private readonly recent = new RecentEvents(),
+    /** The events that this process has read from the event logs. */
+    private readonly recent = new RecentEventCache(),
   ) {
     this.stored = new RedisDeliveryList(redis, prefix);
   }
@@ -196,7 +196,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       else deliveries.push({ ...claimed, ...content });
     }
     if (withoutEvent.length > 0) {
-      // Another process has read these events. The next claim gets all events from the log.
+      // Another process has read these events. The next claim reads all events from the log.
       this.recent.forget(account);
       await Promise.all(withoutEvent.map((claimed) => this.release(account, claimed)));
     }
@@ -324,7 +324,7 @@ interface ClaimReply {
  */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry | ''];
 
-/** Returns the attempts with their indexes, those of each endpoint together and in their order. */
+/** Returns the attempts with their indexes, grouped by endpoint. Attempts of one endpoint keep their order. */
 function groupedByEndpoint(
   attempts: readonly FinishedAttempt[],
 ): readonly { one: FinishedAttempt; index: number }[] {

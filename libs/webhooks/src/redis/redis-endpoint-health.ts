@@ -6,7 +6,7 @@ const HEALTH = LuaScript.from(import.meta.url, 'lua/endpoint-health.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 
-/** Reads what the delivery scripts record with each attempt. */
+/** Implements {@link EndpointHealthReader} with the Redis fields that the delivery scripts update at each attempt. */
 export class RedisEndpointHealth implements EndpointHealthReader {
   constructor(
     private readonly redis: RedisClient,

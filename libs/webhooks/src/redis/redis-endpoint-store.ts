@@ -65,8 +65,8 @@ export class RedisEndpointStore implements EndpointStore {
   async revision(account: string): Promise<string> {
     const keys = this.keys(account);
     const { revision } = filterKeys(keys);
-    // Older versions of the software do not count their changes. The number of endpoints at least shows what they
-    // added.
+    // Older versions of the software do not count their changes in the revision. The number of endpoints at least
+    // changes when they add an endpoint.
     const [changes, count] = await Promise.all([this.redis.get(revision), this.redis.hlen(keys('webhooks'))]);
     return `${changes ?? ''}/${count}`;
   }

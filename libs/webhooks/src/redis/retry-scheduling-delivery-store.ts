@@ -1,7 +1,7 @@
 import type { BackgroundTaskScheduler, RedisClient } from '#platform';
 import { DELIVERY_TASK_NAMES } from '../delivery/delivery-hints.js';
 import type { FinishedAttempt, SettlementResult } from '../delivery/delivery-store.js';
-import type { RecentEvents } from '../delivery/recent-events.js';
+import type { RecentEventCache } from '../delivery/recent-events.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
 
 /** Store of deliveries that also schedules a check for due deliveries at the time of each retry. */
@@ -10,7 +10,7 @@ export class RetrySchedulingDeliveryStore extends RedisDeliveryStore {
     redis: RedisClient,
     prefix: string,
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
-    recent?: RecentEvents,
+    recent?: RecentEventCache,
   ) {
     super(redis, prefix, recent);
   }

@@ -3,7 +3,7 @@ import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { headersEncryptionContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
-/** Numbers of secrets and headers that were encrypted with the current key, by result. */
+/** Counts what happened to secrets and headers when they were encrypted with the current key. */
 export interface EndpointReencryptionCounts {
   secrets: ReencryptionCounts;
   headers: ReencryptionCounts;
