@@ -111,7 +111,7 @@ function luacheck(sources, say) {
     );
     if (result.error !== undefined && 'code' in result.error && result.error.code === 'ENOENT') {
       say(
-        'luacheck is not installed: only headers and includes are checked. Install it: apt-get install lua-check',
+        'luacheck is not installed: only headers and includes are checked. Install luacheck: apt-get install lua-check',
       );
       return [];
     }

@@ -141,7 +141,7 @@ async function checkRedisServer(redis: RedisClient, settings: GatewayEnvironment
     found.push(
       problem(
         'Redis',
-        'does not write an append-only file: a restart loses accepted sends',
+        'does not write an append-only file: a restart loses stored sends',
         'run: redis-cli CONFIG SET appendonly yes (and appendfsync always), and set both in its configuration',
       ),
     );

@@ -20,24 +20,24 @@ const shown = (
     ({ id, revision }) => `${id} ${revision}`,
   );
 
-describe('the rows of the list', () => {
-  it('move up when the stream sends a later revision, and stay with an earlier one', () => {
+describe('the rows of the conversation list', () => {
+  it('are sorted again when the stream sends a later revision of a row; an earlier revision is ignored', () => {
     expect(shown([row('a', 5), row('b', 4)], [row('b', 6)])).toEqual(['b 6', 'a 5']);
     expect(shown([row('a', 5), row('b', 4)], [row('b', 3)])).toEqual(['a 5', 'b 4']);
     expect(shown([], [row('a', 5), row('a', 4)])).toEqual(['a 5']);
   });
 
-  it('replace the row of a number by that of its contact', () => {
+  it('contain the row of a contact instead of the row of its phone number', () => {
     const number = row('+15551230001', 1, { contactId: null });
     expect(shown([number], [row('a', 2, { replaces: '+15551230001' })], { isSearch: true })).toEqual(['a 2']);
   });
 
-  it('leave out what a search did not find, and what comes with a later page', () => {
+  it('do not contain a streamed row that the search did not find, or that belongs to a later page', () => {
     expect(shown([row('a', 5)], [row('b', 6)], { isSearch: true })).toEqual(['a 5']);
     expect(shown([row('a', 5)], [row('b', 3)], { hasMore: true })).toEqual(['a 5']);
   });
 
-  it('lose a number without any activity', () => {
+  it('no longer contain a phone number without a contact and without activity', () => {
     const number = row('+15551230001', 1, { contactId: null });
     expect(shown([number], [{ ...number, lastActivityAt: null, revision: 2 }])).toEqual([]);
   });

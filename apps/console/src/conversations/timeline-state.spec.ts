@@ -77,22 +77,22 @@ const statusOf = (state: TimelineState, id: string): string | undefined =>
     entry.kind === 'send' && entry.send.id === id ? [entry.send.status] : [],
   )[0];
 
-describe('a timeline', () => {
+describe('the timeline in the console', () => {
   it('is shown oldest first', () => {
     expect(keys(after(page([message('b', 2), message('a', 1)], 1)))).toEqual(['message a', 'message b']);
   });
 
-  it('keeps a message that arrived after the page was asked for', () => {
+  it('keeps a message whose event arrived after the page was requested', () => {
     const state = after(event('message.received', 'b', 2, 20), page([message('a', 1)], 10));
     expect(keys(state)).toEqual(['message a', 'message b']);
   });
 
-  it('loses what a later page no longer has', () => {
+  it('no longer shows a message that is missing from a page requested later', () => {
     const state = after(page([message('b', 2), message('a', 1)], 10), page([message('a', 1)], 20));
     expect(keys(state)).toEqual(['message a']);
   });
 
-  it('does not show a deleted message again because of a page that was on its way', () => {
+  it('does not show a deleted message again if a page requested before the deletion contains the message', () => {
     const state = after(
       page([message('a', 1)], 10),
       event('message.deleted', 'a', 1, 30),
@@ -101,7 +101,7 @@ describe('a timeline', () => {
     expect(keys(state)).toEqual([]);
   });
 
-  it('keeps earlier pages when the first one is read again', () => {
+  it('keeps the earlier pages when the first page is read again', () => {
     const state = after(
       page([message('d', 4), message('c', 3)], 10, { next: 'x' }),
       {
@@ -116,7 +116,7 @@ describe('a timeline', () => {
     expect(state.earlier).toBeNull();
   });
 
-  it('starts over when more happened than a page holds, so that nothing is missing in between', () => {
+  it('shows only the new first page if entries are missing between that page and the known entries', () => {
     const state = after(
       page([message('b', 2), message('a', 1)], 10, { next: 'x' }),
       page([message('z', 9), message('y', 8)], 20, { next: 'later' }),
@@ -125,7 +125,7 @@ describe('a timeline', () => {
     expect(state.earlier).toBe('later');
   });
 
-  it('shows the message in place of its send', () => {
+  it('shows the message of a send instead of the send', () => {
     const state = after(page([send('s', 1)], 10), event('message.sent', 'm', 2, 20, 's'));
     expect(keys(state)).toEqual(['message m']);
     expect(keys(reduceTimeline(state, { type: 'send', send: sendOf('s', 1), now: 30 }))).toEqual([
@@ -133,7 +133,7 @@ describe('a timeline', () => {
     ]);
   });
 
-  it('shows the status that came before its send, and ignores an earlier revision', () => {
+  it('shows a status update that arrived before its send, and ignores an update with an earlier revision', () => {
     const state = after(
       update('s', 'relaying', 1, 10),
       { type: 'send', send: sendOf('s', 1), now: 20 },
@@ -142,11 +142,11 @@ describe('a timeline', () => {
     expect(statusOf(state, 's')).toBe('relaying');
   });
 
-  it('has no cancelled sends', () => {
+  it('shows no cancelled sends', () => {
     expect(keys(after(page([send('s', 1)], 10), update('s', 'cancelled', 2, 20)))).toEqual([]);
   });
 
-  it('keeps the messages that it knows while they cannot be read', () => {
+  it('keeps the known messages while messages cannot be read from upstream', () => {
     const preview: MessageEntry = { ...message('a', 1), message: { id: 'a', message: 'begin' } };
     const state = after(
       page([message('b', 2), message('a', 1)], 10, { next: 'x' }),

@@ -30,8 +30,8 @@ function logOf(
   };
 }
 
-describe('a tail of events', () => {
-  it('shows arriving events newest first, at most so many, and reports them seldom', async () => {
+describe('the list of the latest events in the console', () => {
+  it('shows new events newest first, at most MAX_ROWS, and notifies subscribers at most every 250 ms', async () => {
     jest.useFakeTimers();
     const tail = new EventTail({ read: logOf([], 1), stopsWhenFull: true });
     await tail.readOn();
@@ -47,7 +47,7 @@ describe('a tail of events', () => {
     jest.useRealTimers();
   });
 
-  it('keeps its rows while it is held, counts what arrives, and shows it afterwards', async () => {
+  it('does not change while it is paused, and afterwards shows the events that arrived during the pause', async () => {
     const tail = new EventTail({ read: logOf([], 1), stopsWhenFull: true });
     await tail.readOn();
     tail.receive(event(1));
@@ -60,7 +60,7 @@ describe('a tail of events', () => {
     tail.close();
   });
 
-  it('reads all stored events, and shows each once even if it also arrived meanwhile', async () => {
+  it('reads all stored events, and shows an event once even if the event also arrives on the stream', async () => {
     const tail = new EventTail({ read: logOf(events(1, 5), 2), stopsWhenFull: false });
     const reading = tail.readOn();
     for (const one of events(4, 6)) tail.receive(one);
@@ -70,7 +70,7 @@ describe('a tail of events', () => {
     tail.close();
   });
 
-  it('reads what was stored before events could arrive, and shows all in the order of time', async () => {
+  it('reads events that were stored before the stream opened, and shows all events in order', async () => {
     const stored = events(1, 3);
     const read = logOf(stored, 10);
     const tail = new EventTail({ read, stopsWhenFull: true });
@@ -82,7 +82,7 @@ describe('a tail of events', () => {
     tail.close();
   });
 
-  it('stops once it is full, leaves no gap before new events, and reads on when asked', async () => {
+  it('stops reading when it is full, shows no new event before all earlier events, and reads on when requested', async () => {
     const stored = events(1, MAX_ROWS + 10);
     const tail = new EventTail({ read: logOf(stored, 100), stopsWhenFull: true });
     await tail.readOn();
@@ -94,7 +94,7 @@ describe('a tail of events', () => {
     tail.close();
   });
 
-  it('shows an error, and continues where it was when asked again', async () => {
+  it('shows an error of a read, and continues at the same event when a read is requested again', async () => {
     let isBroken = true;
     const read = logOf(events(1, 3), 2);
     const tail = new EventTail({

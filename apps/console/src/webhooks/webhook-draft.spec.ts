@@ -22,7 +22,7 @@ const WEBHOOK: Webhook = {
 };
 
 describe('the form of a webhook', () => {
-  it('gives the webhook back if nothing is edited', () => {
+  it('has the values of the webhook if nothing was edited', () => {
     const { values, faults } = valuesOf(draftOf(WEBHOOK));
     expect(faults).toEqual({});
     const { url, eventTypes, contactIds, description, headers } = WEBHOOK;
@@ -31,7 +31,7 @@ describe('the form of a webhook', () => {
     expect(values).toEqual({ url, eventTypes, contactIds, description, headers, ...limits });
   });
 
-  it('changes only what was edited', () => {
+  it('changes only the fields that were edited', () => {
     const before = draftOf(WEBHOOK);
     const after = { ...before, headers: '', isEnabled: true };
     expect(changesBetween(valuesOf(before).values, valuesOf(after).values)).toEqual({
@@ -40,7 +40,7 @@ describe('the form of a webhook', () => {
     });
   });
 
-  it('takes a text that is no number, no header or no event type as a fault, and not as empty', () => {
+  it('shows a fault for an invalid number, header or event type, and does not treat the field as empty', () => {
     const { faults } = valuesOf({
       ...draftOf(),
       maxConcurrency: 'three',

@@ -58,7 +58,12 @@ export class AccountsController {
   })
   @ApiCreatedResponse({
     type: AccountView,
-    headers: { Location: { description: 'Path of the new account.', schema: { type: 'string' } } },
+    headers: {
+      Location: {
+        description: 'URL path of the new account: `/v1/accounts/{id}`.',
+        schema: { type: 'string' },
+      },
+    },
   })
   @ApiProblems(
     'validation_failed',

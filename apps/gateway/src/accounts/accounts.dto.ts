@@ -9,7 +9,7 @@ const Id = (): PropertyDecorator =>
   applyDecorators(
     TextMatching(
       ACCOUNT_ID_PATTERN,
-      'must be 1 to 63 characters of a-z, 0-9, _ and -, and must start with a letter or digit',
+      'must start with a letter or digit and have 1 to 63 characters (a-z, 0-9, _ and -)',
     ),
     ApiProperty({ example: 'sales' }),
   );
@@ -18,7 +18,7 @@ const Id = (): PropertyDecorator =>
 const BaseUrl = (): PropertyDecorator =>
   rule(
     'baseUrl',
-    `must be an http:// or https:// URL of at most ${MAX_URL_LENGTH} characters without user, query and fragment, for example https://messages.example.com/v1`,
+    `must be an http:// or https:// URL of at most ${MAX_URL_LENGTH} characters, without user name, password, query or fragment, for example https://messages.example.com/v1`,
     (value) => {
       if (
         typeof value !== 'string' ||

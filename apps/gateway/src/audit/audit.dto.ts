@@ -11,12 +11,12 @@ export class AuditQuery {
 
   @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
-  @CursorOf('must be the value of next from a previous page', (value) => positionIn(value) !== undefined)
+  @CursorOf('must be the value of `next` from a previous page', (value) => positionIn(value) !== undefined)
   cursor?: string;
 
   @ApiProperty({
     description:
-      'Account whose audit log is read. By default, that of the caller. Only admins of the account `default` can read the audit logs of other accounts.',
+      'Account whose audit log is read. By default, the account of the caller. Only admins of the account `default` can read the audit logs of other accounts.',
   })
   @Optional()
   @TextMatching(ACCOUNT_ID_PATTERN, 'must be an account id')
@@ -34,20 +34,19 @@ export class AuditEntryView implements AuditEntry {
   @ApiProperty({ format: 'date-time', description: 'Time of the action.' }) at!: string;
   @ApiProperty({
     example: 'api-key.created',
-    description: `What was done: ${AUDITED_ACTIONS.map((action) => `\`${action}\``).join(', ')}. More actions may be added.`,
+    description: `What was done: ${AUDITED_ACTIONS.map((action) => `\`${action}\``).join(', ')}. Later versions may add actions.`,
   })
   action!: string;
   @ApiProperty({
     type: 'string',
     nullable: true,
     example: 'key_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description:
-      'Id of the account, API key, token, webhook or send, or null if `subjects` has the ids of several.',
+    description: 'Id of the account, API key, token, webhook or send, or null if the entry has `subjects`.',
   })
   subject!: string | null;
   @ApiPropertyOptional({
     type: [String],
-    description: 'Ids of the sends that one request resolved. Other entries do not have this field.',
+    description: 'Ids of the sends that `POST /v1/sends/resolve` resolved. Absent for all other requests.',
   })
   subjects?: string[];
   @ApiProperty({ example: 'default', description: 'Account of the caller who did the action.' })
@@ -59,7 +58,7 @@ export class AuditEntryView implements AuditEntry {
   keyId!: string;
   @ApiPropertyOptional({
     example: 'tok_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description: 'Id of the token of the caller. Actions of API keys do not have this field.',
+    description: 'Id of the token of the caller. Absent if the caller used an API key.',
   })
   tokenId?: string;
   @ApiProperty({
@@ -70,7 +69,7 @@ export class AuditEntryView implements AuditEntry {
   @ApiProperty({
     type: [String],
     example: ['account', 'name', 'scopes'],
-    description: 'Names of the fields in the request body. Their values are not recorded.',
+    description: 'Names of the fields in the request body. The values of the fields are not recorded.',
   })
   fields!: string[];
 }

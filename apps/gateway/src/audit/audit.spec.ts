@@ -62,7 +62,7 @@ async function addSend(status: 'queued' | 'unknown', key?: string): Promise<stri
 }
 
 describe('the audit log', () => {
-  it('has an entry of each action when its reply arrives: who did what to which object, without values', async () => {
+  it('has an entry for each action as soon as the response arrives: who did what to which object, but no field values', async () => {
     const headers = { 'x-request-id': 'request-1' };
     const body = { account: 'default', name: 'hush', scopes: ['admin'] };
     const reply = await gateway.fetch('/v1/api-keys', json(body, headers));
@@ -81,7 +81,7 @@ describe('the audit log', () => {
     expect(JSON.stringify(entries)).not.toContain('hush');
   });
 
-  it('has replays and the cancelled and resolved sends, and who did so with a token', async () => {
+  it('has entries for replays, cancelled sends and resolved sends, with the token id if the caller used a token', async () => {
     const hook = await gateway.fetch('/v1/webhooks', json({ url: 'https://public.example/' }));
     const { id: webhook } = (await hook.json()) as { id: string };
     await gateway.fetch(`/v1/webhooks/${webhook}/replay`, json({ since: '2026-01-01T00:00:00Z' }));
@@ -103,7 +103,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('has no entry of an action that failed, was rejected or changed nothing', async () => {
+  it('has no entry for an action that failed, was rejected or changed nothing', async () => {
     const { key } = await makeKey(gateway, { scopes: ['messages:read'] });
     const before = await entriesOf();
     await gateway.fetch('/v1/api-keys', json({ account: 'default' }));
@@ -117,7 +117,7 @@ describe('the audit log', () => {
     expect(await entriesOf()).toEqual(before);
   });
 
-  it('of an account has what an operator did to it, with the same id as in the log of the operator', async () => {
+  it('of an account contains what an operator did to the account, with the same entry ids as in the audit log of the operator', async () => {
     const own = await addAccount('sales');
     const { id: second } = await makeKey(gateway, { account: 'sales', scopes: ['admin'] });
     await gateway.fetch('/v1/accounts/sales', { ...json({ polling: false }), method: 'PATCH' });
@@ -138,7 +138,7 @@ describe('the audit log', () => {
     expect(await actionsOf()).toEqual(['account.removed', ...theirs.map(({ action }) => action)]);
   });
 
-  it('of another account can be read by an operator only', async () => {
+  it('of another account can be read only by an operator', async () => {
     const [sales, support] = [await addAccount('sales'), await addAccount('support')];
     await gateway.fetch('/v1/webhooks', { ...json({ url: 'https://public.example/' }), key: sales.key });
     expect((await actionsOf('?account=sales'))[0]).toBe('webhook.created');
@@ -157,7 +157,7 @@ describe('the audit log', () => {
     expect((await gateway.fetch('/v1/audit', { key })).status).toBe(403);
   });
 
-  it('is read page by page; an invalid limit or cursor is named', async () => {
+  it('is read page by page, and the error for an invalid parameter names the parameter', async () => {
     for (let i = 0; i < 5; i += 1) await makeKey(gateway);
     const all = await entriesOf();
     const pages: Entry[][] = [];
@@ -184,7 +184,7 @@ describe('the audit log', () => {
     ['rejects the entry', () => Promise.reject(new Error('OOM command not allowed')), 'OOM'],
     ['does not answer', () => new Promise<never>(() => undefined), DeadlineError.name],
   ])(
-    'never turns an action into an error if its store %s; the failure is logged',
+    'does not make an action fail if the store of the audit log %s; the failure is logged',
     async (_, append, reason) => {
       const bound = [{ provide: AUDIT_LOG, useValue: { append, read: append } }];
       await using other = await startTestGateway({ redisUrl: redis.url, bound });

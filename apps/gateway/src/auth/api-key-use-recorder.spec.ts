@@ -29,7 +29,7 @@ describe('the recorder of the uses of API keys', () => {
   const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
   const ids = (): string[][] => recorded.map((uses) => [...uses.keys()]);
 
-  it('records the first uses of several keys together, after the requests', async () => {
+  it('records the first uses of several API keys together, within a second', async () => {
     const at = Date.now();
     recorder.note('one');
     recorder.note('two');
@@ -44,7 +44,7 @@ describe('the recorder of the uses of API keys', () => {
     ]);
   });
 
-  it('records a key once a minute, however often it is used', async () => {
+  it('records the use of an API key at most once a minute', async () => {
     for (let i = 0; i < 130; i += 1) {
       recorder.note('one');
       await pass(1_000);
@@ -54,14 +54,14 @@ describe('the recorder of the uses of API keys', () => {
     expect(second - first).toBeGreaterThanOrEqual(MINUTE_MS);
   });
 
-  it('records what is pending when the gateway stops', async () => {
+  it('records the pending uses when the gateway stops', async () => {
     recorder.note('one');
     await recorder.onModuleDestroy();
     await pass(2_000);
     expect(ids()).toEqual([['one']]);
   });
 
-  it('logs a failure at debug and goes on with later uses', async () => {
+  it('logs a failure at level debug, and still records later uses', async () => {
     fault = new Error('OOM command not allowed');
     recorder.note('one');
     await pass(1_000);

@@ -12,8 +12,8 @@ const BATCH_MS = 1_000;
 const MAX_KEYS = 10_000;
 
 /**
- * Records when each API key was last used, at most once a minute for each key and process, so that requests need not wait
- * for it. Uses that cannot be recorded are forgotten.
+ * Records when each API key was last used, at most once a minute for each key and process. Requests do not wait for
+ * the write. Uses that cannot be recorded are forgotten.
  */
 @Injectable()
 export class ApiKeyUseRecorder implements OnModuleDestroy {

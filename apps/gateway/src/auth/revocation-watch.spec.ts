@@ -39,8 +39,8 @@ afterEach(() => {
 
 const passIntervals = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * INTERVAL_MS);
 
-describe('the watch of revocations', () => {
-  it('notifies the followers of what was revoked once each, within one interval, and no others', async () => {
+describe('the watch for revocations', () => {
+  it('notifies each follower once, within one interval, of the revocation of an id that it follows, and no other followers', async () => {
     revocations.revoked.push('tok_1');
     const notified: string[] = [];
     const follow = (name: string, ...ids: string[]): Promise<() => void> =>
@@ -60,7 +60,7 @@ describe('the watch of revocations', () => {
     expect(notified).toEqual(['a', 'b', 'b', 'c']);
   });
 
-  it('reads once per interval for any number of followers, and not at all without followers', async () => {
+  it('reads the revocations once per interval for any number of followers, and not at all without followers', async () => {
     const stops: (() => void)[] = [];
     for (let i = 0; i < 500; i++) stops.push(await watch.follow([`tok_${i}`, 'key'], () => undefined));
     await passIntervals(8);
@@ -73,7 +73,7 @@ describe('the watch of revocations', () => {
     expect(revocations.reads).toBe(10);
   });
 
-  it('goes on after Redis was unavailable, and loses no revocation of that time', async () => {
+  it('continues after an outage of Redis, and reports the revocations from the time of the outage', async () => {
     let notified = 0;
     await watch.follow(['tok_1'], () => (notified += 1));
     revocations.fault = Object.assign(new Error('connect'), { code: 'ECONNREFUSED', syscall: 'connect' });
@@ -86,7 +86,7 @@ describe('the watch of revocations', () => {
     expect(notified).toBe(1);
   });
 
-  it('does not accept a follower if it cannot know where to begin', async () => {
+  it('rejects a follower if the current position in the list of revocations cannot be read', async () => {
     revocations.fault = new Error('connect');
     await expect(watch.follow(['tok_1'], () => undefined)).rejects.toThrow('connect');
     await passIntervals(4);

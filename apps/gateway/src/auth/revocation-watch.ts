@@ -27,8 +27,8 @@ export class RevocationWatch {
   ) {}
 
   /**
-   * Calls `onRevoked` when one of these tokens, sessions or API keys is revoked after this promise resolved. The caller checks then
-   * that none was revoked before.
+   * Calls `onRevoked` when one of these tokens, sessions or API keys is revoked after this promise resolved. The caller must
+   * then check that none of them was revoked earlier.
    * @param ids ids of tokens, sessions and API keys
    * @returns function that ends the notifications
    */

@@ -371,7 +371,7 @@ function documented(): { name: string; method: string; path: string; body?: obje
 }
 
 describe('a token that is restricted to one contact', () => {
-  it('has a rule for every operation of the OpenAPI document', () => {
+  it('has an access rule in this test for every operation of the OpenAPI document', () => {
     const names = documented().map(({ name }) => name);
     expect(names.length).toBeGreaterThan(30);
     expect(Object.keys(TABLE).sort()).toEqual(names.sort());
@@ -390,7 +390,7 @@ describe('a token that is restricted to one contact', () => {
     }
   });
 
-  it('gets 403 from every operation that is denied to it, with the reason', async () => {
+  it('gets 403 with the reason from every operation that the token must not use', async () => {
     const reasons = {
       denied: 'restricted to contacts',
       'keys-only': 'requires an API key',
@@ -421,7 +421,7 @@ describe('a token that is restricted to one contact', () => {
   it.each(
     Object.entries(TABLE).flatMap(([name, entry]) => (entry.rule === 'contact' ? [{ name, ...entry }] : [])),
   )(
-    'at $name gets the objects of its contact, and $refusal for all others',
+    'that calls $name gets the objects of its contact, and the status $refusal for all other objects',
     async ({ own, others, refusal }) => {
       gateway.upstream.messages = [{ id: 'm1', message: OWN.text }];
       for (const request of own) {
@@ -443,31 +443,34 @@ describe('a token that is restricted to one contact', () => {
 
   it.each(
     Object.entries(TABLE).flatMap(([name, entry]) => (entry.rule === 'filtered' ? [{ name, ...entry }] : [])),
-  )('at $name gets everything of its contact, and nothing else', async ({ paths, parts, expected }) => {
-    visible = await eventsByWords();
-    expect(expected()).not.toEqual([]);
-    for (const path of paths) expect([path, await parts(path)]).toEqual([path, expected()]);
-  });
+  )(
+    'that calls $name gets everything of its contact, and nothing else',
+    async ({ paths, parts, expected }) => {
+      visible = await eventsByWords();
+      expect(expected()).not.toEqual([]);
+      for (const path of paths) expect([path, await parts(path)]).toEqual([path, expected()]);
+    },
+  );
 
-  it('does not see more with the health checks and metrics than without a token', async () => {
+  it('shows no more of the health checks and metrics than a request without a token', async () => {
     expectNothingOfOthers(await (await ask('/health/ready')).text());
     expect((await ask('/metrics', { headers: { via: 'a proxy' } })).status).toBe(401);
   });
 
-  it('gets an empty list for the events of another contact, and none of its sends by their number', async () => {
+  it('gets an empty list for the events of another contact, and for events without a contact', async () => {
     expect(await eventIdsOf(`/v1/events?contactId=${OTHER.id}`)).toEqual([]);
     expect(await eventIdsOf('/v1/events?types=upstream.*,webhook.*,account.*')).toEqual([]);
     expect((await eventIdsOf(`/v1/events?contactId=${OWN.id}`)).length).toBe(2);
   });
 
-  it('gets an empty list for the events of a send to another contact, and of a message only those of its contact', async () => {
+  it('gets no events of a send to another contact, and for a message id only the events of its own contact', async () => {
     expect(await eventIdsOf(`/v1/events?sendId=${sends.own}`)).toEqual([events.ownSend]);
     expect(await eventIdsOf(`/v1/events?sendId=${sends.other}`)).toEqual([]);
     // Both contacts have a message with this id.
     expect(await eventIdsOf('/v1/events?messageId=x')).toEqual([events.own]);
   });
 
-  it('gets new events of its contact in a stream and a long poll, which other events do not end', async () => {
+  it('gets new events of its contact from a stream and a long poll; other events do not end the long poll', async () => {
     const client = await openStream(`${gateway.url}/v1/events/stream`, { authorization: `Bearer ${token}` });
     await eventually('the stream is open', () => client.lastId());
     const poll = eventIdsOf('/v1/events?after=now&wait=20');
@@ -487,7 +490,7 @@ describe('a token that is restricted to one contact', () => {
     client.disconnect();
   });
 
-  it('reads at most five pages of sends for one page, and gets a cursor to go on', async () => {
+  it('gets a page of sends after at most five reads of the store, with a cursor to continue if the page is incomplete', async () => {
     for (let i = 0; i < 120; i++) await send(OTHER.number, OTHER.text);
     list.calls = 0;
     const page = (await (await ask('/v1/sends?limit=20')).json()) as {
@@ -513,7 +516,7 @@ describe('an idempotency key', () => {
     return { id, replayed: reply.headers.get('idempotent-replayed') === 'true' };
   };
 
-  it('of a restricted token is separate per API key and set of contacts', async () => {
+  it('of a restricted token is shared only by tokens with the same API key and the same contacts', async () => {
     const [first, second] = [await makeKey(gateway), await makeKey(gateway)];
     const tokenOf = async (key: string, contactIds?: string[]): Promise<{ token: string }> => {
       const made = await makeToken(gateway, contactIds === undefined ? {} : { contactIds }, key);
@@ -538,7 +541,7 @@ describe('an idempotency key', () => {
     expect(await sendWith(turned)).toEqual({ id: ids[2], replayed: true });
   });
 
-  it('of API keys and of tokens without restriction is shared by the account, as before', async () => {
+  it('of an API key or an unrestricted token is shared by the whole account', async () => {
     const { key } = await makeKey(gateway);
     const { token: open } = await makeToken(gateway, {}, key);
     const { id } = await sendWith({}, 'k2');
@@ -548,7 +551,7 @@ describe('an idempotency key', () => {
 });
 
 describe('the look-ups of a send', () => {
-  it('name only the contacts of the token; other callers see all', async () => {
+  it('contain only the contacts of a restricted token; other callers see all contacts', async () => {
     const path = `/v1/sends/${sends.shared}`;
     const lookupsOf = async (reply: Response): Promise<unknown> => ((await reply.json()) as Send).lookups;
     const [own] = LOOKUP.candidates;
@@ -560,7 +563,7 @@ describe('the look-ups of a send', () => {
 });
 
 describe('a token without restriction', () => {
-  it('sees everything of the account that an API key with its scopes sees', async () => {
+  it('sees everything of the account that an API key with the same scopes sees', async () => {
     const { token: open } = await makeToken(gateway);
     for (const path of ['/v1/events?limit=1000', '/v1/contacts', `/v1/sends/${sends.other}`]) {
       const reply = await gateway.fetch(path, { token: open });

@@ -44,7 +44,7 @@ const ContactIds = (): PropertyDecorator =>
 @ApiSchema({ name: 'NewToken' })
 export class CreateTokenDto {
   @ApiProperty({
-    description: 'Scopes of the token. The API key must have them too.',
+    description: 'Scopes of the token. The API key must also have these scopes.',
     example: ['messages:read', 'events:read'],
   })
   @Scopes()
@@ -61,7 +61,7 @@ export class CreateTokenDto {
 
   @ApiProperty({
     description:
-      'Time until the token expires, in seconds. If the API key expires earlier, the token expires with it.',
+      'Time until the token expires, in seconds. If the API key expires earlier, the token expires at the same time.',
     default: DEFAULT_LIFETIME_SECONDS,
   })
   @Optional()
@@ -74,7 +74,7 @@ export class CreateTokenDto {
 export class CreatedTokenView implements CreatedToken {
   @ApiProperty({
     example: 'tok_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description: 'Id of the token, with which it can be revoked. The id is not secret.',
+    description: 'Id of the token. The token can be revoked by its id. The id is not secret.',
   })
   id!: string;
   @ApiProperty({

@@ -66,7 +66,7 @@ describe('a token', () => {
     expect(await problemOf(await revoke(String(id)))).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  it('sends messages and reads with its scopes, and no further: 403 names the scope', async () => {
+  it('permits only what its scopes permit; the error 403 names the missing scope', async () => {
     const { token } = await makeToken(one, { scopes: ['messages:send'] });
     expect((await one.fetch('/v1/messages/send', { ...SEND, token })).status).toBe(200);
     const beyond = await problemOf(await one.fetch('/v1/events', { token }));
@@ -77,7 +77,7 @@ describe('a token', () => {
     expect((await one.fetch('/metrics', { token, headers: { via: 'a proxy' } })).status).toBe(401);
   });
 
-  it('neither creates nor revokes tokens', async () => {
+  it('can neither create nor revoke tokens', async () => {
     const { id, token } = await makeToken(one);
     const create = await one.fetch('/v1/tokens', { ...json({ scopes: ['events:read'] }), token });
     expect(await problemOf(create)).toMatchObject({ status: 403, code: 'forbidden' });
@@ -86,7 +86,7 @@ describe('a token', () => {
     expect(await used(one, token)).toBe(200);
   });
 
-  it('gets only scopes that its API key has, and any API key with one of the scopes may create it', async () => {
+  it('can have only scopes that its API key has; the API key needs no other scope to create the token', async () => {
     const { key } = await makeKey(one, { scopes: ['events:read', 'webhooks:manage'] });
     expect((await askForToken(one, { scopes: ['events:read'] }, key)).status).toBe(201);
     const beyond = await problemOf(await askForToken(one, { scopes: ['events:read', 'messages:send'] }, key));
@@ -97,7 +97,7 @@ describe('a token', () => {
       expect((await askForToken(one, { scopes: ['events:read'] }, powerless)).status).toBe(403);
   });
 
-  it('ends at every gateway when its API key is revoked, or expires', async () => {
+  it('stops working at every gateway when its API key is revoked or expires', async () => {
     const { id, key } = await makeKey(one);
     const { token } = await makeToken(one, {}, key);
     expect(await used(two, token)).toBe(200);
@@ -108,7 +108,7 @@ describe('a token', () => {
     expect((await makeToken(one, { expiresInSeconds: 3_600 }, short.key)).expiresAt).toBe(expiresAt);
   });
 
-  it('ends at its expiry, and its keys in Redis with it', async () => {
+  it('stops working when it expires, and can then no longer be revoked: 404', async () => {
     const { id, token } = await makeToken(one, { expiresInSeconds: 60 });
     const name = `tidings:{.accounts}:token:${id}`;
     expect(await one.redis.pttl(name)).toBeGreaterThan(50_000);
@@ -118,7 +118,7 @@ describe('a token', () => {
     expect((await revoke(id)).status).toBe(404);
   });
 
-  it('belongs to its account: other accounts can neither revoke it nor read with it', async () => {
+  it('belongs to its account: other accounts cannot revoke the token, and the token cannot read their data', async () => {
     const { id, token } = await makeToken(one, {}, OTHER_KEY);
     const sent = await one.fetch('/v1/messages/send', SEND);
     expect((await one.fetch(String(sent.headers.get('location')), { token })).status).toBe(404);
@@ -149,7 +149,7 @@ describe('a token', () => {
     },
   );
 
-  it('is not created beyond the limit of its API key: 409 names the remedy', async () => {
+  it('is not created if its API key has the maximum number of tokens; the error 409 names the remedy', async () => {
     const soon = Date.now() + 60_000;
     const ids = Array.from({ length: 10_000 }, (_, i) => [soon, `tok_${i}`]);
     await one.redis.zadd(`tidings:{.accounts}:tokens-of:id-of-${KEY}`, ...ids.flat());
@@ -161,7 +161,7 @@ describe('a token', () => {
 });
 
 describe('a request with an invalid credential', () => {
-  it('gets 401, with WWW-Authenticate if it has a token', async () => {
+  it('gets 401; if the credential is a token, the response has a WWW-Authenticate header', async () => {
     const { token } = await makeToken(one);
     const unknown = await one.fetch('/v1/sends', { token: `${token.slice(0, -1)}_` });
     expect(unknown.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
@@ -226,7 +226,7 @@ describe('the rate limit of a token', () => {
 });
 
 describe('a web page of an allowed origin', () => {
-  it('may send a token in the header Authorization, and reads the reply', async () => {
+  it('may send a token in the header Authorization, and can read the response', async () => {
     const { token } = await makeToken(one);
     const asked = await one.fetch('/v1/sends', {
       method: 'OPTIONS',

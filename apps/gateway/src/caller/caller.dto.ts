@@ -29,7 +29,8 @@ export class CallerView {
     enum: API_KEY_SCOPES,
     isArray: true,
     example: ['messages:send'],
-    description: 'Scopes that the caller has. For a token, those that its API key still has too.',
+    description:
+      'Scopes that the caller has. The scopes of a token that its API key no longer has are left out.',
   })
   scopes!: Scope[];
   @ApiProperty({

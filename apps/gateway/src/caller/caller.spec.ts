@@ -33,7 +33,7 @@ async function callerOf(credential: { key?: string; token?: string }): Promise<u
 }
 
 describe('GET /v1/caller', () => {
-  it('shows an API key with any scope its account, name, scopes and end', async () => {
+  it('shows a caller with any scope the account, name, scopes and expiry of its API key', async () => {
     const expiresAt = '2035-01-31T00:00:00.000Z';
     const { id, key } = await makeKey(gateway, { name: 'Shop', scopes: ['events:read'], expiresAt });
     expect(await callerOf({ key })).toEqual({
@@ -45,7 +45,7 @@ describe('GET /v1/caller', () => {
     });
   });
 
-  it('shows an admin of the account default as operator, but no admin of another account', async () => {
+  it('has isOperator true for an admin of the account "default", and false for an admin of another account', async () => {
     await gateway.fetch('/v1/accounts', json({ id: 'sales', baseUrl: 'https://u.example/v1', apiKey: 'k' }));
     const own = await makeKey(gateway, { scopes: ['admin'] });
     const theirs = await makeKey(gateway, { account: 'sales', scopes: ['admin'] });
@@ -54,7 +54,7 @@ describe('GET /v1/caller', () => {
     expect(await callerOf({ key: OTHER_KEY })).toMatchObject({ account: 'other', isOperator: false });
   });
 
-  it('names the API key of the environment as the list of API keys does', async () => {
+  it('shows the API key from the variable API_KEY with the id "environment" and the name "API_KEY"', async () => {
     const key = { id: ENVIRONMENT_API_KEY_ID, key: 'own', account: 'default', scopes: API_KEY_SCOPES };
     const bound = [{ provide: API_KEYS, useValue: new FixedApiKeys([key]) }];
     await using other = await startTestGateway({ redisUrl: redis.url, bound });
@@ -64,7 +64,7 @@ describe('GET /v1/caller', () => {
     });
   });
 
-  it('shows a token its own scopes, contacts and end, with the API key that created it', async () => {
+  it('shows a caller with a token the scopes, contacts and expiry of the token, and the API key that created the token', async () => {
     const { id: keyId, key } = await makeKey(gateway, { name: 'Front end' });
     const free = await makeToken(gateway, { scopes: ['messages:read'] }, key);
     expect(await callerOf({ token: free.token })).toEqual({

@@ -62,7 +62,7 @@ export class ConsoleSessionsController {
     const open = await this.openSessions(request);
     const others = open.filter((one) => one.session.keyId !== caller.keyId);
     if (others.length >= MAX_SESSIONS_PER_BROWSER) {
-      const detail = `This browser has reached its limit of ${MAX_SESSIONS_PER_BROWSER} sessions. Sign out of one first.`;
+      const detail = `This browser has reached its limit of ${MAX_SESSIONS_PER_BROWSER} sessions. Sign out of another session first.`;
       throw new Problem('conflict', detail);
     }
     const replaced = open.filter((one) => !others.includes(one)).map(({ session }) => session.id);

@@ -50,7 +50,7 @@ describe('a session of the console', () => {
     await gateway.dispose();
   });
 
-  it('is created by an API key, and its cookie is readable by no script and no other host', async () => {
+  it('is created with an API key, and its cookie can be read by no script and no other host', async () => {
     const reply = await browser.askToSignIn(KEY);
     expect([reply.status, reply.headers.get('cache-control')]).toEqual([201, 'no-store']);
     const session = (await reply.json()) as { expiresAt: string };
@@ -65,7 +65,7 @@ describe('a session of the console', () => {
     );
   });
 
-  it('stands for its API key: the same account, scopes and rate limit', async () => {
+  it('has the account, the scopes and the rate limit of its API key', async () => {
     const { id } = await browser.signIn();
     expect((await browser.as(id, '/v1/status')).status).toBe(200);
     const sent = await browser.as(
@@ -83,7 +83,7 @@ describe('a session of the console', () => {
     expect((await browser.as(powerless.id, '/v1/sends')).status).toBe(403);
   });
 
-  it('lets the page create, change and remove, as its API key does', async () => {
+  it('permits a page of the console to create and delete objects, as its API key does', async () => {
     const { id } = await browser.signIn();
     const request = json({ url: 'https://example.com/hook' }, { origin: `http://${host()}` });
     const made = await browser.as(id, '/v1/webhooks', request);
@@ -92,7 +92,7 @@ describe('a session of the console', () => {
     expect((await browser.as(id, `/v1/webhooks/${webhook}`, { method: 'DELETE' })).status).toBe(204);
   });
 
-  it('is not accepted from the cookie without the header, or the header without the cookie', async () => {
+  it('requires both the cookie and the header X-Tidings-Console', async () => {
     const { id } = await browser.signIn();
     expect((await browser.fetch('/v1/sends', SAME_ORIGIN)).status).toBe(401);
     expect((await browser.fetch('/v1/sends', { ...SAME_ORIGIN, 'x-tidings-console': '' })).status).toBe(401);
@@ -122,7 +122,7 @@ describe('a session of the console', () => {
     ['a page in CORS_ORIGINS', { 'sec-fetch-site': 'cross-site', origin: ORIGIN }, 401],
     ['a page in CORS_ORIGINS in an old browser', { origin: ORIGIN }, 401],
   ])(
-    'is accepted from pages of the gateway only: a request of %s with %j gets %i',
+    'can be used only by pages of the gateway: a request of %s with %j gets %i',
     async (_, given, status) => {
       const { id } = await browser.signIn();
       const headers = Object.fromEntries(
@@ -153,7 +153,7 @@ describe('a session of the console', () => {
     },
   );
 
-  it('cannot be used by a page in CORS_ORIGINS: X-Tidings-Console is no allowed header', async () => {
+  it('cannot be used by a page of an origin in CORS_ORIGINS, because the header X-Tidings-Console is not allowed', async () => {
     const asked = await gateway.fetch('/v1/sends', {
       ...{ method: 'OPTIONS', key: null },
       headers: {
@@ -168,7 +168,7 @@ describe('a session of the console', () => {
     expect(asked.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  it('is ignored beside an API key or a bearer token', async () => {
+  it('is ignored if the request also has an API key or a bearer token', async () => {
     const { id } = await browser.signIn(OTHER_KEY);
     const { token } = await makeToken(gateway, { scopes: ['messages:send'] });
     const made = await gateway.fetch(
@@ -185,7 +185,7 @@ describe('a session of the console', () => {
     expect(byToken.status).toBe(403);
   });
 
-  it('is beside those of other API keys in one browser, and the header selects one', async () => {
+  it('can exist beside sessions of other API keys in one browser; the header X-Tidings-Console selects a session', async () => {
     const [one, two] = [await browser.signIn(KEY), await browser.signIn(OTHER_KEY)];
     const made = await gateway.fetch(
       '/v1/messages/send',
@@ -200,7 +200,7 @@ describe('a session of the console', () => {
     expect((await browser.as(one.id, path)).status).toBe(401);
   });
 
-  it('replaces the former one of the same API key in the browser', async () => {
+  it('replaces the earlier session of the same API key in the same browser', async () => {
     const former = await browser.signIn();
     const { cookie } = browser;
     const elsewhere = new ConsoleBrowser(gateway);
@@ -212,14 +212,14 @@ describe('a session of the console', () => {
     expect((await elsewhere.as(other.id, '/v1/sends')).status).toBe(200);
   });
 
-  it('is the last of five in one browser: a sixth gets 409, until one is signed out', async () => {
+  it('is not created if the browser has five sessions: 409, until the browser signs out of one of them', async () => {
     const keys = [];
     for (let i = 0; i < 6; i++) keys.push((await makeKey(gateway)).key);
     const sessions = [];
     for (const key of keys.slice(0, 5)) sessions.push(await browser.signIn(key));
     const problem = await problemOf(await browser.askToSignIn(keys[5] ?? ''));
     expect(problem).toMatchObject({ status: 409, code: 'conflict' });
-    expect(problem.detail).toContain('Sign out of one first');
+    expect(problem.detail).toContain('Sign out of another session first');
     sessions[4] = await browser.signIn(keys[4]);
     await browser.signOut(sessions[0]?.id ?? '');
     sessions.push(await browser.signIn(keys[5]));
@@ -240,7 +240,7 @@ describe('a session of the console', () => {
     ]);
   });
 
-  it('ends by sign-out only in the browser that has it', async () => {
+  it('can be ended only by the browser that has the session', async () => {
     const { id } = await browser.signIn();
     const other = new ConsoleBrowser(gateway);
     await other.signIn(OTHER_KEY);
@@ -250,7 +250,7 @@ describe('a session of the console', () => {
     expect(browser.cookie).toBeUndefined();
   });
 
-  it('is created by an API key only, without fields', async () => {
+  it('is not created with a token, without an API key, or with fields in the request body', async () => {
     const { token } = await makeToken(gateway);
     const headers = { ...SAME_ORIGIN, 'x-tidings-console': 'new' };
     const post = (more: Record<string, string>, body?: string): Promise<Response> =>
@@ -265,7 +265,7 @@ describe('a session of the console', () => {
     expect(empty.status).toBe(201);
   });
 
-  it('is refused after too many failed sign-ins of an address, also with a valid API key', async () => {
+  it('is not created after too many failed sign-ins from the same address, even with a valid API key: 429', async () => {
     for (let i = 0; i < MAX_FAILED_SIGN_INS + 5; i++) await browser.signIn(i % 2 === 0 ? KEY : OTHER_KEY);
     const failed = await Promise.all(
       Array.from({ length: MAX_FAILED_SIGN_INS + 5 }, () => browser.askToSignIn('wrong')),
@@ -277,7 +277,7 @@ describe('a session of the console', () => {
     expect((await gateway.fetch('/v1/sends')).status).toBe(200);
   });
 
-  it('leaves lines in the audit log, and its token never in any log', async () => {
+  it('is audited at sign-in and sign-out, and its token is never logged', async () => {
     const { id } = await browser.signIn();
     const { cookie = '' } = browser;
     await browser.as(id, '/v1/sends');
@@ -298,7 +298,7 @@ describe('a session with short limits', () => {
     await gateway.dispose();
   });
 
-  it('ends when it is idle, and requests extend it', async () => {
+  it('ends after its idle time without a request; each request extends the session', async () => {
     gateway = await start({ ...SESSION_LIMITS, idleMs: 1_500, renewMs: 100 });
     const [used, idle] = [new ConsoleBrowser(gateway), new ConsoleBrowser(gateway)];
     const [one, two] = [await used.signIn(KEY), await idle.signIn(OTHER_KEY)];
@@ -310,7 +310,7 @@ describe('a session with short limits', () => {
     expect((await used.sessions()).length).toBe(1);
   });
 
-  it('ends after its lifetime although it is used', async () => {
+  it('ends after its maximum lifetime even if it is used', async () => {
     gateway = await start({ idleMs: 1_000, lifetimeMs: 1_500, renewMs: 50 });
     browser = new ConsoleBrowser(gateway);
     const { id, expiresAt } = await browser.signIn();

@@ -44,7 +44,7 @@ export class ContactsController {
   @ApiOperation({
     operationId: 'getContact',
     summary: 'Get a contact',
-    description: 'The contact is looked up in the contact list of the messaging service.',
+    description: 'Tidings reads the contact from the contact list of the messaging service.',
   })
   @ApiOkResponse({ schema: { $ref: getSchemaPath('Contact') }, headers: AGE })
   @ApiProblems('validation_failed', 'not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')

@@ -7,7 +7,7 @@ const DIRECTIONS = ['inbound', 'outbound', 'other'] as const;
 @ApiSchema({ name: 'Conversation' })
 export class ConversationView {
   @ApiProperty({
-    description: 'Id of the contact. While no contact has the phone number, the phone number itself.',
+    description: 'Id of the contact, or the phone number while no contact has that phone number.',
     example: 'con_8cf49639261462f7',
   })
   id!: string;
@@ -79,7 +79,8 @@ export class ConversationView {
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'Time of the first inbound message after the last outbound message. Null if there is none.',
+    description:
+      'Time of the first inbound message after the last outbound message. Null if there is no such message.',
   })
   waitingSince!: string | null;
 
@@ -99,7 +100,8 @@ export class ConversationView {
 
   @ApiProperty({
     type: 'integer',
-    description: 'Increases with every change of the conversation. Ignore a row with a lower revision.',
+    description:
+      'Increases with every change of the conversation. Ignore a row whose `revision` is lower than that of the row you have.',
     example: 7,
   })
   revision!: number;

@@ -11,7 +11,10 @@ export class ConversationsQuery {
 
   @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
-  @CursorOf('must be the value of next from a previous page', (value) => parseListCursor(value) !== undefined)
+  @CursorOf(
+    'must be the value of `next` from a previous page',
+    (value) => parseListCursor(value) !== undefined,
+  )
   cursor?: string;
 
   @ApiProperty({
@@ -38,7 +41,7 @@ export class ConversationsReply {
 
   @ApiProperty({
     description:
-      'Cursor of the event log, taken before the page was read. The events after this cursor may be newer than the page.',
+      'Cursor of the event log, taken before the page was read. Read the events after this cursor to keep the page up to date; the page may already include some of these changes.',
   })
   after!: string;
 }

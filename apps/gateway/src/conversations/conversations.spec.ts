@@ -69,7 +69,7 @@ describe('the list of conversations', () => {
     });
   });
 
-  it('is searched page by page with q', async () => {
+  it('can be searched with the parameter q, page by page', async () => {
     const page = await read('/v1/conversations?q=ad&limit=2');
     expect(page.conversations.map(({ id }) => id)).toEqual(['c5', 'c4']);
     const rest = await read(`/v1/conversations?q=ad&limit=10&cursor=${String(page.next)}`);
@@ -94,13 +94,13 @@ describe('the list of conversations', () => {
 });
 
 describe('a conversation', () => {
-  it('is found by the id of its contact or by its phone number, and is 404 otherwise', async () => {
+  it('is found by the id of its contact or by its phone number; any other id causes 404', async () => {
     expect(await read<Row>('/v1/conversations/c1')).toMatchObject({ id: 'c1', unreadCount: 1 });
     expect(await read<Row>(`/v1/conversations/${encodeURIComponent(NUMBER)}`)).toMatchObject({ id: NUMBER });
     expect(await problemOf(await gateway.fetch('/v1/conversations/c9'))).toMatchObject({ status: 404 });
   });
 
-  it('has no unread messages after they were marked as seen, and an unknown message is 404', async () => {
+  it('has no unread messages after they were marked as seen; an unknown message id causes 404', async () => {
     const seen = (upTo: unknown): Promise<Response> =>
       gateway.fetch('/v1/conversations/c2/seen', json({ upTo }));
     expect(await problemOf(await seen('m9'))).toMatchObject({ status: 404 });
@@ -111,7 +111,7 @@ describe('a conversation', () => {
   });
 });
 
-it('with CONVERSATIONS=off, conversations are 404 with the reason', async () => {
+it('with CONVERSATIONS=off, a request for conversations gets 404 with the reason', async () => {
   await using off = await startTestGateway({ redisUrl: redis.url, environment: { CONVERSATIONS: 'off' } });
   for (const path of ['/v1/conversations', '/v1/conversations/c1']) {
     const problem = await problemOf(await off.fetch(path));

@@ -31,7 +31,7 @@ export class TimelineController {
     description:
       'Tidings reads the messages from the messaging service, with at most five requests per page, and sorts them. ' +
       'A message appears as soon as its event is recorded. A send appears as an entry of its own until its message appears. Cancelled sends do not appear. ' +
-      'While you follow `next`, each entry is returned exactly once. New messages are reported by the events after the cursor `after`.',
+      'While you follow `next`, each entry is returned exactly once. The events after the cursor `after` report new messages.',
   })
   @ApiOkResponse({ type: TimelineReply })
   @ApiProblems('validation_failed', 'not_found')

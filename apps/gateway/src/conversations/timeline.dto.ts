@@ -18,7 +18,7 @@ export class TimelineQuery {
   @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
   @CursorOf(
-    'must be the value of next from a previous page',
+    'must be the value of `next` from a previous page',
     (value) => parseTimelineCursor(value) !== undefined,
   )
   cursor?: string;
@@ -47,7 +47,8 @@ class MessageEntryView {
   @ApiProperty({
     type: SendOfMessageView,
     nullable: true,
-    description: 'The send that caused the message, if it was sent with Tidings and is still stored.',
+    description:
+      'The send that caused the message. Null if Tidings did not send the message, or no longer stores the send.',
   })
   send!: SendOfMessage | null;
 }
@@ -57,7 +58,7 @@ class SendEntryView {
   @ApiProperty({ enum: ['send'] }) kind!: 'send';
   @ApiProperty({
     format: 'date-time',
-    description: 'Time at which Tidings accepted the send. For a scheduled send, its `sendAt`.',
+    description: 'Time when Tidings stored the send, or the `sendAt` of a scheduled send.',
   })
   at!: string;
   @ApiProperty({ type: SendView }) send!: Send;
@@ -85,13 +86,13 @@ export class TimelineReply {
 
   @ApiProperty({
     description:
-      'Cursor of the event log, taken before the page was read. The events after this cursor report every change that the page may not include.',
+      'Cursor of the event log, taken before the page was read. The events after this cursor report every change that the page does not include.',
   })
   after!: string;
 
   @ApiProperty({
     description:
-      'True if the messages could not be read from the messaging service. The page then has only sends. The first page also has a preview of the last message. Request the same page again later.',
+      'True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. If true, request the same page again later.',
   })
   partial!: boolean;
 }

@@ -18,7 +18,7 @@ const ALWAYS: Headers = {
 const GATEWAY_HEADER: Headers = {
   'Tidings-Gateway': {
     description:
-      'Marks the response of a Tidings gateway, so that no other gateway uses it as its messaging service.',
+      'Marks the response of a Tidings gateway. A gateway never uses a server with this header as its messaging service.',
     schema: { type: 'string', enum: ['1'] },
   },
 };

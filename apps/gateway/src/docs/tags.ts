@@ -9,7 +9,7 @@ export const TAGS = [
   {
     name: 'Conversations',
     description:
-      'List and search conversations, show the messages and sends of one in order, and mark messages as seen.',
+      'List and search conversations, show the messages and sends of a conversation in order, and mark messages as seen.',
   },
   { name: 'Events', description: 'Read events page by page, wait for events, or stream events.' },
   {

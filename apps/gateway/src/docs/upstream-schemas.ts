@@ -4,13 +4,15 @@ type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 type Schema = Schemas[string];
 
 /** The messaging service documents ids as text, but other types are passed on as well. */
-const ID = { type: ['string', 'number'], description: 'Id of the messaging service.' } as unknown as Schema;
+const ID = {
+  type: ['string', 'number'],
+  description: 'Id that the messaging service assigned.',
+} as unknown as Schema;
 const TEXT: Schema = { type: 'string' };
 const FLAG: Schema = { type: 'boolean' };
 
 /**
- * Objects of the messaging service: the fields that it documents, of which only the id is sure to be there, and any other
- * field.
+ * Objects of the messaging service: the documented fields, of which only the id is always present, and any other fields.
  */
 export const UPSTREAM_SCHEMAS: Schemas = {
   Message: {
@@ -47,7 +49,7 @@ export const UPSTREAM_SCHEMAS: Schemas = {
   Contact: {
     type: 'object',
     description:
-      'A contact as the messaging service shows it. The messaging service documents no field but the id.',
+      'A contact as the messaging service shows it. The id is the only field that the messaging service documents.',
     required: ['id'],
     properties: { id: ID },
     additionalProperties: true,

@@ -108,7 +108,7 @@ describe('Events', () => {
     expect(await found('messageId=m1&wait=1')).toHaveLength(3);
   });
 
-  it('are the newest ones with `last`, oldest first, and the next page begins after them', async () => {
+  it('are limited to the newest by the parameter "last", oldest first; "next" continues after these events', async () => {
     await append('message.sent', 'c1');
     await append('message.received', 'c2');
     await append('contact.created', 'c1');
@@ -122,11 +122,14 @@ describe('Events', () => {
       expect((await page(`?after=${next}`)).events.map(({ type }) => type)).toEqual(['message.sent']);
   });
 
-  it.each(['after=now', 'wait=1'])('cannot be the newest ones and be read with %s', async (query) => {
-    const problem = await problemOf(await gateway.fetch(`/v1/events?last=1&${query}`));
-    expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
-    expect(problem.errors).toEqual([{ field: 'last', message: 'cannot be used with `after` or `wait`' }]);
-  });
+  it.each(['after=now', 'wait=1'])(
+    'cannot be read with the parameter "last" together with %s',
+    async (query) => {
+      const problem = await problemOf(await gateway.fetch(`/v1/events?last=1&${query}`));
+      expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
+      expect(problem.errors).toEqual([{ field: 'last', message: 'cannot be used with `after` or `wait`' }]);
+    },
+  );
 
   it.each([
     'last=0',

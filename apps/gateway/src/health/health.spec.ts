@@ -200,7 +200,7 @@ describe('The health of the gateway', () => {
     await untilReady('ok');
   });
 
-  it('is degraded while the blob store is unusable: sends with a file are rejected, text sends are accepted', async () => {
+  it('is degraded while the blob store is unusable: sends with a file are rejected, text sends are stored', async () => {
     const environment = { BLOB_STORE: 'file:/dev/null/blobs' };
     await using broken = await startTestGateway({ redisUrl: redis.url, environment });
     const health = await broken.fetch('/health/ready', { key: null });
@@ -208,9 +208,7 @@ describe('The health of the gateway', () => {
     expect(await health.json()).toMatchObject({
       status: 'degraded',
       reasons: expect.arrayContaining([
-        expect.stringContaining(
-          'sends with a file cannot be accepted, because the blob store cannot be used',
-        ),
+        expect.stringContaining('sends with a file are rejected, because the blob store cannot be used'),
       ]),
     });
     const form = new FormData();

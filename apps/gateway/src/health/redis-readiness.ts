@@ -144,11 +144,11 @@ export class RedisReadiness {
     );
   }
 
-  /** Reports a Redis without an append-only file: a restart of Redis would lose accepted sends. */
+  /** Reports a Redis without an append-only file: a restart of Redis would lose stored sends. */
   private async persistenceReasons(): Promise<Reason[]> {
     if (await hasAppendOnlyFile(this.redis)) return [];
     const description =
-      'Redis has no append-only file (appendonly no), so a restart of Redis loses accepted sends';
+      'Redis has no append-only file (appendonly no), so a restart of Redis loses stored sends';
     return [{ code: 'redis_not_persistent', count: 1, description }];
   }
 
@@ -156,7 +156,7 @@ export class RedisReadiness {
   private blobReasons(): Reason[] {
     const { fault, unseenPeers } = this.blobs;
     if (fault !== undefined) {
-      const description = 'sends with a file cannot be accepted, because the blob store cannot be used';
+      const description = 'sends with a file are rejected, because the blob store cannot be used';
       return [{ code: 'blob_store_unusable', count: 1, description }];
     }
     if (unseenPeers === 0) return [];

@@ -98,7 +98,7 @@ function answerBadUrl(
 ): void {
   const problem =
     error.code === 'FST_ERR_BAD_URL'
-      ? new Problem('malformed_body', 'The URL is not valid percent-encoding.')
+      ? new Problem('malformed_body', 'The URL contains invalid percent-encoding.')
       : new Problem('not_found', 'This URL does not exist.');
   reply.code(problem.status);
   reply.headers({ 'x-request-id': request.id, 'content-type': PROBLEM_TYPE });

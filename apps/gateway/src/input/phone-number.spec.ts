@@ -9,7 +9,7 @@ function isPossible(text: string): boolean {
   return parsed?.isPossible() === true && parsed.number === text;
 }
 
-it('a phone number is possible if the library says so when it knows all countries of a calling code', () => {
+it('a phone number is possible exactly if libphonenumber-js finds it possible with the metadata of all countries', () => {
   const codes = [...new Set(getCountries().map((country) => getCountryCallingCode(country)))];
   const national = fc.stringMatching(/^\d{4,13}$/);
   const numbers = fc
@@ -28,12 +28,12 @@ it('a phone number is possible if the library says so when it knows all countrie
   expect(Math.min(known.true, known.false)).toBeGreaterThan(2_000);
 });
 
-it.each(['+14155550123', '+447911123456', '+4915112345678'])('%s is possible', (text) => {
+it.each(['+14155550123', '+447911123456', '+4915112345678'])('the phone number %s is possible', (text) => {
   expect(isPossiblePhoneNumber(text)).toBe(true);
 });
 
 it.each(['4155550123', '+1415555012', '+1 415 555 0123', '+99912345678', '+4407911123456', ''])(
-  '"%s" is not possible',
+  'the phone number "%s" is not possible',
   (text) => {
     expect(isPossiblePhoneNumber(text)).toBe(false);
   },

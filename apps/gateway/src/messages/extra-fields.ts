@@ -45,5 +45,5 @@ function faultOf(known: KnownNames, name: string, value: unknown): FieldFault[] 
   }
   // The JSON parser has already lost digits of a larger integer.
   if (Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))) return [];
-  return [{ field: name, message: 'is a number that loses digits in JSON; send it as text' }];
+  return [{ field: name, message: 'is too large for an exact JSON number; send the number as text' }];
 }

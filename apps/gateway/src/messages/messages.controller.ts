@@ -39,7 +39,7 @@ export class MessagesController {
   @ApiOkResponse({
     type: MessageQueuedDto,
     headers: {
-      Location: { description: 'Path of the send.', schema: { type: 'string' } },
+      Location: { description: 'URL path of the send: `/v1/sends/{id}`.', schema: { type: 'string' } },
       'Idempotent-Replayed': {
         description: '`true` if the response is that of an earlier request with the same idempotency key.',
         schema: { type: 'string' },

@@ -30,7 +30,7 @@ export class SendDto {
   @Optional()
   @TextMatching(
     /^[a-z][a-z0-9_-]{0,63}$/,
-    'must start with a lower-case letter and consist of at most 64 characters a-z, 0-9, _ and -; example: "text"',
+    'must start with a lower-case letter and have at most 64 characters (a-z, 0-9, _ and -); example: "text"',
   )
   type: string = 'text';
 
@@ -81,7 +81,7 @@ export class SendDto {
   })
   @Optional()
   @Instant()
-  @rule('expiresAfterSendAt', 'must be after sendAt', isAfterSendAt)
+  @rule('expiresAfterSendAt', 'must be after `sendAt`', isAfterSendAt)
   expiresAt?: string;
 }
 

@@ -29,7 +29,7 @@ describe('GET /metrics', () => {
     expect(reply.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('is refused to a caller behind a proxy without an admin key, and the error names METRICS_TOKEN', async () => {
+  it('rejects a caller behind a proxy without an admin key, and the error names METRICS_TOKEN', async () => {
     const asked = (key: string | null): Promise<Response> =>
       gateway.fetch('/metrics', { key, headers: { 'x-forwarded-for': '203.0.113.9' } });
     const refused = await asked(null);

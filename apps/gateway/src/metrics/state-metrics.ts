@@ -63,7 +63,8 @@ export class StateMetrics {
     for (const code of READINESS_REASON_CODES) degraded.labels(code).set(reasons.has(code) ? 1 : 0);
     let isUp = status !== 'unavailable';
     try {
-      if (isUp) await withDeadline(this.readState(), READ_TIMEOUT_MS, 'reading the state for the metrics');
+      if (isUp)
+        await withDeadline(this.readState(), READ_TIMEOUT_MS, 'the read of the state for the metrics');
     } catch (error) {
       isUp = false;
       this.logger.warn({ err: error }, 'could not read the state for the metrics from Redis');
@@ -160,7 +161,7 @@ function installationGauges(metrics: PromMetrics): InstallationGauges {
     workers: metrics.gauge('tidings_workers', 'Running workers with each role.', ['role']),
     accounts: metrics.gauge(
       'tidings_accounts',
-      `Accounts. The first ${MAX_ACCOUNTS} by id have metrics of their own.`,
+      `Number of accounts. Only the first ${MAX_ACCOUNTS} accounts, sorted by id, have metrics of their own.`,
     ),
     memoryUsed: metrics.gauge('tidings_redis_memory_used_bytes', 'Memory that Redis uses.'),
     memoryMax: metrics.gauge('tidings_redis_memory_max_bytes', 'The maxmemory of Redis; 0 without a limit.'),
@@ -205,7 +206,7 @@ function accountGauges(metrics: PromMetrics) {
     ]),
     failing: metrics.gauge(
       'tidings_webhook_failing_seconds',
-      'Time since the first failure after the last success of a webhook, for the 20 that have failed longest.',
+      'Time since the first failure after the last success of a webhook, for the 20 webhooks that have failed longest.',
       ['account', 'webhook'],
     ),
   };

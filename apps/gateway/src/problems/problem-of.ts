@@ -69,7 +69,7 @@ const RULES: readonly Rule[] = [
   rule(ReplayTooLargeError, ({ maxEvents, maxUntil }) =>
     invalid({
       field: 'until',
-      message: `must be closer to since, because one replay covers at most ${maxEvents} events; replay in several parts, the first part with until ${maxUntil}`,
+      message: `must be closer to \`since\`, because one replay covers at most ${maxEvents} events; use several replays, and set \`until\` to ${maxUntil} in the first one`,
     }),
   ),
   rule(WebhookConflictError, ({ message }) => new Problem('conflict', message)),

@@ -78,7 +78,7 @@ async function readJson(path: string): Promise<unknown> {
 }
 
 describe('The queues', () => {
-  it('are read with the connection of the gateway, which is the only one', async () => {
+  it('are read over the existing Redis connection of the gateway', async () => {
     const own = gateway.redis.listenerCount('error');
     const connections = async (): Promise<number> => {
       const list = String(await gateway.redis.call('CLIENT', 'LIST'));
@@ -91,7 +91,7 @@ describe('The queues', () => {
     expect(gateway.redis.listenerCount('error')).toBeGreaterThan(own);
   });
 
-  it('are all shown, read-only, with their jobs', async () => {
+  it('are all listed, read-only, with their jobs', async () => {
     expect(await readJson('/console/queues/api/queues?activeQueue=relay&status=delayed')).toMatchObject({
       queues: [
         {
@@ -107,7 +107,7 @@ describe('The queues', () => {
     });
   });
 
-  it('show no phone number and no text of a job', async () => {
+  it('show no complete phone number and no text of a job', async () => {
     const paths = [
       'queues?activeQueue=relay',
       'queues/relay/job-1',
@@ -121,7 +121,7 @@ describe('The queues', () => {
     expect(shown.join('\n')).not.toMatch(new RegExp(`${SECRET}|5550123`));
   });
 
-  it('require the API key of an operator: 401 without one, 403 with another one or a token', async () => {
+  it('require the API key of an operator: 401 without an API key, 403 with another API key or a token', async () => {
     const paths = protectedPaths();
     const admin = await makeKey(gateway, { account: 'default', scopes: ['admin'] });
     const { token } = await makeToken(gateway);
@@ -136,14 +136,14 @@ describe('The queues', () => {
     expect(await statusesOf(paths, { key: null, method: 'HEAD' })).toEqual(all(401));
   });
 
-  it('are served at every path at which Bull Board reads them', async () => {
+  it('are served at every path that Bull Board reads', async () => {
     for (const path of readsOfBullBoard()) {
       const url = `/console/queues/api${path}`.replace(':queueName', 'relay').replace(':jobId', 'job-1');
       expect([url, (await gateway.fetch(url)).status]).toEqual([url, 200]);
     }
   });
 
-  it('count toward the rate limit of the API key', async () => {
+  it('can be read within the rate limit of the API key', async () => {
     const reply = await gateway.fetch('/console/queues/api/queues');
     expect(Number(reply.headers.get('ratelimit-remaining'))).toBeGreaterThan(0);
   });
@@ -167,7 +167,7 @@ describe('The queues', () => {
   );
 
   it.each(['wait', 'meta', 'delayed', 'job-1:lock', '%25', '9', 'x'.repeat(300)])(
-    'have no job %s: the answer is 404',
+    'return 404 for the unknown job id %s',
     async (id) => {
       const reply = await gateway.fetch(`/console/queues/api/queues/relay/${id}`);
       expect((await problemOf(reply)).code).toBe('not_found');
@@ -181,11 +181,11 @@ describe('The queues', () => {
     ['page=0', 400],
     ['jobsPerPage=1000000', 400],
     ['activeQueue=relay&status=nothing', 400],
-  ])('answer to the query %s with %d', async (query, status) => {
+  ])('answer the query %s with the status %d', async (query, status) => {
     expect((await gateway.fetch(`/console/queues/api/queues?${query}`)).status).toBe(status);
   });
 
-  it('are shown on a Redis Cluster too', async () => {
+  it('can also be read on a Redis Cluster', async () => {
     const cluster = await startTestCluster();
     const other = await startTestGateway({ redisUrl: cluster.url });
     try {
@@ -197,7 +197,7 @@ describe('The queues', () => {
     }
   });
 
-  it('are answered with 503 while Redis hangs, and are shown again after it', async () => {
+  it('cannot be read while Redis hangs (503), and can be read again afterwards', async () => {
     const own = await startTestRedis();
     const other = await startTestGateway({ redisUrl: own.url });
     try {
@@ -237,7 +237,7 @@ describe('The page of the queues', () => {
     expect(text).not.toMatch(/<script(?![^>]* (src=|type="application\/json"))|<style|style=| on\w+=/);
   });
 
-  it('is the same for an operator, with links below the path for operators', async () => {
+  it('is the same for an operator as in a frame, except for the base path of its links', async () => {
     const [framed, own] = await Promise.all(
       [FRAME, '/console/queues'].map(async (path) => await (await gateway.fetch(path)).text()),
     );
@@ -246,7 +246,7 @@ describe('The page of the queues', () => {
   });
 
   it.each(['/console/queues', FRAME])(
-    'loads every file that it names, without a credential (%s)',
+    'refers only to files that can be loaded without a credential (%s)',
     async (base) => {
       const text = await (await gateway.fetch(base)).text();
       const names = [...text.matchAll(/(?:href|src)="((?:static\/|bridge)[^"]+)"/g)].map(([, name]) => name);
@@ -261,7 +261,7 @@ describe('The page of the queues', () => {
   );
 
   it.each(['%2e%2e/index.ejs', '..%2findex.ejs', '..%2f..%2fpackage.json', 'js', ''])(
-    'serves no other file (static/%s)',
+    'has no file at static/%s: 404',
     async (name) => {
       const reply = await gateway.fetch(`${FRAME}/static/${name}`, { key: null });
       expect((await problemOf(reply)).code).toBe('not_found');
@@ -274,7 +274,7 @@ describe('A navigation to the queues', () => {
   const to = (url: string, headers: Record<string, string>, method = 'GET'): boolean =>
     isNavigationToQueues({ url, headers, method } as unknown as Parameters<typeof isNavigationToQueues>[0]);
 
-  it('is recognized if a browser sends it as a page of its own without a credential', () => {
+  it('is recognized if a browser opens the page outside a frame, without a credential', () => {
     expect(to('/console/queues?a=b', NAVIGATION)).toBe(true);
     expect(to('/console/queues/', NAVIGATION)).toBe(true);
     expect(to('/console/queues/api/queues', NAVIGATION)).toBe(false);

@@ -25,7 +25,7 @@ it('a phone number that is too short to be shortened, and data of another type, 
   ]);
 });
 
-it('texts of errors, results, logs and reports of progress are hidden', () => {
+it('error texts, results, log lines and progress objects of a job are hidden', () => {
   const job = {
     failedReason: 'cannot post "a secret text"',
     stacktrace: ['at a secret text'],
@@ -39,7 +39,7 @@ it('texts of errors, results, logs and reports of progress are hidden', () => {
   expect(shown).toContain('"failedReason":"Hidden. See the log of the worker."');
 });
 
-it('the values of a metric, the progress in percent and the absence of a failure are kept', () => {
+it('the values of a metric, a progress in percent and an absent failure reason are not hidden', () => {
   const shown = { data: [1, 2], progress: 50, failedReason: undefined, counts: { wait: 0 } };
   expect(visibleFields(shown)).toEqual(shown);
 });

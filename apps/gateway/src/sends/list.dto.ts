@@ -28,7 +28,7 @@ export class SendsQuery {
 
   @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
-  @CursorOf('must be the value of next from a previous page', (value) => positionIn(value) !== undefined)
+  @CursorOf('must be the value of `next` from a previous page', (value) => positionIn(value) !== undefined)
   cursor?: string;
 }
 

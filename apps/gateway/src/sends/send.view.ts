@@ -46,7 +46,7 @@ class SendLookupDto implements SendLookup {
       '`found`: a message was recorded as the message of the send. `ambiguous`: several messages fit the send equally well. `not_found`: no message fits. `incomplete`: some messages could not be read, and none of the others fits. `failed`: the messages could not be read.',
   })
   outcome!: SendLookup['outcome'];
-  @ApiProperty({ format: 'date-time', description: 'Messages that were sent earlier do not fit.' })
+  @ApiProperty({ format: 'date-time', description: 'Earliest time of a message that can fit the send.' })
   since!: string;
   @ApiProperty({ type: [String], description: 'The contacts whose messages were read, at most 20.' })
   contactIds!: string[];
@@ -109,7 +109,7 @@ export class SendView implements Send {
     type: [SendLookupDto],
     required: false,
     description:
-      'Look-ups of the send among the messages of its recipient. Oldest first, at most 20: the first look-up and the last ones. Regular polls are not included, unless one ends the look-up of an ambiguous send. Absent in events and timelines.',
+      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll is included only if it ended the search for the message of an `ambiguous` attempt. Absent in events and timelines.',
   })
   lookups?: SendLookupDto[];
 }

@@ -71,7 +71,7 @@ export class SendsController {
     operationId: 'cancelSend',
     summary: 'Cancel a scheduled or queued send',
     description:
-      'A send that is being relayed or was relayed cannot be cancelled. The response then has the status 409.',
+      'A send that is being relayed or was relayed cannot be cancelled: the response has the status 409.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict')

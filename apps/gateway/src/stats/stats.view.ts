@@ -44,15 +44,15 @@ class DeliveryStatsView {
 
 @ApiSchema({ name: 'DelayStats' })
 class DelayStatsView implements DelaySeries {
-  @Measurements('Mean, in milliseconds.') mean!: (number | null)[];
-  @Measurements('Maximum, in milliseconds.') max!: (number | null)[];
+  @Measurements('Mean delay, in milliseconds.') mean!: (number | null)[];
+  @Measurements('Maximum delay, in milliseconds.') max!: (number | null)[];
 }
 
 @ApiSchema({ name: 'RequestStats' })
 class RequestStatsView {
   @Counts('Requests to the messaging service, by the minute in which they ended.') used!: number[];
-  @Counts('Of these, requests that the messaging service answered with 429.') throttled!: number[];
-  @Counts('Of these, requests that failed for another reason.') failed!: number[];
+  @Counts('Requests to the messaging service that got a 429 response.') throttled!: number[];
+  @Counts('Requests to the messaging service that failed for a reason other than 429.') failed!: number[];
   @ApiProperty({ description: 'Number of requests per minute that the request budget allows.' })
   budgetPerMinute!: number;
 }
@@ -66,8 +66,12 @@ class BacklogStatsView {
 @ApiSchema({ name: 'Stats' })
 export class StatsView implements StatsOfHour {
   @ApiProperty({ description: 'Id of the account.', example: 'default' }) account!: string;
-  @ApiProperty({ format: 'date-time', description: 'Start of the first minute.' }) from!: string;
-  @ApiProperty({ format: 'date-time', description: 'End of the last minute: the time of the response.' })
+  @ApiProperty({
+    format: 'date-time',
+    description: 'Start of the shown period: the start of the first minute.',
+  })
+  from!: string;
+  @ApiProperty({ format: 'date-time', description: 'End of the shown period: the time of the response.' })
   to!: string;
   @ApiProperty({ type: 'integer', example: 60, description: 'Duration of each step, in seconds.' })
   stepSeconds!: number;
@@ -89,7 +93,7 @@ export class StatsView implements StatsOfHour {
   @ApiProperty({
     type: DelayStatsView,
     description:
-      'Time from an event to its receipt by a webhook, by the minute of the receipt. Replayed events count from their event.',
+      'Time from an event to its receipt by a webhook, by the minute of the receipt. For a replay too, the time starts when the event was recorded.',
   })
   deliveryDelayMs!: DelayStatsView;
   @ApiProperty({ type: RequestStatsView }) requests!: RequestStatsView;

@@ -9,7 +9,7 @@ const unknownMs = (description: string): MethodDecorator & PropertyDecorator =>
 @ApiSchema({ name: 'DetectionDelay' })
 class DetectionDelayView {
   @unknownMs(
-    'Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if no message was measured.',
+    'Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if no new message was found in the period.',
   )
   p50Ms!: number | null;
 
@@ -188,7 +188,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: [BudgetForecastView],
     description:
-      'Expected detection delay with half, once and twice the current maximum request rate. The forecast assumes that contacts stay as active as now. The forecast does not include the response time of the messaging service.',
+      'Expected detection delay with half of the current maximum request rate, with the current rate, and with twice that rate. The forecast assumes that contacts stay as active as now. The forecast does not include the response time of the messaging service.',
   })
   forecast!: BudgetForecastView[];
 

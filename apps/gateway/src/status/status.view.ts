@@ -76,7 +76,7 @@ class ConversationsStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of known contacts. After an upgrade, each contact gets its conversation with its next poll.',
+      'Number of known contacts. After an upgrade, the conversation of a contact is created at the next poll of the contact.',
   })
   contacts!: number;
 }
@@ -98,7 +98,8 @@ class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
   @ApiProperty({
     type: [FailingWebhookView],
     maxItems: 20,
-    description: 'The enabled webhooks whose last attempt failed, longest failing first, at most 20.',
+    description:
+      'At most 20 enabled webhooks whose last attempt failed; the webhook that has failed longest comes first.',
   })
   failing!: FailingWebhookView[];
 

@@ -49,7 +49,7 @@ export class DeliveriesQuery {
   @ApiProperty({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
   @CursorOf(
-    'must be the value of next from a previous page',
+    'must be the value of `next` from a previous page',
     (value) => decodePosition(LIST_NAME, value) !== undefined,
   )
   cursor?: string;
@@ -60,7 +60,7 @@ export class AllDeliveriesQuery extends DeliveriesQuery {
   @ApiProperty({
     description:
       'Returns only deliveries that finished at this time or later, and pending deliveries that were created at this time or ' +
-      'later. A page may then have fewer than `limit` entries even if more pages follow.',
+      'later. With `since`, a page may have fewer than `limit` entries even if more pages follow.',
   })
   @Optional()
   @Instant()
@@ -194,7 +194,7 @@ export class ReplayDto {
     default: 'failed',
     description:
       'Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the ' +
-      'webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose ' +
+      'webhook existed or while it was disabled, and events above the limit of its backlog. `pending`: events whose ' +
       'delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery.',
   })
   @Optional()
@@ -204,7 +204,7 @@ export class ReplayDto {
   @ApiProperty({
     default: false,
     description:
-      'Set to true to only count the deliveries. Nothing is replayed. A later replay can have another count, because events ' +
+      'Set to true to only count the deliveries, without a replay. A later replay can have another count, because events ' +
       'are recorded and delivered meanwhile.',
   })
   @Optional()
@@ -229,7 +229,7 @@ export class NewDeliveryDto {
 export function replayRequestOf({ since, until, eventTypes, only: scope }: ReplayDto): ReplayRequest {
   const from = parseInstant(since) ?? 0;
   const to = parseInstant(until) ?? Infinity;
-  if (to <= from) throw invalid({ field: 'until', message: 'must be later than since' });
+  if (to <= from) throw invalid({ field: 'until', message: 'must be later than `since`' });
   return { since: from, until: to, scope, ...(eventTypes === undefined ? {} : { eventTypes }) };
 }
 

@@ -46,7 +46,12 @@ export class WebhooksController {
   })
   @ApiCreatedResponse({
     type: CreatedWebhookView,
-    headers: { Location: { description: 'Path of the webhook.', schema: { type: 'string' } } },
+    headers: {
+      Location: {
+        description: 'URL path of the new webhook: `/v1/webhooks/{id}`.',
+        schema: { type: 'string' },
+      },
+    },
   })
   @ApiProblems(
     'validation_failed',

@@ -70,7 +70,7 @@ it.each([
   [2, 500],
   [0.1, 1_000],
 ])(
-  'a worker queues these jobs less often if the budget is small: at %d requests a second every %d ms',
+  'a worker queues jobs for an account with many due contacts less often if the budget is small: at %d requests per second, every %d ms',
   async (rate, ms) => {
     [requestsPerSecond, dueInMs, dueCount] = [rate, 0, 5];
     expect([await run('due'), remindCount]).toEqual([ms, 1]);
