@@ -84,6 +84,7 @@ export class RowOracle {
       contact.messages.clear();
     }
     let isMoved = isResync;
+    const reappeared = new Set<string>();
     for (const { id, before, after, isAbsent } of knowledge) {
       const forms = after.flatMap((one) => (one === undefined || one.deleted ? [] : one));
       const [form] = forms;
@@ -93,7 +94,10 @@ export class RowOracle {
       }
       const isNew = isResync || before.every((one) => one === undefined || one.deleted);
       const isCertain = forms.length === after.length;
-      if (isNew && contact.everKnown.has(id)) isMoved = true;
+      if (isNew && contact.everKnown.has(id)) {
+        isMoved = true;
+        reappeared.add(id);
+      }
       // The row gets the time at which the read began, and the message's own time only from a later read.
       if (isNew && !isClockSteady && (form.timestamp ?? now) > now) contact.isBlurred = true;
       this.noteNumber(contact, contactId, form, isNew ? isCertain : undefined);
@@ -106,6 +110,8 @@ export class RowOracle {
       });
       contact.everKnown.add(id);
     }
+    // After a new baseline, the row still knows which of its messages are seen, although they are emitted again.
+    if (receivedIds(events).some((id) => reappeared.has(id))) contact.isBlurred = true;
     if (isMoved && (!isClockSteady || knowledge.some(isUndated))) contact.isBlurred = true;
     const hasAbsent = [...contact.messages.values()].some((one) => one.isAbsent);
     if (hasAbsent && events.some(({ type }) => type === 'message.deleted')) contact.mayLackMessages = true;
@@ -394,6 +400,12 @@ export class RowOracle {
       preview: previewOf(send.message ?? ''),
     };
   }
+}
+
+function receivedIds(events: readonly ReceivedEvent[]): string[] {
+  return events.flatMap(({ type, data }) =>
+    type === 'message.received' ? [String(data.message?.['id'])] : [],
+  );
 }
 
 /** Numbers of sends. */
