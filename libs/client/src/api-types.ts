@@ -48,7 +48,7 @@ export type SendLookup = {
      */
     outcome: 'found' | 'ambiguous' | 'not_found' | 'incomplete' | 'failed';
     /**
-     * Messages that were sent earlier do not fit.
+     * Earliest time of a message that can fit the send.
      */
     since: string;
     /**
@@ -99,7 +99,7 @@ export type Send = {
      */
     reason: string | null;
     /**
-     * Look-ups of the send among the messages of its recipient. Oldest first, at most 20: the first look-up and the last ones. Regular polls are not included, unless one ends the look-up of an ambiguous send. Absent in events and timelines.
+     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll is included only if it ended the search for the message of an `ambiguous` attempt. Absent in events and timelines.
      */
     lookups?: Array<SendLookup>;
 };
@@ -157,7 +157,7 @@ export type SendResolution = {
 
 export type Conversation = {
     /**
-     * Id of the contact. While no contact has the phone number, the phone number itself.
+     * Id of the contact, or the phone number while no contact has that phone number.
      */
     id: string;
     contactId: string | null;
@@ -192,7 +192,7 @@ export type Conversation = {
      */
     unreadCount: number;
     /**
-     * Time of the first inbound message after the last outbound message. Null if there is none.
+     * Time of the first inbound message after the last outbound message. Null if there is no such message.
      */
     waitingSince: string | null;
     /**
@@ -204,7 +204,7 @@ export type Conversation = {
      */
     failedSends: number;
     /**
-     * Increases with every change of the conversation. Ignore a row with a lower revision.
+     * Increases with every change of the conversation. Ignore a row whose `revision` is lower than that of the row you have.
      */
     revision: number;
 };
@@ -219,7 +219,7 @@ export type ConversationList = {
      */
     next: string | null;
     /**
-     * Cursor of the event log, taken before the page was read. The events after this cursor may be newer than the page.
+     * Cursor of the event log, taken before the page was read. Read the events after this cursor to keep the page up to date; the page may already include some of these changes.
      */
     after: string;
 };
@@ -245,7 +245,7 @@ export type MessageEntry = {
     at: string | null;
     message: Message;
     /**
-     * The send that caused the message, if it was sent with Tidings and is still stored.
+     * The send that caused the message. Null if Tidings did not send the message, or no longer stores the send.
      */
     send: SendOfMessage | null;
 };
@@ -253,7 +253,7 @@ export type MessageEntry = {
 export type SendEntry = {
     kind: 'send';
     /**
-     * Time at which Tidings accepted the send. For a scheduled send, its `sendAt`.
+     * Time when Tidings stored the send, or the `sendAt` of a scheduled send.
      */
     at: string;
     send: Send;
@@ -273,11 +273,11 @@ export type Timeline = {
      */
     next: string | null;
     /**
-     * Cursor of the event log, taken before the page was read. The events after this cursor report every change that the page may not include.
+     * Cursor of the event log, taken before the page was read. The events after this cursor report every change that the page does not include.
      */
     after: string;
     /**
-     * True if the messages could not be read from the messaging service. The page then has only sends. The first page also has a preview of the last message. Request the same page again later.
+     * True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. If true, request the same page again later.
      */
     partial: boolean;
 };
@@ -605,11 +605,11 @@ export type NewReplay = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery. Default: `failed`.
+     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed or while it was disabled, and events above the limit of its backlog. `pending`: events whose delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery. Default: `failed`.
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
     /**
-     * Set to true to only count the deliveries. Nothing is replayed. A later replay can have another count, because events are recorded and delivered meanwhile. Default: `false`.
+     * Set to true to only count the deliveries, without a replay. A later replay can have another count, because events are recorded and delivered meanwhile. Default: `false`.
      */
     dryRun?: boolean | null;
 };
@@ -710,7 +710,7 @@ export type CreatedApiKey = {
      */
     expiresAt: string | null;
     /**
-     * Time when the API key or one of its tokens was last used, or null if no use was recorded. It may be older than the last use by a minute.
+     * Time when the API key or one of its tokens was last used, or null if no use was recorded. The time may be up to a minute out of date.
      */
     lastUsedAt: string | null;
     /**
@@ -736,7 +736,7 @@ export type ApiKey = {
      */
     expiresAt: string | null;
     /**
-     * Time when the API key or one of its tokens was last used, or null if no use was recorded. It may be older than the last use by a minute.
+     * Time when the API key or one of its tokens was last used, or null if no use was recorded. The time may be up to a minute out of date.
      */
     lastUsedAt: string | null;
 };
@@ -747,7 +747,7 @@ export type ApiKeyList = {
 
 export type NewToken = {
     /**
-     * Scopes of the token. The API key must have them too.
+     * Scopes of the token. The API key must also have these scopes.
      */
     scopes: Array<'messages:send' | 'messages:read' | 'events:read'>;
     /**
@@ -755,14 +755,14 @@ export type NewToken = {
      */
     contactIds?: Array<string> | null;
     /**
-     * Time until the token expires, in seconds. If the API key expires earlier, the token expires with it. Default: `900`.
+     * Time until the token expires, in seconds. If the API key expires earlier, the token expires at the same time. Default: `900`.
      */
     expiresInSeconds?: number | null;
 };
 
 export type CreatedToken = {
     /**
-     * Id of the token, with which it can be revoked. The id is not secret.
+     * Id of the token. The token can be revoked by its id. The id is not secret.
      */
     id: string;
     /**
@@ -793,7 +793,7 @@ export type Caller = {
      */
     tokenId: string | null;
     /**
-     * Scopes that the caller has. For a token, those that its API key still has too.
+     * Scopes that the caller has. The scopes of a token that its API key no longer has are left out.
      */
     scopes: Array<'messages:send' | 'messages:read' | 'webhooks:manage' | 'events:read' | 'admin'>;
     /**
@@ -820,15 +820,15 @@ export type AuditEntry = {
      */
     at: string;
     /**
-     * What was done: `account.created`, `account.changed`, `account.removed`, `account.deletions-confirmed`, `api-key.created`, `api-key.revoked`, `session.created`, `session.ended`, `token.created`, `token.revoked`, `webhook.created`, `webhook.changed`, `webhook.removed`, `webhook.secret-read`, `webhook.secret-rotated`, `webhook.replayed`, `send.cancelled`, `send.resolved`. More actions may be added.
+     * What was done: `account.created`, `account.changed`, `account.removed`, `account.deletions-confirmed`, `api-key.created`, `api-key.revoked`, `session.created`, `session.ended`, `token.created`, `token.revoked`, `webhook.created`, `webhook.changed`, `webhook.removed`, `webhook.secret-read`, `webhook.secret-rotated`, `webhook.replayed`, `send.cancelled`, `send.resolved`. Later versions may add actions.
      */
     action: string;
     /**
-     * Id of the account, API key, token, webhook or send, or null if `subjects` has the ids of several.
+     * Id of the account, API key, token, webhook or send, or null if the entry has `subjects`.
      */
     subject: string | null;
     /**
-     * Ids of the sends that one request resolved. Other entries do not have this field.
+     * Ids of the sends that `POST /v1/sends/resolve` resolved. Absent for all other requests.
      */
     subjects?: Array<string>;
     /**
@@ -840,7 +840,7 @@ export type AuditEntry = {
      */
     keyId: string;
     /**
-     * Id of the token of the caller. Actions of API keys do not have this field.
+     * Id of the token of the caller. Absent if the caller used an API key.
      */
     tokenId?: string;
     /**
@@ -848,7 +848,7 @@ export type AuditEntry = {
      */
     requestId: string;
     /**
-     * Names of the fields in the request body. Their values are not recorded.
+     * Names of the fields in the request body. The values of the fields are not recorded.
      */
     fields: Array<string>;
 };
@@ -883,7 +883,7 @@ export type AccountReason = {
 export type FullReadiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids of these accounts.
+     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
@@ -971,7 +971,7 @@ export type OlderMessageReads = {
 
 export type DetectionDelay = {
     /**
-     * Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if no message was measured.
+     * Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if no new message was found in the period.
      */
     p50Ms: number | null;
     /**
@@ -1082,7 +1082,7 @@ export type PollerStatus = {
      */
     budget: BudgetStatus;
     /**
-     * Expected detection delay with half, once and twice the current maximum request rate. The forecast assumes that contacts stay as active as now. The forecast does not include the response time of the messaging service.
+     * Expected detection delay with half of the current maximum request rate, with the current rate, and with twice that rate. The forecast assumes that contacts stay as active as now. The forecast does not include the response time of the messaging service.
      */
     forecast: Array<DelayForecast>;
     /**
@@ -1105,7 +1105,7 @@ export type ConversationsStatus = {
      */
     rows: number;
     /**
-     * Number of known contacts. After an upgrade, each contact gets its conversation with its next poll.
+     * Number of known contacts. After an upgrade, the conversation of a contact is created at the next poll of the contact.
      */
     contacts: number;
 };
@@ -1143,7 +1143,7 @@ export type DeliveriesStatus = {
      */
     endpoints: WebhookCounts;
     /**
-     * The enabled webhooks whose last attempt failed, longest failing first, at most 20.
+     * At most 20 enabled webhooks whose last attempt failed; the webhook that has failed longest comes first.
      */
     failing: Array<FailingWebhook>;
     /**
@@ -1228,11 +1228,11 @@ export type DeliveryStats = {
 
 export type DelayStats = {
     /**
-     * Mean, in milliseconds.
+     * Mean delay, in milliseconds.
      */
     mean: Array<number | null>;
     /**
-     * Maximum, in milliseconds.
+     * Maximum delay, in milliseconds.
      */
     max: Array<number | null>;
 };
@@ -1243,11 +1243,11 @@ export type RequestStats = {
      */
     used: Array<number>;
     /**
-     * Of these, requests that the messaging service answered with 429.
+     * Requests to the messaging service that got a 429 response.
      */
     throttled: Array<number>;
     /**
-     * Of these, requests that failed for another reason.
+     * Requests to the messaging service that failed for a reason other than 429.
      */
     failed: Array<number>;
     /**
@@ -1273,11 +1273,11 @@ export type Stats = {
      */
     account: string;
     /**
-     * Start of the first minute.
+     * Start of the shown period: the start of the first minute.
      */
     from: string;
     /**
-     * End of the last minute: the time of the response.
+     * End of the shown period: the time of the response.
      */
     to: string;
     /**
@@ -1296,7 +1296,7 @@ export type Stats = {
      */
     detectionDelayMs: DelayStats;
     /**
-     * Time from an event to its receipt by a webhook, by the minute of the receipt. Replayed events count from their event.
+     * Time from an event to its receipt by a webhook, by the minute of the receipt. For a replay too, the time starts when the event was recorded.
      */
     deliveryDelayMs: DelayStats;
     requests: RequestStats;
@@ -1313,7 +1313,7 @@ export type Liveness = {
 export type Readiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids of these accounts.
+     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
@@ -1429,7 +1429,7 @@ export type NewSendForm = {
  */
 export type Message = {
     /**
-     * Id of the messaging service.
+     * Id that the messaging service assigned.
      */
     id: string | number;
     /**
@@ -1468,11 +1468,11 @@ export type Message = {
 };
 
 /**
- * A contact as the messaging service shows it. The messaging service documents no field but the id.
+ * A contact as the messaging service shows it. The id is the only field that the messaging service documents.
  */
 export type Contact = {
     /**
-     * Id of the messaging service.
+     * Id that the messaging service assigned.
      */
     id: string | number;
     [key: string]: unknown;
