@@ -235,13 +235,13 @@ async function secretOfWebhook(): Promise<string> {
       await product[Symbol.asyncDispose]();
     });
 
-    it('are tested completely: this test has a fault for every alert', async () => {
+    it('this test contains a fault for every alert', async () => {
       const rules = await readFile(join(ROOT, 'monitoring/alerts.yml'), 'utf8');
       const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
       expect(FAULTS.map(({ alert }) => alert).sort()).toEqual(alerts.sort());
     });
 
-    it('have metrics: Prometheus returns data for every query of the dashboard', async () => {
+    it('Prometheus returns data for every query of the dashboard', async () => {
       const file = join(ROOT, 'monitoring/grafana/dashboards/tidings.json');
       const { panels } = JSON.parse(await readFile(file, 'utf8')) as {
         panels: { title: string; targets: { expr: string }[] }[];
@@ -254,7 +254,7 @@ async function secretOfWebhook(): Promise<string> {
     });
 
     it.each(FAULTS)(
-      'include $alert, which fires during its fault and clears afterwards',
+      'the alert $alert fires during its fault and clears afterwards',
       async ({ alert, cause, cure }) => {
         const isFiring = async (): Promise<boolean> =>
           (await prometheus.firing()).some(({ labels }) => labels['alertname'] === alert);

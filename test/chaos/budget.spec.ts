@@ -62,7 +62,7 @@ describe('the request budget of an account with four workers, one of which is ki
     [20, 30_000],
     [400, 30_000],
   ])(
-    'is not exceeded in any period at %d requests per second; up to 20 per second, over 60 % of the budget is used',
+    'is never exceeded (budget: %d requests per second); of a budget up to 20, the workers use more than 60 %',
     async (rate, forMs) => {
       const arrivals = await arrivalsUnder(rate, forMs);
       const excess = worstExcess(arrivals, rate);

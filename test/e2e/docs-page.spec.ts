@@ -11,7 +11,7 @@ if (browser === undefined) {
 }
 const withChromium = browser === undefined ? describe.skip : describe;
 
-withChromium('the API documentation page in a real browser', () => {
+withChromium('in a real browser,', () => {
   let product: Product;
 
   beforeAll(async () => {
@@ -22,7 +22,7 @@ withChromium('the API documentation page in a real browser', () => {
     await product[Symbol.asyncDispose]();
   });
 
-  it('accepts the API key and executes a request; its content security policy blocks nothing that the page needs', async () => {
+  it('the API documentation page accepts an API key and executes a request, and its content security policy blocks nothing that the page needs', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const page = await context.newPage();
       const complaints: string[] = [];
@@ -59,7 +59,7 @@ withChromium('the API documentation page in a real browser', () => {
     });
   });
 
-  it('shows how to send a first message, lists the errors of the API once, and folds the errors of each operation', async () => {
+  it('the API documentation page shows how to send a first message, lists each error of the API once, and collapses the errors of each operation', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const page = await context.newPage();
       const home = `http://127.0.0.1:${product.gateway.port}`;
@@ -95,7 +95,7 @@ withChromium('the API documentation page in a real browser', () => {
   });
 
   it.each(['light', 'dark'] as const)(
-    'fits into windows 375 px and 1,280 px wide, in the color scheme "%s"',
+    'the API documentation page fits windows 375 px and 1,280 px wide (color scheme: %s)',
     async (colorScheme) => {
       await withBrowser(browser ?? '', async (context) => {
         for (const width of [375, 1_280]) {

@@ -24,7 +24,7 @@ const TOKEN_SECONDS = 4;
 
 const measured: string[] = [];
 
-withChromium('the front end of the examples, on two pages of a real browser,', () => {
+withChromium('on two pages of a real browser,', () => {
   let product: Product;
   /** The second one gives its pages tokens that expire soon. */
   const servers: ChildProcess[] = [];
@@ -151,7 +151,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     [...document.querySelectorAll('#timeline li')].filter((li) => li.textContent.includes('${text}'))
       .map((li) => li.querySelector('small').textContent.split(' · ')[1]).join()`;
 
-  it(`shows a message that is typed on the phone within ${PROMPT_MS} ms`, async () => {
+  it(`the example front end shows a message that is typed on the phone within ${PROMPT_MS} ms`, async () => {
     await makeContact('Ada', '+15552220001');
     await withTwoPages(address, async (pages, context) => {
       await openConversation(pages[0], 'Ada');
@@ -173,7 +173,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
-  it('shows a send in one bubble, as pending, sent, delivered and read, in this order', async () => {
+  it('the example front end shows a send in one bubble, first as pending, then as sent, delivered and read', async () => {
     await makeContact('Grace', '+15552220002');
     await product.simulate('settings', { sendVisibleDelayMs: 500, deliveredDelayMs: 1_500 });
     await withTwoPages(address, async (pages, context) => {
@@ -194,7 +194,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
-  it('turns the conversation of a number into that of its new contact, without a second bubble', async () => {
+  it('the example front end replaces the conversation of a phone number by that of its new contact, and still shows the send once', async () => {
     const number = '+15552220003';
     await withTwoPages(address, async (pages, context) => {
       await pages[0].getByRole('searchbox').fill('+1 555 222 0003');
@@ -220,7 +220,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
-  it('recovers from a killed gateway without a reload, and misses nothing', async () => {
+  it('the example front end recovers from a killed gateway without a reload, and misses no message', async () => {
     await makeContact('Alan', '+15552220004');
     await withTwoPages(address, async (pages) => {
       await openConversation(pages[0], 'Alan');
@@ -253,7 +253,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
-  it('renews its token without a gap: each message that comes meanwhile is shown once', async () => {
+  it('the example front end renews its token without interruption: each message that arrives meanwhile is shown once', async () => {
     await makeContact('Edsger', '+15552220005');
     await withTwoPages(shortLived, async (pages) => {
       let renewals = 0;
@@ -286,7 +286,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
-  it('loads the earlier part of a conversation, with each message once', async () => {
+  it('the example front end loads the earlier messages of a conversation, and shows each message once', async () => {
     await makeContact('Donald', '+15552220008');
     const texts = Array.from({ length: 40 }, (_, i) => `Line ${i + 1}.`);
     // The order of the messages must not depend on how fast they are made, nor on the clock of the machine.
@@ -310,7 +310,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
-  it('shows a new name of a contact', async () => {
+  it('the example front end shows the new name of a renamed contact', async () => {
     const id = await makeContact('Barbara', '+15552220007');
     await withTwoPages(address, async (pages) => {
       await product.simulate('contacts/edit', { contactId: id, name: 'Barbara Liskov' });
@@ -318,7 +318,7 @@ withChromium('the front end of the examples, on two pages of a real browser,', (
     });
   });
 
-  it('shows markup as text, and links to attachments without loading them', async () => {
+  it('the example front end shows markup as text, and links to attachments without loading them', async () => {
     const markup = '<img src=x onerror="document.title=1"><script>document.title=2</script> & <b>bold</b>';
     await makeContact('<i>Mallory</i>', '+15552220006');
     await product.simulate('messages', {

@@ -43,7 +43,7 @@ async function recordEvents(): Promise<void> {
 const send = async (message: string): Promise<number> =>
   (await product.call('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message })).status;
 
-it('if Redis is full and contains old records, retention removes them, and sends are accepted again within a minute', async () => {
+it('if Redis is full and contains old records, retention removes them, and sends can be stored again within a minute', async () => {
   const ask = <T>(...command: [string, ...string[]]): Promise<T> =>
     withConnection(product.redis.url, async (redis) => (await redis.call(...command)) as T);
   const countEvents = async (): Promise<number> => Number(await ask('XLEN', 'tidings:{default}:events'));

@@ -12,7 +12,7 @@ if (browser === undefined) {
 }
 const withChromium = browser === undefined ? describe.skip : describe;
 
-withChromium('the phone page of the simulator, in a real browser,', () => {
+withChromium('in a real browser,', () => {
   let product: Product;
 
   beforeAll(async () => {
@@ -23,7 +23,7 @@ withChromium('the phone page of the simulator, in a real browser,', () => {
     await product[Symbol.asyncDispose]();
   });
 
-  it('shows a send and its delivered and read status, and sends a typed reply that causes message.received', async () => {
+  it('the phone page of the simulator shows a send as delivered and then read, and a reply typed there causes message.received', async () => {
     const markup = '<b onclick="alert(1)">Hello</b> & welcome';
     await product.json('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message: markup });
     await withBrowser(browser ?? '', async (context) => {

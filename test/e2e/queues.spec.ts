@@ -28,7 +28,7 @@ interface Framed {
   replies: string[];
 }
 
-withChromium('the page of the queues in a real browser', () => {
+withChromium('in a real browser,', () => {
   let product: Product;
   let home: string;
 
@@ -78,7 +78,7 @@ withChromium('the page of the queues in a real browser', () => {
   const providing = (key: string): string =>
     `window.tidingsConsole = { requestHeaders: () => ({ 'X-API-Key': '${key}' }) };`;
 
-  it('shows the queues and their jobs in a frame of the console, without a text or phone number, a blocked resource or a request to another host', async () => {
+  it('the page of the queues, in a frame of the console, shows queues and jobs without texts or phone numbers, and loads nothing from another host', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const { page, frame, complaints, elsewhere, replies } = await openFramed(
         context,
@@ -120,7 +120,7 @@ withChromium('the page of the queues in a real browser', () => {
     });
   });
 
-  it('shows no data and says where to open it if the page around it gives no credential', async () => {
+  it('the page of the queues shows no data, and says to open it from the console, if the surrounding page provides no credential', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const { page, frame, elsewhere, replies } = await openFramed(context, '');
       await frame.getByRole('alert').waitFor();
@@ -139,7 +139,7 @@ withChromium('the page of the queues in a real browser', () => {
     });
   });
 
-  it('cannot be framed by a page of another origin', async () => {
+  it('the page of the queues cannot be framed by a page of another origin', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const page = await context.newPage();
       await page.route('http://localhost:9/', (route) =>

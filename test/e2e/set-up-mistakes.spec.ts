@@ -75,7 +75,7 @@ async function accountWith(id: string, upstream: { baseUrl: string; apiKey: stri
 const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 
 describe('a configuration mistake is reported with its remedy:', () => {
-  it('a misspelt variable, by a warning of each process at its start that names the right variable', () => {
+  it('a misspelt variable (each process logs a warning at its start that names the correct variable)', () => {
     for (const nearest of ['UPSTREAM_BASE_URL', 'WEBHOOK_TIMEOUT_MS'])
       expect(product.allOutput().split(`did you mean ${nearest}?`)).toHaveLength(3);
   });

@@ -79,7 +79,7 @@ describe('the statistics of an installation', () => {
     expect([backlog.sends.at(-1), backlog.deliveries.at(-1)]).toEqual([0, 0]);
   });
 
-  it('show attempts that fail', async () => {
+  it('show failed attempts of deliveries', async () => {
     const before = await stats();
     const { id } = await product.json<{ id: string }>('POST', '/v1/webhooks', {
       url: 'http://127.0.0.1:9/refused',
@@ -92,7 +92,7 @@ describe('the statistics of an installation', () => {
     await product.call('DELETE', `/v1/webhooks/${id}`);
   });
 
-  it('are written by processes that stop', async () => {
+  it('include the counts that a process writes when it stops', async () => {
     const before = total((await stats()).sends.created);
     await product.json('POST', '/v1/messages/send', {
       phoneNumber: RECIPIENT,

@@ -39,7 +39,7 @@ describe('all features end to end, with real processes and a real Redis', () => 
     receiver.secret = made.secret;
   });
 
-  it('a send is accepted, relayed once and delivered', async () => {
+  it('a send is stored, relayed once and delivered', async () => {
     const accepted = await product.json<{ status: string; id: string }>('POST', '/v1/messages/send', {
       phoneNumber: RECIPIENT,
       message: 'Hello from the tour',

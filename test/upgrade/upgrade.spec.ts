@@ -64,7 +64,7 @@ describe('sends that an old build stored', () => {
     expect(posts[0]?.parts).toContainEqual(expect.objectContaining({ name: 'file', sha256 }));
   });
 
-  it('are posted to each recipient in the order of acceptance', async () => {
+  it('are posted to each recipient in the order in which they were stored', async () => {
     await sends.becomes('queued behind another', 'sent', 'delivered');
     const order = (await sends.posts()).map(({ message }) => message);
     expect(order.indexOf('queued')).toBeLessThan(order.indexOf('queued behind another'));

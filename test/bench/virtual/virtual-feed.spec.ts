@@ -60,7 +60,7 @@ describe('the simulation of polling in virtual time', () => {
 });
 
 describe('the poll schedule in a simulation in virtual time', () => {
-  it('has less than half the mean delay of polling in turn, and less than polling each contact at a fixed rate by the square root of its message rate', () => {
+  it('has a mean delay below half of that of polling in turn, and below that of fixed poll rates in proportion to the square root of each contact’s message rate', () => {
     const allowance = { contacts: 500, requestsPerSecond: 5, bounds: BOUNDS };
     const sum = (make: (traffic: Traffic) => Policy): number =>
       [1, 2, 3].reduce(

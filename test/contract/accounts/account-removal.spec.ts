@@ -206,7 +206,7 @@ describe.each([
     expect([asked, other]).toEqual([true, undefined]);
   });
 
-  it('keeps its remaining data if the worker stops in the middle of a deletion run', async () => {
+  it('loses no more data once its worker is told to stop in the middle of a deletion run', async () => {
     await removed('a');
     const before = await everything();
     const stop = new AbortController();

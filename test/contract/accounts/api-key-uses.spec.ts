@@ -51,7 +51,7 @@ describe.each([
     return made?.apiKey.id ?? '';
   }
 
-  it('are listed with the latest time of each key, that of API_KEY included; other keys have none', async () => {
+  it('appear in the list of keys as the time of the last use, also for the key in API_KEY; the time of an unused key is null', async () => {
     const [one, two] = [await makeKey(), await makeKey()];
     await record({ [one]: TIME, environment: TIME + 1 });
     await record({ [one]: TIME - 60_000 });
@@ -65,21 +65,21 @@ describe.each([
     expect((await store.lastUses([one, two])).get(one)).toBe(TIME + 60_000);
   });
 
-  it('leave the stored keys unchanged, so that earlier builds read them', async () => {
+  it('do not change the stored keys, which earlier builds must be able to read', async () => {
     const id = await makeKey();
     const before = await redis.hgetall(keyOf('api-keys'));
     await record({ [id]: TIME });
     expect(await redis.hgetall(keyOf('api-keys'))).toEqual(before);
   });
 
-  it('of more keys than one script records are all recorded', async () => {
+  it('are all recorded, even if they are too many for one script call', async () => {
     const keys = Object.fromEntries(Array.from({ length: 1_201 }, (__, i) => [`key_${i}`, '{}']));
     await redis.hset(keyOf('api-keys'), keys);
     await store.recordUses(new Map(Object.keys(keys).map((id) => [id, TIME])));
     expect(Object.keys(await stored())).toHaveLength(1_201);
   });
 
-  it('are removed with their key and with its account; a late use of a removed key is not recorded', async () => {
+  it('are removed when their key or account is removed; a later use of a removed key is not recorded', async () => {
     const accounts = new RedisAccountStore(redis, prefix);
     const times = { createdAt: '2026-11-21T00:00:00.000Z', updatedAt: '2026-11-21T00:00:00.000Z' };
     const rest = { baseUrl: 'https://u.example/v1', sealedApiKey: 'x', requestsPerSecond: 1, polling: true };
@@ -93,7 +93,7 @@ describe.each([
     expect(await stored()).toEqual({ [kept]: String(TIME) });
   });
 
-  it('of keys that an earlier build removed are removed by later uses, so that they stay bounded', async () => {
+  it('are removed when the next use is recorded, if an earlier build has removed their key', async () => {
     const ids = [await makeKey(), await makeKey(), await makeKey()];
     await record(Object.fromEntries(ids.map((id) => [id, TIME])));
     await redis.hdel(keyOf('api-keys'), ...ids);

@@ -56,7 +56,7 @@ describe.each([
     expect(await log.read('nobody', 100)).toEqual({ entries: [], next: undefined });
   });
 
-  it('shows each entry once in its pages, although two streams are merged and new entries come in between', async () => {
+  it('returns each entry on exactly one page, although two Redis streams are merged and an entry is added between two pages', async () => {
     const names = ['1', '2', '3', '4', '5', '6', '7', '8'];
     for (const [i, name] of names.entries())
       await log.append('sales', entryOf(name), i % 2 === 0 ? 'rare' : 'frequent');
@@ -72,7 +72,7 @@ describe.each([
     expect(seen).toEqual(names.reverse());
   });
 
-  it('lists entries in the order in which they were appended, also if the clock of Redis was ahead before', async () => {
+  it('lists entries in the order in which they were appended, even if the clock of Redis was ahead at an earlier entry', async () => {
     const ahead = `${Date.now() + DAY_MS}-7`;
     await redis.xadd(`${prefix}:{sales}:audit`, ahead, 'entry', JSON.stringify(entryOf('ahead')));
     await log.append('sales', entryOf('later'), 'frequent');
@@ -80,7 +80,7 @@ describe.each([
     expect(await shown()).toEqual(['last', 'later', 'ahead']);
   });
 
-  it('keeps the newest entries of each frequency: frequent ones never displace rare ones', async () => {
+  it('has separate limits for frequent and for rare entries: frequent entries never displace rare entries', async () => {
     await log.append('sales', entryOf('rare'), 'rare');
     for (let i = 0; i < 12; i += 1) await log.append('sales', entryOf(`frequent ${i}`), 'frequent');
     expect(await shown()).toEqual([...[11, 10, 9, 8, 7].map((i) => `frequent ${i}`), 'rare']);

@@ -308,7 +308,7 @@ describe.each([
     expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
   });
 
-  it('removes the recorded ids of unused keys, so that a starting process gets only the ids of keys that are still used and that it does not have', async () => {
+  it('removes the recorded ids of unused keys: a starting process then gets only the ids of used keys that the process lacks', async () => {
     expect(await keys.register(OLD_CIPHER)).toEqual([]);
     expect(await keys.register(NEW_CIPHER)).toEqual([OLD_CIPHER.keyId]);
     expect(await keys.list()).toEqual([OLD_CIPHER.keyId]);

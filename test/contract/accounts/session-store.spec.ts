@@ -105,7 +105,7 @@ describe.each([
       expect(await sessions.authenticate(text)).toBeUndefined();
   });
 
-  it('end when they are unused for the idle time; requests extend it, at most once per renewal interval', async () => {
+  it('end when they are unused for the idle time; a request restarts the idle time, at most once per renewal interval', async () => {
     const short = withLimits({ idleMs: 1_500, renewMs: 300 });
     const [used, unused, checked] = [
       await short.create(await storedKey()),
@@ -158,14 +158,14 @@ describe.each([
     if (!isFake) expect(await redis.exists(`${prefix}:{.accounts}:session:${others.session.id}`)).toBe(0);
   });
 
-  it('of the API key in the environment end when the key has another text', async () => {
+  it('that were created with the API key in the environment end when that key is changed or removed', async () => {
     const { token } = await sessions.create(FIXED);
     expect(await sessions.authenticate(token)).toBeDefined();
     expect(await new Sessions(fixedKeys('another key'), store).authenticate(token)).toBeUndefined();
     expect(await new Sessions(new FixedApiKeys([]), store).authenticate(token)).toBeUndefined();
   });
 
-  it('end once by request, and are recorded as revoked', async () => {
+  it('can be ended once by request, and are then recorded as revoked', async () => {
     const [gone, stays] = [await sessions.create(FIXED), await sessions.create(FIXED)];
     expect(await sessions.end(gone.token)).toBe(true);
     expect(await sessions.end(gone.token)).toBe(false);
@@ -174,7 +174,7 @@ describe.each([
     expect(await revoked()).toEqual([gone.session.id]);
   });
 
-  it('end those that they replace, and are limited per API key: the one unused for the longest time ends', async () => {
+  it('are limited per API key: a new session ends the session that it replaces and, above the limit, the session unused for longest', async () => {
     const eager = withLimits({ renewMs: 1 });
     const first = await eager.create(FIXED);
     const second = await eager.create(FIXED, [first.session.id]);
@@ -215,7 +215,7 @@ describe('the sessions in Redis', () => {
     await server.dispose();
   });
 
-  it('are stored only as hashes, and every key in Redis expires', async () => {
+  it('are stored only as hashes, and all their Redis keys expire', async () => {
     const sessions = new Sessions(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'));
     const { token, session } = await sessions.create(FIXED);
     const names = await redis.keys('*');
@@ -230,7 +230,7 @@ describe('the sessions in Redis', () => {
     await sessions.end(token);
   });
 
-  it('are read and renewed while Redis is full, and end; none is created', async () => {
+  it('can be read, renewed and ended while Redis is full, but not created', async () => {
     const sessions = new Sessions(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'), {
       ...SESSION_LIMITS,
       renewMs: 1,
@@ -249,7 +249,7 @@ describe('the sessions in Redis', () => {
     await redis.config('SET', 'maxmemory', '0');
   });
 
-  it('are read while Redis rejects every write', async () => {
+  it('can be read while Redis rejects every write', async () => {
     const sessions = new Sessions(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'), {
       ...SESSION_LIMITS,
       renewMs: 0,

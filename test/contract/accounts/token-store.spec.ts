@@ -105,7 +105,7 @@ describe.each([
       expect(await tokens.authenticate(text)).toBeUndefined();
   });
 
-  it('are stored only as hashes, and every key in Redis expires with the last token', async () => {
+  it('are stored only as hashes, and all their Redis keys expire with the last token', async () => {
     const made = await tokens.create(FIXED, { ...WANTED, expiresInSeconds: 60 });
     const longer = await tokens.create(FIXED, { ...WANTED, expiresInSeconds: 600 });
     const stored = JSON.stringify([
@@ -138,7 +138,7 @@ describe.each([
     expect(await tokens.authenticate(other.token)).toBeUndefined();
   });
 
-  it('end with their API key, and leave nothing in Redis', async () => {
+  it('end when their API key or its account is removed, and leave nothing in Redis', async () => {
     const [owner, other] = [await storedKey(), await storedKey()];
     const [made, others] = [await tokens.create(owner, WANTED), await tokens.create(other, WANTED)];
     await keyStore.remove(owner.keyId);
@@ -150,7 +150,7 @@ describe.each([
     expect(await redis.exists(key('token', others.id))).toBe(0);
   });
 
-  it('of the API key in the environment end when the key has another text', async () => {
+  it('that were created with the API key in the environment end when that key is changed or removed', async () => {
     const made = await tokens.create(FIXED, WANTED);
     expect(await tokens.authenticate(made.token)).toMatchObject({ keyId: 'environment' });
     expect(await new Tokens(fixedKeys('another key'), store).authenticate(made.token)).toBeUndefined();
@@ -179,7 +179,7 @@ describe.each([
     expect(await tokens.revoke('default', made.id)).toBe(false);
   });
 
-  it('record each revocation of a token or API key once, after any position', async () => {
+  it('have a list of revocations that contains each revoked token or API key once, and that can be read from any position', async () => {
     const start = await revocations.end();
     expect(await revocations.after(start)).toEqual({ ids: [], position: start });
     const [one, two] = [await storedKey(), await storedKey()];

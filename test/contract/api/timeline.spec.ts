@@ -97,7 +97,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     { order: 'oldestFirst', limitCap: 20 },
     { order: 'random', limitCap: 20 },
     { order: 'newestFirst', limitIgnored: true },
-  ])('returns each message once, newest first, if upstream lists %j', async (settings) => {
+  ])('returns each message once, newest first (simulator settings: %j)', async (settings) => {
     harness.control('settings', settings);
     const ids = createMessages(130);
     await harness.sweep();
@@ -108,7 +108,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
       expect(first).toMatchObject({ kind: 'message', message: { id: ids[0] }, send: null });
   });
 
-  it('keeps a full reading of a list in no order, and brings it up to date by events', async () => {
+  it('reads all messages only once if upstream lists them in random order, and then adds new messages from events', async () => {
     harness.control('settings', { order: 'random', limitCap: 20 });
     const ids = createMessages(60);
     await harness.sweep();
@@ -124,7 +124,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     expect(harness.countRequests(/messages/)).toBe(before);
   });
 
-  it('shows a message only once its event is committed, and makes its contact due', async () => {
+  it('shows a new message only after its event is recorded, and until then makes the contact due for a poll', async () => {
     const ids = createMessages(3);
     await harness.sweep();
     await harness.takeDue();
@@ -138,7 +138,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     expect(await events.json()).toMatchObject({ events: [{ data: { message: { id: late } } }] });
   });
 
-  it('shows sends at their acceptance, scheduled ones at their time, and a bound one as its message', async () => {
+  it('shows a send at its creation time, a scheduled send at its scheduled time, and a bound send as its message', async () => {
     const ids = createMessages(3);
     await harness.sweep();
     const createdAt = Date.now() - 90_000;
@@ -164,7 +164,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     });
   });
 
-  it('shows the sends of a recipient without a contact', async () => {
+  it('shows the sends to a phone number that no contact has', async () => {
     const id = newId('snd');
     const number = '+14155550199';
     const order = { id, createdAt: Date.now(), phoneNumber: number, type: 'text', message: 'Hi' };
@@ -176,7 +176,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     });
   });
 
-  it('is read only once for equal requests at the same moment', async () => {
+  it('makes only one upstream request for two equal requests at the same time', async () => {
     createMessages(30);
     await harness.sweep();
     const before = harness.countRequests(/messages/);
@@ -190,7 +190,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     expect(harness.countRequests(/messages/)).toBe(before + 1);
   });
 
-  it('has only the sends and the preview of the last message, and says so, if upstream cannot be read', async () => {
+  it('returns only the sends and the preview of the last message, marked as partial, if upstream cannot be read', async () => {
     const ids = createMessages(3);
     await harness.sweep();
     const send = await insertSend({ createdAt: Date.now() });
@@ -201,7 +201,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     expect(reply.timeline[1]?.message).toMatchObject({ direction: 'inbound', message: expect.any(String) });
   });
 
-  it('is not found for an unknown conversation, and rejects an invalid cursor or limit', async () => {
+  it('returns 404 for an unknown conversation, and rejects an invalid cursor or limit', async () => {
     const ask = (path: string): Promise<Response> => gateway.fetch(`/v1/conversations/${path}`);
     for (const id of ['unknown', encodeURIComponent('+14155550777')])
       expect(await problemOf(await ask(`${id}/timeline`))).toMatchObject({ status: 404, code: 'not_found' });

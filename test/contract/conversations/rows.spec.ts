@@ -55,7 +55,7 @@ async function transit(record: SendRecord, transition: TransitionName): Promise<
 }
 
 describe('the conversation of a contact', () => {
-  it('exists from the first contact list on, without any activity', async () => {
+  it('exists as soon as the contact is in the contact list, even without messages', async () => {
     const id = here.harness.createContact(NUMBER);
     await here.harness.list.poll(ACCOUNT);
     expect(await row(id)).toMatchObject({
@@ -64,7 +64,7 @@ describe('the conversation of a contact', () => {
     });
   });
 
-  it('shows the last message; the messages of the baseline are not unread, but the contact may wait for an answer', async () => {
+  it('shows the last message; messages of the baseline do not count as unread, but the contact can be waiting for an answer', async () => {
     const { contactId, ids } = await here.createKnownContact(3);
     const shown = await row(contactId);
     expect(shown).toMatchObject({
@@ -103,7 +103,7 @@ describe('the conversation of a contact', () => {
     expect(await row(contactId)).toMatchObject({ unreadCount: 1, last: { preview: 'new' } });
   });
 
-  it('does not change if an older message is marked as seen after a later one', async () => {
+  it('does not change when a message is marked as seen after a later message was already marked as seen', async () => {
     const { contactId } = await here.createKnownContact(1);
     const first = create(contactId, 'inbound', 3_000);
     const second = create(contactId, 'inbound', 2_000);
@@ -118,7 +118,7 @@ describe('the conversation of a contact', () => {
   });
 
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
-    'is the same in whatever order messages are found: an outbound message that appears late answers only those before it (order of upstream: %s)',
+    'does not depend on the order in which messages are found: a late outbound message answers only earlier messages (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -138,7 +138,7 @@ describe('the conversation of a contact', () => {
     },
   );
 
-  it('does not move if a flag or a volatile field of a message changes, and shows the edited text of the last message', async () => {
+  it('keeps its position in the list if a flag or the text of a message changes, and shows the edited text of the last message', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(1);
     const id = create(contactId, 'outbound', 1_000, 'first form');
@@ -157,7 +157,7 @@ describe('the conversation of a contact', () => {
   });
 
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
-    'is calculated anew when messages are deleted (order of upstream: %s)',
+    'is recalculated when messages are deleted (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -177,7 +177,7 @@ describe('the conversation of a contact', () => {
     },
   );
 
-  it('is removed with its contact, and comes back with it', async () => {
+  it('is removed when the contact is deleted, and is restored when the contact returns', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(2);
     const before = await row(contactId);
@@ -194,7 +194,7 @@ describe('the conversation of a contact', () => {
     expect(before?.last?.id).toBe(ids[1]);
   });
 
-  it('is made from the messages of the next poll if an earlier build stored the contact', async () => {
+  it('is created by the next poll if an earlier build stored the contact', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     const before = await row(contactId);
@@ -209,7 +209,7 @@ describe('the conversation of a contact', () => {
 });
 
 describe('a send in a conversation', () => {
-  it('is shown by its phone number until a contact has the number, whose conversation then replaces it', async () => {
+  it('is shown under its phone number until a contact has the number; the conversation of the contact then replaces that of the number', async () => {
     const { harness } = here;
     const { order } = await accept(NUMBER, 'hello');
     expect(await row(NUMBER)).toMatchObject({
@@ -230,7 +230,7 @@ describe('a send in a conversation', () => {
     expect(shown).toEqual(await row(contactId));
   });
 
-  it('is pending until it is sent, and its preview stays until its message is committed', async () => {
+  it('counts as pending until it is sent, and its preview is shown until its message is recorded', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(1);
     let record = await accept(NUMBER, 'on its way');
@@ -248,7 +248,7 @@ describe('a send in a conversation', () => {
     expect(shown?.lastActivityAt).toBeGreaterThanOrEqual(record.order.createdAt);
   });
 
-  it('counts as failed if it fails, as pending again if it is resent, and no longer if it is removed', async () => {
+  it('counts as failed if it fails, as pending if it is resent, and no longer counts once it is removed', async () => {
     const { harness } = here;
     let record = await accept(NUMBER, 'refused');
     record = await transit(await transit(record, 'fenced'), 'refused');
@@ -267,7 +267,7 @@ describe('a send in a conversation', () => {
     expect(await listed()).toEqual([]);
   });
 
-  it('is no longer shown if it is cancelled: the conversation shows what was before', async () => {
+  it('is no longer shown if it is cancelled: the conversation then shows the previous send or message', async () => {
     const { contactId, ids } = await here.createKnownContact(1);
     const first = await accept(NUMBER, 'first');
     const second = await accept(NUMBER, 'second');
@@ -279,7 +279,7 @@ describe('a send in a conversation', () => {
     expect(shown?.lastActivityAt).toBe(shown?.last?.at);
   });
 
-  it('belongs to the contact whose message used the number last', async () => {
+  it('belongs to the contact that most recently used the phone number of the send', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(1);
     await accept(NUMBER, 'for whom');
@@ -306,7 +306,7 @@ describe('a send in a conversation', () => {
     expect(await harness.ownerOf(NUMBER)).toBe(other);
   });
 
-  it('is shown by its phone number if a contact that is not listed used the number last', async () => {
+  it('is shown under its phone number if the contact that most recently used the number is not in the contact list', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(1);
     await accept(NUMBER, 'for whom');
@@ -324,7 +324,7 @@ describe('a send in a conversation', () => {
     expect(await row(NUMBER)).toMatchObject({ id: other, replaces: NUMBER, pendingSends: 1 });
   });
 
-  it('is shown by its phone number while its contact is deleted, and by the contact again once it returns', async () => {
+  it('is shown under its phone number while the contact is deleted, and under the contact once the contact returns', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(1);
     await accept(NUMBER, 'still pending');
@@ -344,7 +344,7 @@ describe('a send in a conversation', () => {
 });
 
 describe('the list of conversations', () => {
-  it('is sorted by last activity and id, and has each conversation that does not move exactly once while others move', async () => {
+  it('is sorted by last activity and id; its pages contain each unmoved conversation exactly once, even if other conversations move meanwhile', async () => {
     const { harness } = here;
     const contacts = Array.from({ length: 12 }, (_, i) => harness.createContact(`+1555777${1000 + i}`));
     const timestamp = Date.now() - DAY_MS;
@@ -372,7 +372,7 @@ describe('the list of conversations', () => {
     );
   });
 
-  it('is searched by the beginnings of words in the fields of contacts and by the first or last digits of numbers', async () => {
+  it('can be searched by the beginning of a word in a contact field, and by the first or last digits of a phone number', async () => {
     const { harness } = here;
     const jose = harness.createContact(NUMBER, { name: 'José García-Márquez' });
     const josephine = harness.createContact(OTHER_NUMBER, {

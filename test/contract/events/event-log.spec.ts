@@ -72,7 +72,7 @@ async function dispatchAll(): Promise<void> {
 }
 
 describe('the newest events', () => {
-  it('are those at the end of the log, oldest first, with the end as the next cursor', async () => {
+  it('are the last events of the log, oldest first, and the next cursor is the end of the log', async () => {
     expect((await log.readLast(ACCOUNT, 5)).events).toEqual([]);
     await log.append(ACCOUNT, many(1_203));
     const recorded = await all();
@@ -83,7 +83,7 @@ describe('the newest events', () => {
     }
   });
 
-  it('are found among others that the filter rejects, as far back as 5,000 events', async () => {
+  it('that match a filter are searched only among the last 5,000 events of the log', async () => {
     await log.append(ACCOUNT, many(2, { contactId: 'c2' }));
     await log.append(ACCOUNT, many(4_999));
     const of = async (contactId: string): Promise<number[]> =>
@@ -94,7 +94,7 @@ describe('the newest events', () => {
 });
 
 describe('an event’s id', () => {
-  it('is the same whenever the same change is appended, so that the change is recorded once', async () => {
+  it('is the same each time the same change is appended: the change is recorded only once', async () => {
     const change = event();
     await log.append(ACCOUNT, [change, change]);
     await log.append(ACCOUNT, [change, event()]);
@@ -216,7 +216,7 @@ describe('a read of the log', () => {
     expect(await all()).toEqual([]);
   });
 
-  it('for one message examines at most 5,000 events, and then reports that more may follow', async () => {
+  it('that is filtered by one message examines at most 5,000 events, and then reports that more may follow', async () => {
     const others = Array.from({ length: 500 }, () => event({ data: { message: { id: 'm1' } } }));
     for (let i = 0; i < 10; i += 1)
       await log.append(
@@ -235,15 +235,18 @@ describe('a read of the log', () => {
     ['m1', 'snd_1', true],
     ['m1', 'snd_2', false],
     ['m', undefined, false],
-  ])('for message %j and send %j compares whole ids', async (messageId, sendId, isSelected) => {
-    const id = messageId === 'm' ? 'm1' : messageId;
-    await log.append(ACCOUNT, [
-      event({ data: { message: null, sendId: 7 } }),
-      event({ revision: 'other', data: { message: { id }, sendId: 'snd_1' } }),
-    ]);
-    const filter = { messageId, ...(sendId === undefined ? {} : { sendId }) };
-    expect((await log.read(ACCOUNT, undefined, 10, filter)).events).toHaveLength(isSelected ? 1 : 0);
-  });
+  ])(
+    'that is filtered by message %j and send %j compares whole ids',
+    async (messageId, sendId, isSelected) => {
+      const id = messageId === 'm' ? 'm1' : messageId;
+      await log.append(ACCOUNT, [
+        event({ data: { message: null, sendId: 7 } }),
+        event({ revision: 'other', data: { message: { id }, sendId: 'snd_1' } }),
+      ]);
+      const filter = { messageId, ...(sendId === undefined ? {} : { sendId }) };
+      expect((await log.read(ACCOUNT, undefined, 10, filter)).events).toHaveLength(isSelected ? 1 : 0);
+    },
+  );
 
   it('that starts at the end cursor returns only later events, even if the log was empty', async () => {
     const empty = await log.end(ACCOUNT);
@@ -334,7 +337,7 @@ describe('event retention', () => {
     expect((await all()).map(({ sequence }) => sequence)).toEqual([7, 8, 9, 10]);
   });
 
-  it('invalidates only cursors that are followed by a removed event, and does not change sequence numbers', async () => {
+  it('invalidates a cursor only if an event after the cursor was removed, and does not change sequence numbers', async () => {
     const start = await log.end(ACCOUNT);
     await log.append(ACCOUNT, many(5));
     const third = (await log.read(ACCOUNT, undefined, 3)).next;

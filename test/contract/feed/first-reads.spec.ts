@@ -38,13 +38,9 @@ describe('the first read of the messages of a contact', () => {
   });
 
   it.each([
-    [
-      'emits the messages since the account was added, even if the first contact list is read five minutes later',
-      300_000,
-      1,
-    ],
-    ['emits only the messages of the last day if the account was added 900 days ago', 900 * DAY_MS, 2],
-  ])('%s', async (_, addedAgoMs, expectedCount) => {
+    ['since the account was added, even if the first contact list is read five minutes later', 300_000, 1],
+    ['of the last day if the account was added 900 days ago', 900 * DAY_MS, 2],
+  ])('emits only the messages %s', async (_, addedAgoMs, expectedCount) => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { timestamp: Date.now() - 2 * DAY_MS });
@@ -86,7 +82,7 @@ describe('the first read of the messages of a contact', () => {
     expect(await here.messageEvents()).toEqual(received([fresh ?? '']));
   });
 
-  it('emits once the creation of a new contact and each of its messages', async () => {
+  it('emits the creation of a new contact and each message of the contact once', async () => {
     const { harness } = here;
     await harness.sweep();
     const ids = harness.createMessages(harness.createContact(NUMBER), { count: 2 });

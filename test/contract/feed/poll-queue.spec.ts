@@ -158,9 +158,9 @@ describe('the claim of a due contact', () => {
 
 describe('reads of older messages', () => {
   it.each([
-    ['that are an hour late get a fifth as many tokens as reads of the newest messages', 3_600_000, 9],
-    ['that have just become due get almost no tokens while reads of the newest messages are due', 1_000, 0],
-  ])('%s, and all tokens if no read of the newest messages is due', async (_, lateMs, expected) => {
+    ['a fifth as many tokens as reads of the newest messages if they are an hour late', 3_600_000, 9],
+    ['almost no tokens if they have just become due and reads of the newest messages are due', 1_000, 0],
+  ])('get %s, and all tokens if no read of the newest messages is due', async (_, lateMs, expected) => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -lateMs);
     await drain();
@@ -171,7 +171,7 @@ describe('reads of older messages', () => {
     for (let i = 0; i < 20; i += 1) expect((await claimInTime()).kind).toBe('deep');
   });
 
-  it('get their share of the budget for their further pages, too, while reads of the newest messages are due', async () => {
+  it('also get their share of the budget for further pages while reads of the newest messages are due', async () => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     await drain();
     await redis.hset(key('budget'), 'deepShare', 0.2);
@@ -259,7 +259,7 @@ describe('the lease of a claimed contact', () => {
     expect(await dueAt('c')).toBe(set);
   });
 
-  it('is reported as lost to the first worker, which cannot end the claim, after another worker has taken over the contact', async () => {
+  it('is reported as lost to the first worker after another worker has taken over the contact; the first worker cannot end the claim', async () => {
     const quick = new RedisPollQueue(redis, prefix, 1);
     await schedule('due', 'c', -100);
     const first = await claimInTime(quick);
@@ -318,7 +318,7 @@ describe('a failed read', () => {
 });
 
 describe('the state that an earlier build stored', () => {
-  it('stays valid: the budget without newer fields, and the contacts that the earlier build claimed', async () => {
+  it('can be used: a budget without newer fields is valid, and a contact that the earlier build claimed stays claimed', async () => {
     const at = await redisNow();
     await redis.hset(key('budget'), {
       tokens: '0.500000',

@@ -55,7 +55,7 @@ describe('the contacts of a phone number', () => {
     expect(await ownersOf()).toHaveLength(1);
   });
 
-  it('lead a request for an earlier poll to the first that is not deleted; without any, the list is requested', async () => {
+  it('are polled earlier on request: the first contact that is not deleted becomes due; if there is none, a read of the contact list is requested', async () => {
     const { harness } = here;
     const own = harness.createContact(NUMBER);
     const second = harness.createContact('+15550000001', { referredBy: NUMBER });

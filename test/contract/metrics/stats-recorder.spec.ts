@@ -35,7 +35,7 @@ const kept = async (minute = minuteOf(now)): Promise<Readonly<MinuteCounts> | un
   (await store.read('a')).minutes.get(minute);
 
 describe('The recorder of statistics', () => {
-  it('does not start a timer before the first count, and none after the write until the next count', async () => {
+  it('starts no timer before the first count, and no new timer after a write until the next count', async () => {
     const timers = jest.spyOn(globalThis, 'setTimeout');
     await jest.advanceTimersByTimeAsync(60_000);
     expect(timers).toHaveBeenCalledTimes(0);
@@ -48,7 +48,7 @@ describe('The recorder of statistics', () => {
     expect(timers).toHaveBeenCalledTimes(2);
   });
 
-  it('writes all counts of some seconds at once, each in its minute', async () => {
+  it('writes the counts of several seconds in one write, each under its own minute', async () => {
     now = START + 59_000;
     recorder.add('a', 'sendsCreated');
     recorder.add('a', 'sendsCreated', 2);
@@ -68,7 +68,7 @@ describe('The recorder of statistics', () => {
     });
   });
 
-  it('measures the backlog of an account once a minute, when it writes its counts', async () => {
+  it('measures the backlog of an account once a minute, when it writes the counts of that account', async () => {
     backlog = { sends: 4, deliveries: 7 };
     for (let i = 0; i < 3; i += 1) {
       recorder.add('a', 'requestsUsed');
@@ -82,7 +82,7 @@ describe('The recorder of statistics', () => {
     expect(samples).toBe(2);
   });
 
-  it('drops counts that cannot be written, logs only the first failure, and goes on', async () => {
+  it('drops counts that cannot be written, logs only the first failure, and continues to record', async () => {
     store.fault = new Error('OOM command not allowed');
     for (let i = 0; i < 3; i += 1) {
       recorder.add('a', 'sendsCreated');
@@ -95,7 +95,7 @@ describe('The recorder of statistics', () => {
     expect((await kept())?.sendsCreated).toBe(1);
   });
 
-  it('waits for a write that hangs, and keeps at most an hour of each account meanwhile', async () => {
+  it('starts no other write while a write hangs, and meanwhile keeps at most one hour of counts per account', async () => {
     let release = (): void => undefined;
     const hanging = new Promise<void>((resolve) => (release = resolve));
     const add = jest.spyOn(store, 'add').mockReturnValueOnce(hanging);
@@ -119,7 +119,7 @@ describe('The recorder of statistics', () => {
     expect(store.writes).toBe(10_000);
   });
 
-  it('writes what is left when it stops, and counts nothing afterwards', async () => {
+  it('writes the remaining counts when it stops, and ignores later counts', async () => {
     recorder.add('a', 'sendsCreated');
     await recorder.stop();
     expect((await kept())?.sendsCreated).toBe(1);
@@ -128,7 +128,7 @@ describe('The recorder of statistics', () => {
     expect(timers).toHaveBeenCalledTimes(0);
   });
 
-  it('stops within a second although the store does not answer', async () => {
+  it('stops within a second even if the store does not answer', async () => {
     jest.spyOn(store, 'add').mockReturnValue(new Promise(() => undefined));
     recorder.add('a', 'sendsCreated');
     const stopped = recorder.stop();

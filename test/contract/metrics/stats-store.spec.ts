@@ -50,13 +50,13 @@ describe.each([
     expect((await store.read('a')).minutes).toEqual(new Map());
   });
 
-  it('keep every count of a minute', async () => {
+  it('contain every count that was added for a minute', async () => {
     const all = Object.fromEntries(COUNT_NAMES.map((name, i) => [name, i + 1])) as MinuteCounts;
     await store.add('a', new Map([[minute, all]]));
     expect((await store.read('a')).minutes).toEqual(new Map([[minute, all]]));
   });
 
-  it('have the sum of counts and the maximum of delays and backlogs, over several writes and minutes', async () => {
+  it('contain, for each minute, the sum of all added counts and the maximum of all added delays and backlogs', async () => {
     const write = (given: Partial<MinuteCounts>): Promise<void> =>
       store.add(
         'a',
@@ -82,7 +82,7 @@ describe.each([
     );
   });
 
-  it('lose nothing when several processes add at the same time', async () => {
+  it('lose no count when several processes add counts at the same time', async () => {
     const one = new Map([[minute, counts({ eventsTotal: 1 })]]);
     await Promise.all(Array.from({ length: 50 }, () => store.add('a', one)));
     expect((await store.read('a')).minutes.get(minute)?.eventsTotal).toBe(50);
@@ -108,7 +108,7 @@ describe('The statistics in Redis', () => {
   const key = (): string => `${prefix}:{a}:stats`;
   const now = async (): Promise<number> => minuteOf((await new RedisStatsStore(redis, prefix).read('a')).now);
 
-  it('are one hash of at most an hour that is removed when a minute is added, and that expires', async () => {
+  it('are one hash that expires; each addition removes the minutes that are older than an hour', async () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
     // An hour of minutes, and what an earlier hour left.
@@ -131,7 +131,7 @@ describe('The statistics in Redis', () => {
     expect(await redis.memory('USAGE', key(), 'SAMPLES', 0)).toBeLessThan(10_000);
   });
 
-  it('keep the numbers of a later build, which counts more', async () => {
+  it('keep the additional counts that a later build has stored', async () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
     await store.add('a', new Map([[minute, counts({ sendsCreated: 1, backlogDeliveries: 2 })]]));

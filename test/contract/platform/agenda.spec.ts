@@ -220,7 +220,7 @@ describe.each([
     }
   });
 
-  describe('wakes those who wait for its next task', () => {
+  describe('wakes the processes that wait for its next task', () => {
     let channels: RedisChannels;
     let woken: number[];
 
@@ -247,7 +247,7 @@ describe.each([
       return woken.slice(0, count);
     };
 
-    it('if a task is scheduled or added that is due earlier than all others, and for no other task', async () => {
+    it('when a new task is due earlier than all other tasks, and for no other new task', async () => {
       await at('a', HOUR_MS);
       await at('later', HOUR_MS * 2);
       await at('a', HOUR_MS / 2);
@@ -257,7 +257,7 @@ describe.each([
       expect(await wakeUpsBefore(3)).toEqual([HOUR_MS, HOUR_MS / 2, HOUR_MS / 4]);
     });
 
-    it('if a task ends that is due again at once, but not if its worker waits for its next time', async () => {
+    it('when a finished task is due again at once, but not when it is due again later', async () => {
       await at('a', 0);
       await agenda.complete(await takeOne(), HOUR_MS);
       await agenda.schedule([{ account: 'a', round: 'look', time: 0 }]);
@@ -266,7 +266,7 @@ describe.each([
     });
   });
 
-  it('returns at the end of a task the time until the next one', async () => {
+  it('returns the time until the next task when a task ends', async () => {
     await at('a', 0);
     expect(await agenda.complete(await takeOne(), HOUR_MS)).toBe(HOUR_MS);
     await at('b', 0);
@@ -276,7 +276,7 @@ describe.each([
     expect(next).toBe(500);
   });
 
-  it('returns at the end of its last task that it is empty', async () => {
+  it('returns no time when its last task ends', async () => {
     await at('a', 0);
     expect(await agenda.complete(await takeOne(), undefined)).toBeUndefined();
   });

@@ -120,7 +120,7 @@ describe('a connection that waits for a Redis Cluster', () => {
 });
 
 describe('a connection that is opened while a master of the Redis Cluster is away', () => {
-  it('is established all the same, so that its users do not wait endlessly', async () => {
+  it('is established nevertheless, and its users do not wait endlessly', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const [first, second] = cluster.masters as [RedisProcess, RedisProcess];

@@ -38,7 +38,7 @@ const connect = (url: string): RedisClient => openRedis(parseRedisAddress(url), 
 const knownRun = (redis: RedisClient): Promise<string> =>
   eventually('the run is known', () => lastSeenRedisRun(redis) || undefined);
 
-it('the run of a connection is that which scripts see, and is unknown after a restart until it is read again', async () => {
+it('a connection knows the same run of Redis as its scripts; after a restart of Redis, the run is unknown until it is read again', async () => {
   await using server = await startTestRedis();
   const redis = connect(server.url);
   expect(lastSeenRedisRun(redis)).toBe('');
@@ -53,7 +53,7 @@ it('the run of a connection is that which scripts see, and is unknown after a re
   await closeRedis(redis);
 });
 
-it('the run of a connection to a promoted replica is that which scripts see', async () => {
+it('a connection to a promoted replica knows the same run of Redis as its scripts', async () => {
   const pair = await startTestPair();
   await pair.switchOver();
   const redis = connect(pair.url);

@@ -41,7 +41,7 @@ async function jobsFor(lanes: readonly string[], delayMs?: number): Promise<Queu
 
 const LANES = Array.from({ length: 40 }, (_, n) => `+1555000${String(n).padStart(4, '0')}`);
 
-it('lanes that are woken at once share jobs, and each lane is in one of them', async () => {
+it('lanes that are woken at the same time share jobs, and each lane is in exactly one job', async () => {
   const jobs = await jobsFor(LANES);
   expect(jobs).toHaveLength(3);
   expect(jobs.flatMap(({ lane, more = [] }) => [lane, ...more]).sort()).toEqual(LANES);
@@ -51,7 +51,7 @@ it('a job for one lane has the form of earlier builds', async () => {
   expect(await jobsFor(['+15550000000'])).toEqual([{ account: 'a', lane: '+15550000000' }]);
 });
 
-it('a delayed lane has a job of its own', async () => {
+it('each lane that is woken after a delay has its own job', async () => {
   const jobs = await jobsFor(LANES.slice(0, 3), 60_000);
   // Jobs that are due at the same time have no order.
   expect(jobs.sort((a, b) => a.lane.localeCompare(b.lane))).toEqual(

@@ -8,7 +8,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, memory, posts, sendEvents } = relay;
 
-describe('a running POST, the record of which Redis loses,', () => {
+describe('a running POST whose record Redis loses', () => {
   /** Posts, makes Redis lose every write since `before`, and runs `meanwhile` before the answer arrives. */
   function postThenLose(
     before: Awaited<ReturnType<typeof memory>>,
@@ -24,7 +24,7 @@ describe('a running POST, the record of which Redis loses,', () => {
   it.each([
     ['was not noticed yet', () => Promise.resolve()],
     ['already made another process look up the send', () => runner().run(ACCOUNT, NUMBER)],
-  ])('is not repeated after upstream accepted the POST, if the loss %s', async (_, then) => {
+  ])('is not repeated if upstream accepts the POST and the loss %s', async (_, then) => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     const post = postThenLose(await memory(), then);

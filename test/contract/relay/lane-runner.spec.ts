@@ -62,7 +62,7 @@ describe('a send', () => {
     expect(posts()).toBe(1);
   });
 
-  it('is relayed in order of acceptance within its lane', async () => {
+  it('is relayed after all earlier sends of its lane', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.push(await accept({ message: `n${i}` }));
     await Promise.all([
@@ -74,7 +74,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['n0', 'n1', 'n2', 'n3', 'n4']);
   });
 
-  it('with the same text as another send is bound to its own message, in order of acceptance', async () => {
+  it('with the same text as another send is bound to its own message: the earlier send to the earlier message', async () => {
     const [one, two] = [await accept(), await accept()];
     await relayUntil(two, 'accepted');
     await relay.harness.sweepUntil(
@@ -190,7 +190,7 @@ describe('a send', () => {
     expect(woken).toEqual([NUMBER]);
   });
 
-  it('of one of very many recipients is found by a later check, because each check says whether further lanes may be due', async () => {
+  it('to one of very many recipients is found by a later check, because each check returns whether more lanes may be due', async () => {
     for (let n = 0; n < 500; n += 1) await accept({ phoneNumber: `+1415${5_550_000 + n}` });
     const waking = rounds({ jobs: { wake: () => Promise.resolve() } });
     expect(await waking.reconcile(ACCOUNT)).toBe(false);

@@ -20,7 +20,7 @@ function lookupsOf({ lookups }: Send): SendLookup[] {
 const outcomesOf = (send: Send): string[] => lookupsOf(send).map(({ outcome }) => outcome);
 
 describe('the look-ups of a send', () => {
-  it('name the contact, the number of messages and the time from which messages count; the last one found the message', async () => {
+  it('record the contact, the number of messages read, and the time from which messages count; the last look-up records that the message was found', async () => {
     failPosts('timeoutAfter');
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
@@ -34,7 +34,7 @@ describe('the look-ups of a send', () => {
     expect(Date.parse(last?.at ?? '')).toBeGreaterThanOrEqual(begun);
   });
 
-  it('name the messages that fit equally well, if these make the send unknown', async () => {
+  it('name the messages that fit the send equally well, if the send becomes unknown because of them', async () => {
     failPosts('timeoutAfter');
     const id = await accept();
     await runner().run(ACCOUNT, NUMBER);
@@ -114,7 +114,7 @@ describe('the look-ups of a send', () => {
     expect(new Set(outcomesOf(send))).toEqual(new Set(['not_found']));
   });
 
-  it('do not include polls: a send whose message a poll finds has none stored', async () => {
+  it('do not include polls: if a poll finds the message of a send, no look-up is stored', async () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');

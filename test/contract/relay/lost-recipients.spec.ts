@@ -62,7 +62,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
 });
 
 describe('a send whose look-ups all fail', () => {
-  it('becomes unknown at the maximum age, with the reason, and the lane continues', async () => {
+  it('becomes unknown at the maximum age, its reason names the setting and the error, and the lane continues', async () => {
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     failPosts({ kind: 'resetBefore' });

@@ -7,7 +7,7 @@ const relay = new WithLane();
 const { rounds, accept, find, relayUntil, sendEvents } = relay;
 
 describe('an accepted send whose message does not appear', () => {
-  it('causes send.unconfirmed once after the confirmation period; it is bound if its message comes late', async () => {
+  it('causes send.unconfirmed once after the confirmation period, and is still bound if the message appears later', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
     const id = await accept();
     await relayUntil(id, 'accepted');

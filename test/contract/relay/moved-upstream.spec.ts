@@ -110,7 +110,7 @@ describe('before the first contact list was read from the upstream address of an
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a send that was accepted for that address is not posted to another address for a minute, because the worker may not have learned the new address yet', async () => {
+  it('a send that was stored for that address is not posted to another address for a minute, because the worker may not know the new address yet', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);
@@ -128,7 +128,7 @@ describe('before the first contact list was read from the upstream address of an
 });
 
 describe('an address that leads to another service', () => {
-  it('receives no send that was accepted for the former service; such a send becomes unknown, and can be resent', async () => {
+  it('receives no send that was stored for the former service; such a send becomes unknown, and can be resent', async () => {
     const { harness } = here;
     await withOtherService(async (other) => {
       const account = new MovableAccount(harness);
@@ -167,7 +167,7 @@ describe('an address that leads to another service', () => {
   });
 });
 
-it('another address of the same service receives the sends that were accepted for the former address', async () => {
+it('another address of the same service receives the sends that were stored for the former address', async () => {
   const { harness } = here;
   const account = new MovableAccount(harness);
   harness.createContact('+15550001111');

@@ -125,7 +125,7 @@ const eventTypes = async (): Promise<string[]> =>
 const keys = (): Promise<string[]> => redis.keys(`${prefix}:*`);
 
 describe('The look-ups of a send', () => {
-  it('are stored with its state, stay through each transition, and are not in its events', async () => {
+  it('are stored with the state of the send, are kept at each transition, and are not in events', async () => {
     const begun = await applyAll(await insert(), 'fenced', 'ambiguous');
     expect(begun.state).not.toHaveProperty('lookups');
     const candidates = [{ contactId: 'c1', messageId: 'm1', sentAt: 1, reason: 'r' }];
@@ -142,7 +142,7 @@ describe('The look-ups of a send', () => {
   });
 });
 
-describe('The mark of a send that takes the token of its POST in the same step', () => {
+describe('Marking a send as relaying and taking the token for its POST in one step', () => {
   const mark = (record: SendRecord, requestsPerSecond = 10): ReturnType<RedisRelayStore['fence']> => {
     const state = { ...fieldsKeptAcrossTransitions(record.state), phase: 'posting', begunAt: 1 } as const;
     return store.fence(ACCOUNT, record, { state, leaseMs: 15_000, requestsPerSecond });
@@ -164,7 +164,7 @@ describe('The mark of a send that takes the token of its POST in the same step',
       .replaceAll(/\\*"(updatedAt|createdAt|step|nonce|epoch|installedAt)\\*":\\*"?[^,"\\}]+/g, '$1');
   };
 
-  it('stores the same as the transition that follows a token', async () => {
+  it('stores the same data as taking the token first and marking the send afterwards', async () => {
     const at = Date.now();
     const one = await insert({ createdAt: at, expiresAt: at + 60_000 });
     const state = { ...fieldsKeptAcrossTransitions(one.state), phase: 'posting', begunAt: 1 } as const;
@@ -178,7 +178,7 @@ describe('The mark of a send that takes the token of its POST in the same step',
     expect(await stored(other)).toBe(byTransition);
   });
 
-  it('takes one token, and a send that changed since it was read takes none', async () => {
+  it('takes one token, or no token if the send has changed since it was read', async () => {
     const record = await insert();
     const other = await insert({ phoneNumber: '+15550000001' });
     expect((await mark(record, 1)).kind).toBe('fenced');
@@ -191,10 +191,10 @@ describe('The mark of a send that takes the token of its POST in the same step',
   });
 
   it.each([
-    ['an outage', 'upstream', 'unavailableSince'],
-    ['403 answers that a success must reset', 'upstream', 'forbidden'],
-    ['a budget that successes must raise', 'budget', 'limit'],
-  ])('is not made in one step during %s: neither the send nor the tokens change', async (_, name, field) => {
+    ['the account has an outage', 'upstream', 'unavailableSince'],
+    ['a success must reset the count of 403 answers', 'upstream', 'forbidden'],
+    ['a success must raise the reduced budget', 'budget', 'limit'],
+  ])('is refused if %s: neither the send nor the tokens change', async (_, name, field) => {
     const record = await insert();
     await redis.hset(accountKey(name), field, '1');
     const before = await redis.hgetall(accountKey('budget'));
@@ -214,7 +214,7 @@ describe('The mark of a send that takes the token of its POST in the same step',
 });
 
 describe('The next check for the message of an accepted send', () => {
-  it('is set once when it is due, unless the send has changed', async () => {
+  it('is set only once when the previous check is due, and not if the send has changed', async () => {
     const accepted = async (): Promise<SendRecord> => {
       const fenced = await applyAll(await insert(), 'fenced');
       const record = await applyTo(fenced, 'accepted', { confirmInMs: 0 });
@@ -236,7 +236,7 @@ describe('The next check for the message of an accepted send', () => {
 });
 
 describe('A change that takes a send out of its lane', () => {
-  it('reports whether the lane is empty then', async () => {
+  it('reports when the lane has become empty', async () => {
     const [one, two] = [await insert(), await insert()];
     const emptied: string[] = [];
     for (const record of [one, two]) {
@@ -265,8 +265,8 @@ describe('The time at which a message was bound to its send', () => {
   });
 });
 
-describe('accepting a send', () => {
-  it('stores the send in its lane, and wakes the lane', async () => {
+describe('storing a new send', () => {
+  it('adds the send to its lane, and wakes the lane', async () => {
     const { id, replayed } = await intake.accept(ACCOUNT, {
       ...request,
       reference: 'r',
@@ -288,7 +288,7 @@ describe('accepting a send', () => {
     expect(woken).toEqual([NUMBER]);
   });
 
-  it('keeps the order of acceptance in each lane', async () => {
+  it('keeps the sends of each lane in the order in which they were stored', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 20; i += 1) ids.push((await intake.accept(ACCOUNT, request)).id);
     const other = await intake.accept(ACCOUNT, { ...request, phoneNumber: '+15550009999' });
@@ -670,7 +670,7 @@ describe('a lane', () => {
 });
 
 describe('scheduled sends', () => {
-  it('are moved to their lanes once, many in one step, ordered by sendAt and then by acceptance', async () => {
+  it('are moved to their lanes once, many in one step, in the order of sendAt and then of their storage', async () => {
     const at = Date.now() + 30;
     const orders = Array.from({ length: 20 }, (_, i) => order({ sendAt: i < 3 ? at + 2 : at }));
     for (const each of orders) await store.insert(ACCOUNT, each);
@@ -693,7 +693,7 @@ describe('scheduled sends', () => {
     expect((await found(expected[0] ?? '')).state).toMatchObject({ status: 'queued', revision: 1 });
   });
 
-  it('wake a worker at acceptance if they are due before the next check of the schedule', async () => {
+  it('wake a worker when they are stored if they are due before the next check of the schedule', async () => {
     await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
     expect(woken).toEqual([]);
     await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 200 });

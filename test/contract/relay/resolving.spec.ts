@@ -93,7 +93,7 @@ describe('a send that is resent', () => {
     expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toHaveLength(1);
   });
 
-  it('reaches its maximum age counted from the resend, not from its acceptance', async () => {
+  it('has a maximum age that counts from the resend, not from the creation of the send', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await relayUntil(id, 'unknown');

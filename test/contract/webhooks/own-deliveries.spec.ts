@@ -38,7 +38,7 @@ describe('a process that has read events itself', () => {
     expect(mine.bodies).toEqual((await claimWith(new RecentEventCache(), two)).bodies);
   });
 
-  it('gets the events that another process has read meanwhile from the log, at its next claim', async () => {
+  it('loads an event that it has not read itself from the log at its next claim', async () => {
     on.harness.jobs.lost = true;
     const to = await on.receiver();
     const { id } = (await on.harness.endpoints.create(ACCOUNT, { url: to.url })).endpoint;
@@ -53,7 +53,7 @@ describe('a process that has read events itself', () => {
     expect([...(await claimWith(recent, id)).bodies.keys()]).toEqual([events[1]?.id]);
   });
 
-  it('begins the deliveries of a few events at once, and leaves those of many to the jobs for all processes', async () => {
+  it('starts the deliveries of a few events itself, and leaves the deliveries of many events to jobs that any process can run', async () => {
     const to = await on.receiver();
     const { id } = (await on.harness.endpoints.create(ACCOUNT, { url: to.url })).endpoint;
     const checks: string[] = [];

@@ -88,7 +88,7 @@ describe('a replay', () => {
   });
 
   it.each(['failed', 'missed', 'pending', 'all'] as const)(
-    'of %s events has the count that a count of the replay returns, which changes nothing',
+    'with the scope "%s" replays as many deliveries as its count returned, and counting changes nothing',
     async (scope) => {
       await on.harness.record(450);
       const id = await subscribe();
@@ -117,7 +117,7 @@ describe('a replay', () => {
     },
   );
 
-  it('is counted up to the limit of the backlog, like the replay itself', async () => {
+  it('stops at the limit of the backlog, and so does its count', async () => {
     const id = await subscribe();
     const listed = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
     const members = Array.from({ length: 19_750 }, (_, i) => [i, `dlv_${i}`]);

@@ -63,7 +63,7 @@ describe('a requested delivery of one event', () => {
     expect(await claimed(id)).toEqual([event?.id]);
   });
 
-  it('makes a pending delivery due now, once', async () => {
+  it('makes a pending delivery due now, and a second request adds no second attempt', async () => {
     const id = await subscribe();
     const [event] = await on.dispatched(1);
     await settle(id, { status: 'pending', waitMs: 60_000 });
@@ -86,7 +86,7 @@ describe('a requested delivery of one event', () => {
     expect(await claimed(id)).toEqual([early?.id]);
   });
 
-  it('is refused for a disabled webhook, and names a webhook or event that does not exist', async () => {
+  it('is refused for a disabled webhook, and reports whether the webhook or the event does not exist', async () => {
     const [event] = await on.harness.record(1);
     const id = await subscribe({ enabled: false });
     await expect(deliver(id, event)).rejects.toThrow(/disabled.*PATCH it with/);

@@ -15,7 +15,7 @@ const withChromium = browser === undefined ? describe.skip : describe;
 
 const MARKUP = `<img src=x onerror="document.title='run'"><script>alert(1)</script>`;
 
-withChromium('the conversations of the console', () => {
+withChromium('on the page of conversations in the console,', () => {
   let product: Product;
 
   beforeAll(async () => {
@@ -72,7 +72,7 @@ withChromium('the conversations of the console', () => {
   const timeline = (page: Page): Locator => page.getByRole('log', { name: 'Messages' });
   const box = (page: Page): Locator => page.getByRole('textbox', { name: 'Message' });
 
-  it('show a message that arrives without a reload, at the top of the list and as unread until it is seen', async () => {
+  it('a new message appears without a reload; its conversation moves to the top and is marked as unread until it is opened', async () => {
     const grace = await makeContact('Grace', '+15554440001');
     const ada = await makeContact('Ada', '+15554440002');
     await withConsole(`/${ada.id}`, async (page) => {
@@ -96,7 +96,7 @@ withChromium('the conversations of the console', () => {
     });
   });
 
-  it('show the life of a send from the queue to its delivery, and a link to the send', async () => {
+  it('a send is shown with its status from queued to delivered, and with a link to its own page', async () => {
     const { id } = await makeContact('Alan', '+15554440003');
     await product.simulate('settings', { sendVisibleDelayMs: 1_500, deliveredDelayMs: 3_000 });
     await withConsole(`/${id}`, async (page) => {
@@ -116,7 +116,7 @@ withChromium('the conversations of the console', () => {
     });
   });
 
-  it('keep a draft that was not sent, and send it once when it is tried again', async () => {
+  it('if the reply to a send request is lost, the draft is kept, and a second try creates no second send', async () => {
     const { id } = await makeContact('Barbara', '+15554440004');
     await withConsole(`/${id}`, async (page) => {
       const keys: (string | undefined)[] = [];
@@ -146,7 +146,7 @@ withChromium('the conversations of the console', () => {
     });
   });
 
-  it('show a scheduled send, and cancel it', async () => {
+  it('a scheduled send is shown, and can be cancelled', async () => {
     const { id } = await makeContact('Edsger', '+15554440005');
     await withConsole(`/${id}`, async (page) => {
       await box(page).fill('Tomorrow');
@@ -166,7 +166,7 @@ withChromium('the conversations of the console', () => {
     });
   });
 
-  it('say why a send failed', async () => {
+  it('a failed send is shown with the reason', async () => {
     const { id } = await makeContact('Margaret', '+15554440013');
     await product.simulate('faults', {
       match: { method: 'POST', path: '/messages/send' },
@@ -185,7 +185,7 @@ withChromium('the conversations of the console', () => {
     });
   });
 
-  it('show markup in texts and names as text, and load no attachment', async () => {
+  it('markup in messages and names is shown as text, and no attachment is loaded', async () => {
     const { id } = await makeContact(MARKUP, '+15554440006');
     await receive('+15554440006', MARKUP, {
       attachments: [{ name: MARKUP, url: 'https://files.example/a.png' }],
@@ -209,7 +209,7 @@ withChromium('the conversations of the console', () => {
     });
   });
 
-  it('find conversations by name and number, and write to a number that is new', async () => {
+  it('a search finds conversations by name, and offers a new conversation for an unknown phone number', async () => {
     await makeContact('Katherine', '+15554440007');
     await makeContact('Radia', '+15554440008');
     await withConsole('', async (page) => {
@@ -236,7 +236,7 @@ withChromium('the conversations of the console', () => {
     });
   });
 
-  it('offer no box to an API key that may not send', async () => {
+  it('no message box is shown for an API key that may not send', async () => {
     const { id } = await makeContact('Tim', '+15554440010');
     const reader = await product.json<CreatedApiKey>('POST', '/v1/api-keys', {
       account: 'default',
@@ -256,7 +256,7 @@ withChromium('the conversations of the console', () => {
     );
   });
 
-  it('say that messages cannot be read while the messaging service is away', async () => {
+  it('an error says that messages cannot be read while the messaging service is unavailable', async () => {
     const { id } = await makeContact('Donald', '+15554440011');
     await product.simulate('faults', {
       match: { method: 'GET', path: '/messages' },
@@ -270,7 +270,7 @@ withChromium('the conversations of the console', () => {
     });
   });
 
-  it('show either the list or a conversation on a narrow screen, with a way back', async () => {
+  it('a narrow screen shows either the list or one conversation with a link back to the list', async () => {
     const { id } = await makeContact('Linus', '+15554440012');
     await withConsole('', async (page) => {
       await page.setViewportSize({ width: 375, height: 700 });

@@ -22,7 +22,7 @@ const PHONE = '+15553350001';
 /** Number of events that are appended in one step. */
 const BURST = 200;
 
-withChromium('the events of the console', () => {
+withChromium('on the page of events in the console,', () => {
   let product: Product;
   let redis: Redis;
   let server: Server;
@@ -82,7 +82,7 @@ withChromium('the events of the console', () => {
     await page.getByRole('listitem').filter({ hasText: text }).waitFor();
   }
 
-  it('show a new event as it happens, as text', async () => {
+  it('a new event appears without a reload, and markup in the event is shown as text', async () => {
     await withConsole('/console/events', async (page) => {
       await untilLive(page);
       await receive(MARKUP);
@@ -98,7 +98,7 @@ withChromium('the events of the console', () => {
     });
   });
 
-  it('stand still while paused, scrolled down or focused, and count what is new', async () => {
+  it('the list does not move while it is paused, scrolled down or focused, and a button shows the number of new events', async () => {
     await withConsole('/console/events', async (page) => {
       await untilLive(page);
       await page.getByRole('button', { name: 'Pause' }).click();
@@ -126,7 +126,7 @@ withChromium('the events of the console', () => {
     });
   });
 
-  it('find the stored events of a contact, and keep the filters in the address', async () => {
+  it('filters by type and contact select stored and new events, and are kept in the page address', async () => {
     await receive('Of Ada');
     await receive('Of Grace', '+15553350002');
     const [ada, grace] = [await eventOf('Of Ada'), await eventOf('Of Grace')];
@@ -155,7 +155,7 @@ withChromium('the events of the console', () => {
     });
   });
 
-  it('send one event to one webhook again', async () => {
+  it('an event can be delivered on request to one selected webhook', async () => {
     const { port } = server.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}/`;
     await product.json<Webhook>('POST', '/v1/webhooks', { url, description: 'Unrelated' });
@@ -180,7 +180,7 @@ withChromium('the events of the console', () => {
     expect(received.filter((each) => each === id)).toHaveLength(2);
   });
 
-  it('show a burst of 200 whole and in order, and keep the latest 500 rows', async () => {
+  it('a burst of 200 events is shown completely and in order, and the list keeps the newest 500 events', async () => {
     const log = new RedisEventLog(redis, 'tidings');
     const burst = (from: number): Promise<unknown> =>
       log.append(

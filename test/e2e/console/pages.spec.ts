@@ -37,7 +37,7 @@ const MAX_FIRST_LOAD_BYTES = 120_000;
 const HOSTILE = '<img src=x onerror="document.title=\'hacked\'"><script>document.title="hacked"</script>';
 const PHONE = '+14155550777';
 
-withChromium('the console, in a real browser,', () => {
+withChromium('in a real browser,', () => {
   let product: Product;
   let address: string;
   /** Paths of pages with data on each. */
@@ -118,7 +118,7 @@ withChromium('the console, in a real browser,', () => {
   }
 
   it.each(['light', 'dark'] as const)(
-    'has no accessibility fault that axe finds, in %s colours',
+    'axe finds no accessibility fault on any page of the console (color scheme: %s)',
     async (scheme) => {
       await inBrowser(
         async (context) => {
@@ -138,7 +138,7 @@ withChromium('the console, in a real browser,', () => {
     },
   );
 
-  it('fits 375 px without horizontal scrolling, and opens its menu there', async () => {
+  it('every page of the console fits a width of 375 px without horizontal scrolling, and the menu can be opened there', async () => {
     await inBrowser(
       async (context) => {
         const { page, goTo, settled, expectNoTrouble } = await openConsole(context, product);
@@ -159,7 +159,7 @@ withChromium('the console, in a real browser,', () => {
     );
   });
 
-  it('shows markup in names, messages and descriptions as text', async () => {
+  it('every page of the console shows markup in names, messages and descriptions as text', async () => {
     await inBrowser(async (context) => {
       const { page, goTo, settled, expectNoTrouble } = await openConsole(context, product);
       for (const path of paths) {
@@ -173,7 +173,7 @@ withChromium('the console, in a real browser,', () => {
     });
   });
 
-  it('is used by keyboard alone: signs in, goes to pages by two keys, and shows its shortcuts', async () => {
+  it('the keyboard alone is enough to sign in to the console, to change pages, and to show the shortcuts', async () => {
     await inBrowser(async (context) => {
       const page = await context.newPage();
       await page.goto(`${address}/console`);
@@ -197,7 +197,7 @@ withChromium('the console, in a real browser,', () => {
     });
   });
 
-  it('offers a key without admin only what the key may do', async () => {
+  it('the console links only to pages that the API key may use', async () => {
     const { key } = await makeKey('messages:read', 'events:read');
     await inBrowser(async (context) => {
       const { page, expectNoTrouble } = await openConsole(context, product, key);
@@ -211,7 +211,7 @@ withChromium('the console, in a real browser,', () => {
     });
   });
 
-  it('returns to the sign-in form and shows the reason when the API key of its session is revoked', async () => {
+  it('the console returns to the sign-in form and shows the reason when its API key is revoked', async () => {
     const { id, key } = await makeKey('messages:read', 'admin');
     await inBrowser(async (context) => {
       const { page } = await openConsole(context, product, key);
@@ -222,7 +222,7 @@ withChromium('the console, in a real browser,', () => {
     });
   });
 
-  it('signs two accounts in side by side, and switches between them', async () => {
+  it('two API keys can be signed in to the console at the same time, and the user can switch between them', async () => {
     const { key } = await makeKey('events:read');
     await inBrowser(async (context) => {
       const { page } = await openConsole(context, product);
@@ -237,7 +237,7 @@ withChromium('the console, in a real browser,', () => {
     });
   });
 
-  it('says that the connection is lost while the gateway restarts, and goes on by itself', async () => {
+  it('the console says that it is reconnecting while the gateway restarts, and then continues by itself', async () => {
     const own = await Product.start();
     try {
       await inBrowser(async (context) => {
@@ -259,7 +259,7 @@ withChromium('the console, in a real browser,', () => {
     }
   });
 
-  it('transfers at most 120 KB at the first load', async () => {
+  it('the first load of the console transfers at most 120 KB', async () => {
     await inBrowser(async (context) => {
       const page = await context.newPage();
       let bytes = 0;
@@ -283,7 +283,7 @@ withChromium('the console, in a real browser,', () => {
     });
   });
 
-  it('cannot be framed by another site, and its API does nothing for a page of another site', async () => {
+  it('a page of another site can neither frame the console nor change anything through the API', async () => {
     const before = (await product.json<{ webhooks: unknown[] }>('GET', '/v1/webhooks')).webhooks.length;
     const foreign = createServer((_, reply) => {
       reply.setHeader('content-type', 'text/html');

@@ -33,7 +33,7 @@ const KEYS = [
   ['Data warehouse', ['events:read']],
 ] as const;
 
-(isWanted ? describe : describe.skip)('pictures of the console', () => {
+(isWanted ? describe : describe.skip)('screenshots of the console', () => {
   let product: Product;
   let receiver: WebhookReceiver;
   const pages: [name: string, path: string][] = [];
@@ -102,47 +102,50 @@ const KEYS = [
     await product[Symbol.asyncDispose]();
   });
 
-  it.each(LOOKS)('are made of each page: $name', async ({ name: look, width, scheme }) => {
-    const folder = join(ROOT, '.data/screenshots');
-    const images = join(ROOT, 'docs/images');
-    await mkdir(folder, { recursive: true });
-    await mkdir(images, { recursive: true });
-    await withBrowser(browser ?? '', async (context) => {
-      context.on('page', (page) => {
-        void page.setViewportSize({ width, height: width < 800 ? 812 : 860 });
-        void page.emulateMedia({ colorScheme: scheme });
-      });
-      const { page, goTo, settled } = await openConsole(context, product);
-      const take = async (name: string): Promise<void> => {
-        const picture = await page.screenshot({ animations: 'disabled' });
-        expect(picture.length).toBeGreaterThan(5_000);
-        await writeFile(join(folder, `${name}-${look}.png`), picture);
-        if (IN_DOCUMENTS.has(`${name}-${look}`))
-          await writeFile(join(images, `console-${name}.png`), picture);
-      };
-      for (const [name, path] of pages) {
-        await goTo(`/console${path}`);
-        // Away from rows, which would look chosen.
-        await page.mouse.move(0, 0);
+  it.each(LOOKS)(
+    'a screenshot is made of each page of the console (look: $name)',
+    async ({ name: look, width, scheme }) => {
+      const folder = join(ROOT, '.data/screenshots');
+      const images = join(ROOT, 'docs/images');
+      await mkdir(folder, { recursive: true });
+      await mkdir(images, { recursive: true });
+      await withBrowser(browser ?? '', async (context) => {
+        context.on('page', (page) => {
+          void page.setViewportSize({ width, height: width < 800 ? 812 : 860 });
+          void page.emulateMedia({ colorScheme: scheme });
+        });
+        const { page, goTo, settled } = await openConsole(context, product);
+        const take = async (name: string): Promise<void> => {
+          const picture = await page.screenshot({ animations: 'disabled' });
+          expect(picture.length).toBeGreaterThan(5_000);
+          await writeFile(join(folder, `${name}-${look}.png`), picture);
+          if (IN_DOCUMENTS.has(`${name}-${look}`))
+            await writeFile(join(images, `console-${name}.png`), picture);
+        };
+        for (const [name, path] of pages) {
+          await goTo(`/console${path}`);
+          // Away from rows, which would look chosen.
+          await page.mouse.move(0, 0);
+          await settled();
+          if (name === 'overview') await page.locator('.plot canvas').last().waitFor();
+          if (name === 'queues') await page.frameLocator('iframe').getByText('Jobs').first().waitFor();
+          if (name === 'conversation')
+            await page.locator('.row[aria-current=true] .unread-count').waitFor({ state: 'detached' });
+          await take(name);
+        }
+        await goTo('/console/webhooks');
         await settled();
-        if (name === 'overview') await page.locator('.plot canvas').last().waitFor();
-        if (name === 'queues') await page.frameLocator('iframe').getByText('Jobs').first().waitFor();
-        if (name === 'conversation')
-          await page.locator('.row[aria-current=true] .unread-count').waitFor({ state: 'detached' });
-        await take(name);
-      }
-      await goTo('/console/webhooks');
-      await settled();
-      await page.getByRole('button', { name: 'Add a webhook' }).first().click();
-      await take('dialog');
-      await page.keyboard.press('Escape');
-      if (look === 'phone') {
-        await page.getByRole('button', { name: 'Open the menu' }).click();
-        await take('menu');
-      }
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByLabel('API key').waitFor();
-      await take('sign-in');
-    });
-  });
+        await page.getByRole('button', { name: 'Add a webhook' }).first().click();
+        await take('dialog');
+        await page.keyboard.press('Escape');
+        if (look === 'phone') {
+          await page.getByRole('button', { name: 'Open the menu' }).click();
+          await take('menu');
+        }
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByLabel('API key').waitFor();
+        await take('sign-in');
+      });
+    },
+  );
 });

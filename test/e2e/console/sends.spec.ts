@@ -13,7 +13,7 @@ const withChromium = browser === undefined ? describe.skip : describe;
 
 const MARKUP = `Table <img src=x onerror="document.title='run'"><script>alert(1)</script> ready`;
 
-withChromium('the sends of the console', () => {
+withChromium('on the pages of sends in the console,', () => {
   let product: Product;
 
   beforeAll(async () => {
@@ -59,7 +59,7 @@ withChromium('the sends of the console', () => {
     });
   }
 
-  it('show what happened to an unknown send as text', async () => {
+  it('an unknown send is shown with its attempts, look-ups and events, and markup in the send is shown as text', async () => {
     const id = await makeUnknown('+15553340001', { metadata: { note: '<b>bold</b>' } });
     await withConsole(`/console/sends/${id}`, async (page) => {
       await page.getByText('Nothing is sent again unless you decide so.').waitFor();
@@ -74,7 +74,7 @@ withChromium('the sends of the console', () => {
     await product.call('POST', `/v1/sends/${id}/resolve`, { outcome: 'failed' });
   });
 
-  it('name the message that was found beside an unknown send, with its conversation', async () => {
+  it('an unknown send is shown with the messages that may belong to it, and with links to their conversations', async () => {
     const phoneNumber = '+15553340009';
     await product.simulate('messages', { direction: 'outbound', phoneNumber, text: 'Hello' });
     await product.simulate('faults', [
@@ -118,7 +118,7 @@ withChromium('the sends of the console', () => {
     });
   });
 
-  it('resolve several at once, and show the result of each', async () => {
+  it('several unknown sends can be resolved at once, and the result of each is shown', async () => {
     const ids = [await makeUnknown('+15553340002'), await makeUnknown('+15553340003')];
     await withConsole('/console/sends?status=unknown', async (page) => {
       await page.getByLabel('Select all that can be resolved (2)').check();
@@ -137,7 +137,7 @@ withChromium('the sends of the console', () => {
     expect((await get(ids[1] ?? '')).status).toBe('sent');
   });
 
-  it('cancel a scheduled send', async () => {
+  it('a scheduled send can be cancelled', async () => {
     const sendAt = new Date(Date.now() + 3_600_000).toISOString();
     const id = await post({ phoneNumber: '+15553340004', message: 'Later', sendAt });
     await withConsole('/console/sends?status=scheduled', async (page) => {
@@ -152,7 +152,7 @@ withChromium('the sends of the console', () => {
     expect((await get(id)).status).toBe('cancelled');
   });
 
-  it('keep the filters in the address, and appear as they are accepted', async () => {
+  it('filters are kept in the page address, and new sends that match appear without a reload', async () => {
     await withConsole('/console/sends', async (page) => {
       await page.getByLabel('Phone number').fill('+1 (555) 334-0005');
       await page.getByLabel('Reference').fill('order/5');
@@ -180,7 +180,7 @@ withChromium('the sends of the console', () => {
     });
   });
 
-  it('offer no action to a key that may only read', async () => {
+  it('an API key that may only read is offered no button to resolve a send', async () => {
     const id = await makeUnknown('+15553340006');
     const { key } = await product.json<{ key: string }>('POST', '/v1/api-keys', {
       account: 'default',

@@ -8,7 +8,7 @@ import { Product } from '../../support/product.js';
 const browser = findBrowser();
 const withChromium = browser === undefined ? describe.skip : describe;
 
-withChromium('the console over HTTPS, in a real browser,', () => {
+withChromium('over HTTPS, in a real browser,', () => {
   let product: Product;
   let proxy: HttpsProxy;
   let address: string;
@@ -30,7 +30,7 @@ withChromium('the console over HTTPS, in a real browser,', () => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
   }
 
-  it('stays signed in across a reload, by a cookie that scripts cannot read, and shows the same page', async () => {
+  it('a reload of the console keeps the user signed in and on the same page, by a cookie that scripts cannot read', async () => {
     await withBrowser(
       browser ?? '',
       async (context) => {
@@ -56,7 +56,7 @@ withChromium('the console over HTTPS, in a real browser,', () => {
     );
   });
 
-  it('keeps two keys side by side across a reload, and signs out the one in use', async () => {
+  it('two API keys stay signed in to the console across a reload, and signing out ends only the session in use', async () => {
     const made = await product.json<{ key: string }>('POST', '/v1/api-keys', {
       account: 'default',
       name: 'Reader',
@@ -87,7 +87,7 @@ withChromium('the console over HTTPS, in a real browser,', () => {
     );
   });
 
-  it('gives a page of another site nothing: neither by the cookie nor by its header', async () => {
+  it('a page of another site cannot use the cookie of the console, with or without the header of the console', async () => {
     await withBrowser(
       browser ?? '',
       async (context) => {

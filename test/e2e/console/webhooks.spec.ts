@@ -25,7 +25,7 @@ const MARKUP = `<h1>Out of order</h1><img src=x onerror="document.title='run'"><
 const HEADER_MARKUP = `<i onmouseover="document.title='run'">team</i><script>alert(2)</script>`;
 const PHONE = '+15553330001';
 
-withChromium('the webhooks of the console', () => {
+withChromium('on the pages of webhooks in the console,', () => {
   let product: Product;
   let receiver: Receiver;
 
@@ -77,7 +77,7 @@ withChromium('the webhooks of the console', () => {
 
   const clipboardOf = (page: Page): Promise<string> => page.evaluate('navigator.clipboard.readText()');
 
-  it('show what a failing receiver replied, and the values of headers, as text', async () => {
+  it('markup in the reply of a failing receiver and in header values is shown as text', async () => {
     Object.assign(receiver, { status: 500, reply: MARKUP });
     const { id } = await add({
       description: 'Billing <b>bold</b>',
@@ -103,7 +103,7 @@ withChromium('the webhooks of the console', () => {
     });
   });
 
-  it('retry what is pending now, one delivery or all of them', async () => {
+  it('pending deliveries can be retried at once, one by one or all together', async () => {
     await product.worker.stop();
     await product.startWorker({ WEBHOOK_RETRY_SCHEDULE_SECONDS: '600,600' });
     Object.assign(receiver, { status: 503 });
@@ -131,7 +131,7 @@ withChromium('the webhooks of the console', () => {
     await product.startWorker();
   });
 
-  it('are added with the faults of the API at their fields, edited, disabled, enabled and deleted', async () => {
+  it('a webhook can be added, edited, disabled, enabled and deleted, and each error of the API is shown at its form field', async () => {
     await withConsole('/console/webhooks', async (page) => {
       await page.getByText('No webhooks yet').waitFor();
       await page.getByRole('button', { name: 'Add a webhook' }).first().click();
@@ -219,7 +219,7 @@ withChromium('the webhooks of the console', () => {
     });
   });
 
-  it('show at once that Tidings disabled a webhook, and why', async () => {
+  it('a webhook that Tidings disabled is shown as disabled without a reload, and with the reason', async () => {
     const { id } = await add({ description: 'Gone' });
     await withConsole('/console/webhooks', async (page) => {
       await page.getByRole('row').filter({ hasText: 'Gone' }).waitFor();
@@ -231,7 +231,7 @@ withChromium('the webhooks of the console', () => {
     });
   });
 
-  it('reveal the secret on demand, and count down to the end of the old one after a rotation', async () => {
+  it('the signing secret is shown on request, and after a rotation the page counts down to the expiry of the old secret', async () => {
     const { id, secret } = await add();
     await withConsole(`/console/webhooks/${id}`, async (page, { goTo }) => {
       await page.getByRole('button', { name: 'Reveal the secret' }).click();
@@ -265,7 +265,7 @@ withChromium('the webhooks of the console', () => {
     });
   });
 
-  it('copy a curl command that verifies, without a secret in it', async () => {
+  it('the copied curl command sends the delivery with a valid signature, and contains no secret', async () => {
     const { id, secret } = await add({ headers: { Authorization: 'Bearer of-the-receiver' } });
     await product.simulate('messages', {
       phoneNumber: PHONE,
@@ -302,7 +302,7 @@ withChromium('the webhooks of the console', () => {
     ).rejects.toThrow('Set WEBHOOK_SECRET');
   });
 
-  describe('show a receiver', () => {
+  describe('the copied example receiver', () => {
     let folder: string;
     beforeAll(async () => {
       await mkdir(join(ROOT, '.data'), { recursive: true });
@@ -361,58 +361,65 @@ withChromium('the webhooks of the console', () => {
       const isMissing = needs !== undefined && findProgram(needs) === undefined;
       if (isMissing)
         process.stderr.write(`SKIPPED: the receiver in ${language} is not tested without ${needs}\n`);
-      (isMissing ? it.skip : it)(`in ${language} that takes signed deliveries only`, async () => {
-        const port = await findFreePort();
-        const url = `http://127.0.0.1:${port}/hooks/a%20b?from=tidings`;
-        const { id, secret } = await add({ url, eventTypes: ['message.received', 'send.*'], enabled: false });
-        let code = '';
-        await withConsole(`/console/webhooks/${id}`, async (page) => {
-          await page.getByRole('tab', { name: 'TypeScript' }).focus();
-          // The arrow keys go from tab to tab.
-          for (let n = 0; n < RECEIVERS.findIndex((each) => each.language === language); n += 1)
-            await page.keyboard.press('ArrowRight');
-          const panel = page.getByRole('tabpanel', { name: language });
-          await panel.getByRole('button', { name: 'Copy' }).click();
-          await page.getByText('Copied', { exact: true }).waitFor();
-          code = await clipboardOf(page);
-        });
-        expect(code).toContain('/hooks/a%20b?from=tidings');
-        expect(code).toContain('"message.received"');
-        const [file, ...parameters] = await commandOf(code);
-        const program = spawn(file, parameters, {
-          cwd: folder,
-          env: { PATH: process.env['PATH'], WEBHOOK_SECRET: secret, PORT: String(port) },
-        });
-        let printed = '';
-        for (const stream of [program.stdout, program.stderr])
-          stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-        try {
-          await eventually('the receiver listens', () => printed.includes('Listening on'));
-          const post = async (
-            type: string,
-            changes: Record<string, string> = {},
-            to = url,
-          ): Promise<number> => {
-            const body = JSON.stringify({ id: `evt_${type}`, type, data: {} });
-            const headers = { ...(await signWebhook(body, { id: `evt_${type}`, secret })), ...changes };
-            return (await fetch(to, { method: 'POST', headers, body })).status;
-          };
-          await eventually('it answers', async () => (await post('send.sent').catch(() => 0)) === 204);
-          expect(await post('message.received')).toBe(204);
-          expect(await post('contact.created')).toBe(204);
-          expect(await post('message.received', { 'webhook-id': 'evt_other' })).toBe(401);
-          expect(await post('message.received', { 'webhook-timestamp': '1' })).toBe(401);
-          expect(await post('message.received', {}, `http://127.0.0.1:${port}/other`)).toBe(404);
-          await eventually('it handled both events', () =>
-            printed.includes('message.received evt_message.received'),
-          );
-          expect(printed).toContain('send.sent evt_send.sent');
-          expect(printed).not.toContain('contact.created');
-        } finally {
-          program.kill('SIGKILL');
-          await once(program, 'close');
-        }
-      });
+      (isMissing ? it.skip : it)(
+        `in ${language} accepts only deliveries with a valid signature`,
+        async () => {
+          const port = await findFreePort();
+          const url = `http://127.0.0.1:${port}/hooks/a%20b?from=tidings`;
+          const { id, secret } = await add({
+            url,
+            eventTypes: ['message.received', 'send.*'],
+            enabled: false,
+          });
+          let code = '';
+          await withConsole(`/console/webhooks/${id}`, async (page) => {
+            await page.getByRole('tab', { name: 'TypeScript' }).focus();
+            // The arrow keys go from tab to tab.
+            for (let n = 0; n < RECEIVERS.findIndex((each) => each.language === language); n += 1)
+              await page.keyboard.press('ArrowRight');
+            const panel = page.getByRole('tabpanel', { name: language });
+            await panel.getByRole('button', { name: 'Copy' }).click();
+            await page.getByText('Copied', { exact: true }).waitFor();
+            code = await clipboardOf(page);
+          });
+          expect(code).toContain('/hooks/a%20b?from=tidings');
+          expect(code).toContain('"message.received"');
+          const [file, ...parameters] = await commandOf(code);
+          const program = spawn(file, parameters, {
+            cwd: folder,
+            env: { PATH: process.env['PATH'], WEBHOOK_SECRET: secret, PORT: String(port) },
+          });
+          let printed = '';
+          for (const stream of [program.stdout, program.stderr])
+            stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+          try {
+            await eventually('the receiver listens', () => printed.includes('Listening on'));
+            const post = async (
+              type: string,
+              changes: Record<string, string> = {},
+              to = url,
+            ): Promise<number> => {
+              const body = JSON.stringify({ id: `evt_${type}`, type, data: {} });
+              const headers = { ...(await signWebhook(body, { id: `evt_${type}`, secret })), ...changes };
+              return (await fetch(to, { method: 'POST', headers, body })).status;
+            };
+            await eventually('it answers', async () => (await post('send.sent').catch(() => 0)) === 204);
+            expect(await post('message.received')).toBe(204);
+            expect(await post('contact.created')).toBe(204);
+            expect(await post('message.received', { 'webhook-id': 'evt_other' })).toBe(401);
+            expect(await post('message.received', { 'webhook-timestamp': '1' })).toBe(401);
+            expect(await post('message.received', {}, `http://127.0.0.1:${port}/other`)).toBe(404);
+            await eventually('it handled both events', () =>
+              printed.includes('message.received evt_message.received'),
+            );
+            expect(printed).toContain('send.sent evt_send.sent');
+            expect(printed).not.toContain('contact.created');
+          } finally {
+            program.kill('SIGKILL');
+            await once(program, 'close');
+          }
+        },
+      );
     }
   });
 });
