@@ -1,5 +1,5 @@
 /**
- * Relays sends to upstream, from their acceptance to their final status. A lane is the queue of one recipient's sends.
+ * Stores sends and relays them to upstream. A lane is the queue of one recipient's sends.
  *
  * | | |
  * |---|---|

@@ -17,7 +17,7 @@ export interface Sender {
   budgetOf(account: string): Promise<number>;
 
   /**
-   * Returns what {@link admit} resolves to, for a token that was taken in another way.
+   * Returns the check that {@link admit} resolves to, for a token that was taken without calling `admit`.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   admissionOf(account: string, requestedAt: number): TokenExpiryCheck;
@@ -44,7 +44,7 @@ export interface Sender {
 
 /** What a look-up has read so far. */
 export interface LookUpReads {
-  /** The contacts whose messages were read, also those whose messages could not be read. */
+  /** The contacts whose messages the look-up read or tried to read. */
   readonly contactIds: readonly string[];
   /** Number of messages that were read. A message that was read twice counts twice. */
   readonly messagesRead: number;
@@ -58,8 +58,8 @@ export interface LookUpReads {
 /** Options for reading a recipient's messages. */
 export interface LookUpOptions {
   /**
-   * Earliest time at which the contact list may have been read last, in milliseconds since 1970 by Redis' clock. If the
-   * list is older, the look-up counts as incomplete. Absent: the age of the list does not matter.
+   * The last read of the contact list must not be earlier than this time, in milliseconds since 1970 by Redis' clock.
+   * If it is earlier, the look-up counts as incomplete. Absent: the age of the list does not matter.
    */
   minListReadAt?: number;
   /**
@@ -75,7 +75,7 @@ export interface LookUpOptions {
 export interface Lookup {
   /**
    * Reads the messages of a recipient now, and records which send each message belongs to. Returns false if the read
-   * was incomplete, so that a message may exist although it was not found.
+   * was incomplete: a message that was not found may then still exist.
    * @throws {UpstreamError} if upstream could not be read
    */
   lookUp(account: string, phoneNumber: string, options?: LookUpOptions): Promise<boolean>;
@@ -95,6 +95,8 @@ export interface Lookup {
  * records which lanes are due.
  */
 export interface RelayJobs {
-  /** Makes a worker process each lane after `delayMs` milliseconds (default 0). A lane is named by its recipient. */
+  /**
+   * Makes a worker process each lane after `delayMs` milliseconds (default 0). A lane is identified by its recipient.
+   */
   wake(account: string, lanes: readonly string[], delayMs?: number): Promise<void>;
 }

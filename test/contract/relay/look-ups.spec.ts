@@ -49,7 +49,7 @@ describe('the look-ups of a send', () => {
         contactId: last?.contactIds[0],
         messageId: expect.any(String),
         sentAt: expect.any(String),
-        reason: 'The message and others fit this send equally well.',
+        reason: 'Other messages fit this send equally well.',
         sendId: null,
       });
     expect(JSON.stringify(lookupsOf(send))).not.toContain('Hi');

@@ -228,8 +228,8 @@ describe('The next check for the message of an accepted send', () => {
       'both checks are due',
       async () => (await store.dueConfirmations(ACCOUNT, 9)).length === 2,
     );
-    expect(await store.rescheduleConfirmations(ACCOUNT, sends)).toEqual([one]);
-    expect(await store.rescheduleConfirmations(ACCOUNT, sends)).toEqual([]);
+    expect(await store.rescheduleMessageChecks(ACCOUNT, sends)).toEqual([one]);
+    expect(await store.rescheduleMessageChecks(ACCOUNT, sends)).toEqual([]);
     const due = await store.dueConfirmations(ACCOUNT, 9);
     expect(due.map(({ order: { id } }) => id)).toEqual([changed.order.id]);
   });

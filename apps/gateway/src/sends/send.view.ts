@@ -30,7 +30,7 @@ class LookupCandidateDto implements LookupCandidate {
   sentAt!: string | null;
   @ApiProperty({
     description: 'Why the message was not recorded as the message of this send.',
-    example: 'The message and others fit this send equally well.',
+    example: 'Other messages fit this send equally well.',
   })
   reason!: string;
   @ApiProperty({ type: 'string', nullable: true, description: 'The send that the message belongs to.' })

@@ -18,13 +18,13 @@ function recorder(): { jobs: BatchedRelayJobs; woken: [string, string[]][]; endW
   return { jobs, woken, endWrite };
 }
 
-it('a lane is woken at once, and the caller does not wait until it is', async () => {
+it('a lane is woken at once, and wake() does not wait until the wake-up job is written', async () => {
   const { jobs, woken } = recorder();
   await jobs.wake('a', ['one']);
   expect(woken).toEqual([['a', ['one']]]);
 });
 
-it('lanes that come during a write go together into the next one, each lane once', async () => {
+it('lanes that are added during a write are written together in the next write, each lane once', async () => {
   const { jobs, woken, endWrite } = recorder();
   await jobs.wake('a', ['one']);
   for (const lane of ['two', 'three', 'two', 'one']) await jobs.wake('a', [lane]);
@@ -36,7 +36,7 @@ it('lanes that come during a write go together into the next one, each lane once
   expect(woken.at(-1)).toEqual(['a', ['two']]);
 });
 
-it('at most 10,000 lanes wait', async () => {
+it('at most 10,000 lanes wait for the next write, and further lanes are dropped', async () => {
   const { jobs, woken, endWrite } = recorder();
   await jobs.wake('a', ['first']);
   await jobs.wake(

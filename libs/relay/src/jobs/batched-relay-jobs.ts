@@ -1,18 +1,22 @@
 import type { RelayJobs } from '../ports.js';
 
-/** Maximum number of lanes that wait to be woken. A reconcile task finds further ones. */
+/**
+ * Maximum number of lanes that wait for the next write. Further lanes are dropped here, and a reconcile task wakes them
+ * later.
+ */
 const MAX_WAITING = 10_000;
 
 /**
- * Wakes lanes without making the caller wait: a send is stored already, and a reconcile task finds its lane if this
- * process dies first. Lanes that arrive while others are written go together into the next write.
+ * Wakes lanes in the background: the caller does not wait until the wake-up jobs are written. If this process dies
+ * before the write, a reconcile task wakes the lanes, because their sends are already stored. Lanes that are added
+ * during a write go together into the next write.
  */
 export class BatchedRelayJobs implements RelayJobs {
   private readonly waiting = new Map<string, Set<string>>();
   private count = 0;
   private isWriting = false;
 
-  /** @param jobs must not reject: it logs its errors */
+  /** @param jobs writes the wake-up jobs; logs its errors and never rejects */
   constructor(private readonly jobs: RelayJobs) {}
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {

@@ -1,13 +1,16 @@
 import type { BullmqHintQueue, Logger, QueuePayloads } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
-/** Maximum number of lanes that one job wakes. More would keep the other workers idle. */
+/**
+ * Maximum number of lanes that one job wakes. One worker processes all lanes of a job, so a larger job would leave
+ * other workers idle.
+ */
 const LANES_A_JOB = 16;
 
 /**
- * Implements {@link RelayJobs} with a BullMQ queue. Lanes (recipients' queues of sends) that are woken at once share
- * jobs, because a job costs Redis half as much as storing a send. A delayed lane has a job of its own, so that it can be
- * recognized when it is woken again.
+ * Implements {@link RelayJobs} with a BullMQ queue. Lanes (recipients' queues of sends) that are woken without delay
+ * share jobs, because each job costs Redis half as much as storing a send. A lane that is woken with a delay gets its
+ * own job, so that the job is recognized when the same lane is woken again.
  */
 export class BullmqRelayJobs implements RelayJobs {
   constructor(

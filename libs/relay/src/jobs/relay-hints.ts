@@ -16,7 +16,8 @@ export const RELAY_TASK_NAMES = {
   /** Removes uploaded files that no send needs. */
   sweepFiles: 'sweepFiles',
   /**
-   * Moves due scheduled sends to their recipients' lanes. Its due times are kept apart from the other tasks'.
+   * Moves due scheduled sends to their recipients' lanes. The due times of this task are stored separately from those
+   * of the other tasks.
    */
   promote: 'promote',
 } as const;
@@ -25,7 +26,8 @@ export const RELAY_TASK_NAMES = {
 export const LOST_JOB_CHECK_DELAY_MS = 5_000;
 
 /**
- * Takes announcements of when an account has work. `schedule` is for the task `promote`, `relay` for all other tasks.
+ * Schedulers that are notified when an account has work: `schedule` for the task `promote`, `relay` for all other
+ * tasks.
  */
 export interface RelayHints {
   relay: Pick<BackgroundTaskScheduler, 'announce'>;

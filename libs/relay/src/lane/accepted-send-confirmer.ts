@@ -1,9 +1,9 @@
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
-import { SimilarMessages } from '../match/similar-messages.js';
+import { SimilarMessageCollector } from '../match/similar-messages.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { type LookUpResult, lookUpRecipient, recordWithLookUpResult } from './look-up-result.js';
+import { type LookUpResult, lookUpRecipient, appendLookUpResultToSend } from './look-up-result.js';
 import { MAX_CONTACT_LIST_AGE_MS } from './send-look-up.js';
 import {
   isMessageOverdue,
@@ -25,8 +25,8 @@ const MAX_WAIT_AFTER_FAILURES_MS = 600_000;
 /** Minimum wait before the last check for a send's message, in milliseconds. */
 const MIN_WAIT_MS = 500;
 /**
- * First part of the confirmation period, as a fraction. In this part, the next poll of the contact is made earlier, and
- * no further request looks for the message.
+ * First part of the confirmation period, as a fraction. In this part, a check only requests an earlier poll of the
+ * contact, and makes no look-up.
  */
 const POLL_ONLY_SHARE = 1 / 4;
 /** Maximum number of recipients whose messages are read in parallel. */
@@ -49,7 +49,7 @@ export class AcceptedSendConfirmer {
 
   /**
    * Checks once whether the messages of accepted sends have appeared.
-   * @param due by recipient, sends whose next check is due
+   * @param due sends whose next check is due, by recipient
    */
   async confirm(account: string, due: ReadonlyMap<string, readonly SendRecord[]>): Promise<void> {
     const deadline = performance.now() + MAX_ROUND_MS;
@@ -83,11 +83,12 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Checks whether the messages of the accepted sends to one recipient have appeared. All these sends share one
-   * read of the recipient's messages, even sends whose check is not due yet.
+   * Checks whether the messages of the accepted sends to one recipient have appeared. All these sends share one read of
+   * the recipient's messages, even sends whose check is not due yet.
    *
-   * A send's confirmation period counts down only while such reads succeed, so an outage does not shorten it. It ends
-   * with a complete read. The send's maximum age ends the period in any case.
+   * A send's confirmation period counts down only while such reads succeed, so an outage does not shorten the period.
+   * When no time is left, the next complete read ends the period. In any case, the period ends when the send reaches
+   * its maximum age.
    * @param due sends whose check was due
    */
   private async confirmRecipient(
@@ -100,7 +101,7 @@ export class AcceptedSendConfirmer {
     const others = await this.otherAcceptedSends(account, phoneNumber, due);
     const waiting = [...due, ...others].filter((record) => !this.isPollEnough(record, now));
     const minListReadAt = Math.max(...waiting.map((record) => this.minListReadAt(record, now)));
-    const reads = new SimilarMessages(waiting);
+    const reads = new SimilarMessageCollector(waiting);
     const options = { isLowPriority: true, reads, ...(minListReadAt === -Infinity ? {} : { minListReadAt }) };
     const result = await lookUpRecipient(this.lookup, account, phoneNumber, options);
     for (const record of waiting) await this.recordResult(account, record, result, reads, now);
@@ -108,11 +109,11 @@ export class AcceptedSendConfirmer {
 
   /**
    * Schedules the next check before the read of the messages starts, because this process may die during the read. The
-   * countdown continues from the last successful read.
+   * confirmation period still counts down from the last successful read.
    */
   private reschedule(account: string, due: readonly SendRecord[], now: number): Promise<SendRecord[]> {
     const accepted = due.filter(({ state }) => state.status === 'accepted');
-    return this.store.rescheduleConfirmations(
+    return this.store.rescheduleMessageChecks(
       account,
       accepted.map((record) => ({ record, inMs: Math.min(ageOf(record, now), MAX_WAIT_MS) })),
     );
@@ -135,8 +136,8 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Returns how recently the contact list must have been read if this look-up can end the send's confirmation period,
-   * in milliseconds since 1970. Returns -Infinity if this look-up cannot end the period.
+   * Returns the minimum time of the last read of the contact list with which this look-up can end the send's
+   * confirmation period, in milliseconds since 1970. Returns -Infinity if this look-up cannot end the period.
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
@@ -144,15 +145,15 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Returns the time that the confirmation period had left at the last look-up, and the time since then, in
-   * milliseconds.
+   * Returns how much of the confirmation period was left at the last look-up, and how much time has passed since that
+   * look-up, in milliseconds.
    */
   private countdownOf(record: SendRecord, now: number): { leftMs: number; passedMs: number } {
     const { order, state } = record;
     const lookedAt = state.lookLeftMs === undefined ? begunAtOf(record) : state.lookedAt;
     return {
       leftMs: state.lookLeftMs ?? confirmationPeriodMs(order, this.settings),
-      // The time between a failed look-up and the next successful one does not count.
+      // The time between a failed look-up and the next successful look-up does not count.
       passedMs: Math.max(now - (lookedAt ?? now), 0),
     };
   }
@@ -165,11 +166,11 @@ export class AcceptedSendConfirmer {
     account: string,
     record: SendRecord,
     result: LookUpResult,
-    reads: SimilarMessages,
+    reads: SimilarMessageCollector,
     now: number,
   ): Promise<void> {
     const { outcome } = result;
-    const looked = await recordWithLookUpResult(this.store, account, record, result, reads, now);
+    const looked = await appendLookUpResultToSend(this.store, account, record, result, reads, now);
     const { leftMs, passedMs } = this.countdownOf(record, now);
     const left = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);

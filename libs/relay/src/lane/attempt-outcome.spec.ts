@@ -34,7 +34,7 @@ describe('an attempt of a send', () => {
     expect(classifyPostError(status(429), []).outcome).toBe('ambiguous');
   });
 
-  it('has in its outcome the HTTP status, the error and the wait that upstream requested with Retry-After', () => {
+  it('has a result with the HTTP status, the error and the wait that upstream requested with Retry-After', () => {
     expect(classifyPostError(new UpstreamStatusError(429, 'slow', 7_000), [429])).toEqual({
       outcome: 'not_taken',
       httpStatus: 429,
@@ -43,7 +43,7 @@ describe('an attempt of a send', () => {
     });
   });
 
-  it('has no outcome if its error did not come from upstream; the error is thrown again', () => {
+  it('has no outcome if its error is not an error of an upstream request; the error is rethrown', () => {
     const error = new Error('a bug of the gateway');
     expect(() => classifyPostError(error, [429])).toThrow(error);
   });

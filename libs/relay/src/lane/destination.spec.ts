@@ -26,7 +26,7 @@ function destination(
 describe('a send', () => {
   it.each<[string, Destination, Destination]>([
     [
-      'is posted to the upstream address for which the send was accepted',
+      'is posted to the upstream address for which the send was stored',
       destination('first', { upstream: 'first' }),
       'same_service',
     ],
@@ -37,7 +37,7 @@ describe('a send', () => {
     ],
     ['is not posted to another service', destination('other', { upstream: 'first' }), 'other_service'],
     [
-      'is posted to the address of its last requested resend',
+      'is posted to the address that the account had when the last resend was requested',
       destination('other', { upstream: 'first' }, { resentTo: 'other' }),
       'same_service',
     ],
@@ -57,12 +57,12 @@ describe('a send', () => {
       'unverified',
     ],
     [
-      'that was accepted for an unknown address waits until every process can know that address',
+      'that was stored for an unknown address waits until every process can know that address',
       destination('first', { upstream: 'new' }),
       59_995,
     ],
     [
-      'that was accepted for an unknown address is posted to the present address after a minute',
+      'that was stored for an unknown address is posted to the present address after a minute',
       destination('first', { upstream: 'new', createdAt: NOW - 60_000 }),
       'same_service',
     ],

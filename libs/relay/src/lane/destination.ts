@@ -6,12 +6,12 @@ const ADDRESS_PROPAGATION_MS = 60_000;
 
 /**
  * Whether a send may be posted to the account's current upstream address. A send is meant for the messaging service to
- * which the account's address led when the send was accepted:
+ * which the account's address led when the send was stored or last resent:
  * - `same_service`: the current address leads to that service, so the send may be posted;
  * - `other_service`: the current address leads to another service, so the send must not be posted;
  * - `unverified`: no contact list was read from the current address yet, so it is not known where the address leads;
- * - a number: the send was accepted for a different address whose service is not known. This may be a new address that
- *   some processes have not learned yet. The number is the remaining wait in milliseconds.
+ * - a number: the send was stored for a different address, and the service behind that address is not known. That
+ *   address may be a new one that this process has not learned yet. The number is the remaining wait in milliseconds.
  */
 export type Destination = 'same_service' | 'other_service' | 'unverified' | number;
 
@@ -37,8 +37,8 @@ export function checkServiceOfSend(
 }
 
 /**
- * Returns a hash of the upstream address that the account had when the send was accepted or last resent.
- * @param unknown value to return if the send stores no address, because an older version of the software stored it
+ * Returns a hash of the upstream address that the account had when the send was stored or last resent.
+ * @param unknown value to return if the send has no address, because an older version of the software stored the send
  */
 export function intendedUpstreamAddressHash(
   { order, state }: SendRecord,
@@ -53,7 +53,7 @@ export function intendedUpstreamAddressHash(
  * @param wasPosted true if the former service may have accepted a POST of the send
  */
 export function describeServiceChange(wasPosted: boolean): string {
-  const cause = "The account's upstream address leads to another service than when this send was accepted";
+  const cause = "The account's upstream address now leads to another service than when this send was stored";
   const effect = wasPosted ? 'the outcome at the former service is unknown' : 'the send was not posted';
   return `${cause}, so ${effect}. Resolve the send: resend posts it to the present service, failed ends it.`;
 }

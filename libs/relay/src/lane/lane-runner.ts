@@ -15,7 +15,7 @@ import type { LaneHead, RelayStore } from '../send/relay-store.js';
 import { SendPost } from './send-post.js';
 import { stateChangeOfExpiredSend } from '../send/send-expiry.js';
 import { isAwaitingMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
-import { SendLookUp } from './send-look-up.js';
+import { SendLookUpRunner } from './send-look-up.js';
 
 /**
  * Maximum number of steps in one run of a lane (a recipient's queue of sends), so that a long lane does not block its
@@ -46,14 +46,11 @@ type ListFailure = 'no_list' | 'failed';
 
 /** Relays the sends of one recipient to upstream, one at a time, in the order in which they joined the lane. */
 export class LaneRunner {
-  private readonly search: SendLookUp;
+  private readonly search: SendLookUpRunner;
   private readonly post: SendPost;
   /** For each account: time of the Redis restart that was last logged, in milliseconds since 1970. */
   private readonly loggedRestarts = new Map<string, number>();
-  /**
-   * For each account: result of the last failed read of the contact list, and until when it is reused instead of a new
-   * read.
-   */
+  /** For each account: result of the last failed read of the contact list, and until when no new read is made. */
   private readonly failedChecks = new Map<string, { result: ListFailure; until: TimeLimit }>();
   private stopping = false;
 
@@ -67,7 +64,7 @@ export class LaneRunner {
     private readonly logger: Logger,
     random: () => number = Math.random,
   ) {
-    this.search = new SendLookUp(store, lookup, settings);
+    this.search = new SendLookUpRunner(store, lookup, settings);
     this.post = new SendPost(store, sender, lookup, blobs, this.search, settings, logger, random);
   }
 
@@ -113,13 +110,13 @@ export class LaneRunner {
     this.loggedRestarts.set(account, since);
     this.logger.warn(
       { account, since: new Date(since).toISOString() },
-      'Redis restarted or failed over and may have lost its last writes; before unfinished sends are posted, their messages are searched for',
+      'Redis restarted or failed over and may have lost its last writes; unfinished sends are posted only after a search for their messages',
     );
   }
 
   /**
-   * Runs the lane's next step. Returns the wait before the step after it, in milliseconds, or undefined if the lane is
-   * empty.
+   * Runs the next step of a lane. Returns the wait before the following step, in milliseconds, or undefined if the lane
+   * is empty.
    */
   private async runStep(account: string, head: LaneHead): Promise<number | undefined> {
     const address = await this.sender.addressOf(account);
@@ -128,7 +125,7 @@ export class LaneRunner {
 
   /**
    * Identifies the service behind the upstream address before a send is posted there. If that fails, runs the next step
-   * only if it is safe without this check.
+   * only if the step is safe without this check.
    */
   private async verifyAddressFirst(
     account: string,
@@ -137,8 +134,8 @@ export class LaneRunner {
   ): Promise<number | undefined> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
-    // An unreachable server cannot receive a POST, so the step is safe. If the server is reachable but reading its contact
-    // list failed, the step is safe only if the send was accepted for this same address.
+    // An unreachable server cannot receive a POST, so the step is safe. If the server is reachable but reading its
+    // contact list failed, the step is safe only if the send was stored for this same address.
     const isIntended = intendedUpstreamAddressHash(head.record, address) === address;
     if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
     return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, undefined), address);

@@ -92,19 +92,19 @@ describe('the send that is first in the queue of its recipient', () => {
       { kind: 'recover' },
     ],
     [
-      'waits between two steps of its look-up',
+      'waits between two look-ups of the send',
       { status: 'relaying', phase: 'looking', notBefore: NOW + 7 },
       {},
       { kind: 'wait', ms: 7 },
     ],
     [
-      'is looked up when the next step of its look-up is due',
+      'is looked up when its next look-up is due',
       { status: 'relaying', phase: 'looking', notBefore: NOW },
       {},
       { kind: 'search' },
     ],
     [
-      'does not expire during its look-up',
+      'does not expire while it is being looked up',
       { status: 'relaying', phase: 'looking' },
       { expiresAt: 1 },
       { kind: 'search' },

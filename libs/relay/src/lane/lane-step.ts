@@ -12,7 +12,7 @@ export type LaneStep =
    */
   | { kind: 'verify_address' }
   /**
-   * The account's upstream address now leads to another service than when the send was accepted. Set the send to
+   * The account's upstream address now leads to another service than when the send was stored. Set the send to
    * `unknown`.
    */
   | { kind: 'wrong_service' }

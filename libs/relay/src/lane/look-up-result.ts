@@ -1,13 +1,14 @@
 import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
-import type { SimilarMessages } from '../match/similar-messages.js';
+import type { SimilarMessageCollector } from '../match/similar-messages.js';
 import type { Lookup, LookUpOptions } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
 import type { SendLookup } from '../send/send.js';
-import { type SendRecord, recordWithLookup } from '../send/send-record.js';
+import { type SendRecord, appendLookupToSend } from '../send/send-record.js';
 
 /**
- * The result of one look-up. `held`: no request was made, because requests for the account are suspended during an
- * outage.
+ * The result of one look-up. `complete`: the messages were read completely. `partial`: some messages may not have been
+ * read. `held`: no request was made, because requests for the account are suspended during an outage. `failed`: the
+ * messages could not be read.
  */
 export type LookUpResult =
   { outcome: 'complete' | 'partial' | 'held' } | { outcome: 'failed'; reason: string };
@@ -18,7 +19,7 @@ const OUTCOMES = {
   failed: 'failed',
 } as const satisfies Record<Exclude<LookUpResult['outcome'], 'held'>, SendLookup['outcome']>;
 
-/** Reads the messages of a recipient once. */
+/** Reads the messages of a recipient once. Errors of upstream are returned as a result, not thrown. */
 export async function lookUpRecipient(
   lookup: Lookup,
   account: string,
@@ -37,20 +38,21 @@ export async function lookUpRecipient(
 }
 
 /**
- * Returns the record with this look-up. If the look-up found the send's message, the send has already changed, together
- * with its look-ups, so a change that is based on this record is rejected.
+ * Returns the send's record with the result of a look-up added to its list of look-ups. If no request was made, returns
+ * the record unchanged. If the look-up found the send's message, the stored send has already changed, so the store
+ * rejects a change that is based on this record.
  * @param now when the look-up started, in milliseconds since 1970 by Redis' clock
  */
-export async function recordWithLookUpResult(
+export async function appendLookUpResultToSend(
   store: RelayStore,
   account: string,
   record: SendRecord,
   result: LookUpResult,
-  reads: SimilarMessages,
+  reads: SimilarMessageCollector,
   now: number,
 ): Promise<SendRecord> {
   if (result.outcome === 'held') return record;
-  return recordWithLookup(record, {
+  return appendLookupToSend(record, {
     ...{ at: now, outcome: OUTCOMES[result.outcome] },
     ...{ contactIds: reads.contactIds, messagesRead: reads.messagesRead },
     candidates: await reads.candidatesOf(store, account, record),

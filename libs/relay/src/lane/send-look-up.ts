@@ -1,11 +1,11 @@
-import { SimilarMessages } from '../match/similar-messages.js';
+import { SimilarMessageCollector } from '../match/similar-messages.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
-import { type LookUpResult, lookUpRecipient, recordWithLookUpResult } from './look-up-result.js';
+import { type LookUpResult, lookUpRecipient, appendLookUpResultToSend } from './look-up-result.js';
 
-/** Waits between the steps of a search, in milliseconds. The last wait repeats. */
+/** Waits between two look-ups of a send, in milliseconds. The last wait repeats. */
 const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 
 /**
@@ -14,13 +14,13 @@ const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
 
 /**
- * Maximum age of the contact list for the last step of a search, in milliseconds. The list shows every contact with the
- * recipient's number, and each of them may have the send's message.
+ * Maximum age of the contact list for the last look-up of a send, in milliseconds. The list shows every contact with
+ * the recipient's number, and each of these contacts may have the send's message.
  */
 export const MAX_CONTACT_LIST_AGE_MS = 60_000;
 
-/** Searches the recipient's messages for a send, to find out whether upstream accepted the send. */
-export class SendLookUp {
+/** Looks up a send among the messages of its recipient, to find out whether upstream accepted the send. */
+export class SendLookUpRunner {
   constructor(
     private readonly store: RelayStore,
     private readonly lookup: Lookup,
@@ -28,7 +28,7 @@ export class SendLookUp {
   ) {}
 
   /**
-   * Returns the change that starts the search for a send whose POST had no clear outcome.
+   * Returns the change that starts the look-ups of a send whose POST had no clear outcome.
    * @param reason why the outcome of the POST is unknown
    */
   begin(
@@ -47,10 +47,10 @@ export class SendLookUp {
   }
 
   /**
-   * Returns the change that starts a search before a POST. The search makes sure that the send is not posted twice:
-   * Redis may have lost the record of a POST, or an operator requested a resend. If no message is found, the send is
-   * posted. One complete search step is enough for a resend, or if the confirmation period has passed since the Redis
-   * restart.
+   * Returns the change that starts look-ups of a send before its POST. They make sure that the send is not posted
+   * twice: Redis may have lost the record of a POST, or an operator requested a resend. If no message is found, the
+   * send is posted. One complete look-up is enough for a resend, or if the confirmation period has passed since the
+   * Redis restart.
    */
   recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
     const leftMs =
@@ -86,26 +86,26 @@ export class SendLookUp {
   }
 
   /**
-   * Runs one search step: reads the recipient's messages. If the send's message is found, the send leaves its lane.
+   * Makes one look-up: reads the recipient's messages. If the send's message is found, the send leaves its lane.
    * Returns the wait before the lane's next step, in milliseconds.
    *
-   * The remaining search time counts down only while steps succeed. The search ends with a complete step after that
-   * time. In any case, it ends when it has lasted for the maximum age of a send.
+   * The remaining time for look-ups counts down only while look-ups succeed. When no time is left, the next complete
+   * look-up is the last one. In any case, the look-ups end after the maximum age of a send.
    */
   async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
     const since = state.lookSince ?? now;
-    // The time between a failed step and the next successful one does not count.
+    // The time between a failed look-up and the next successful look-up does not count.
     const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
     const leftMs = state.lookLeftMs ?? 0;
     const isFinalStep = passedMs >= leftMs;
-    const reads = new SimilarMessages([record]);
+    const reads = new SimilarMessageCollector([record]);
     const step = await lookUpRecipient(this.lookup, account, record.order.phoneNumber, {
       reads,
       ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {}),
     });
     const { outcome } = step;
-    const looked = await recordWithLookUpResult(this.store, account, record, step, reads, now);
+    const looked = await appendLookUpResultToSend(this.store, account, record, step, reads, now);
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const isTimedOut = now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
@@ -119,12 +119,12 @@ export class SendLookUp {
       });
       return 0;
     }
-    // Start again with the shortest wait when steps begin to fail, or begin to succeed.
+    // Start again with the shortest wait when look-ups begin to fail, or begin to succeed.
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
     const backoffMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
-    // After a complete look-up, the wait ends with the search, but is at least the shortest backoff. After a failed
-    // one, the whole backoff is used, because nobody knows when upstream works again.
+    // After a complete look-up, wait only until the time for look-ups is over, but at least for the shortest backoff.
+    // After any other look-up, wait for the whole backoff, because it is not known when upstream works again.
     const waitMs =
       outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
     const next: SendState = {
@@ -143,7 +143,7 @@ export class SendLookUp {
       state: { ...next, ...held },
       laneDueInMs,
     });
-    // If the send has changed, this step has found its message, and the lane can continue at once.
+    // If the send has changed, this look-up has found the send's message, and the lane can continue at once.
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
@@ -161,7 +161,7 @@ export class SendLookUp {
   }
 }
 
-/** Returns the `reason` text of a send whose search has lasted for the maximum age. */
+/** Returns the `reason` text of a send whose look-ups have not been completed within the maximum age of a send. */
 function searchTimeoutReason(step: LookUpResult): string {
   const last = step.outcome === 'failed' ? ` The last search failed: ${step.reason}.` : '';
   return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;

@@ -18,7 +18,7 @@ import {
   fieldsKeptAcrossTransitions,
   appendAttempt,
 } from '../send/send-record.js';
-import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookUp } from './send-look-up.js';
+import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookUpRunner } from './send-look-up.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
@@ -59,7 +59,7 @@ export class SendPost {
     private readonly sender: Sender,
     private readonly lookup: Lookup,
     private readonly blobs: BlobStore,
-    private readonly search: SendLookUp,
+    private readonly search: SendLookUpRunner,
     private readonly settings: RelaySettings,
     private readonly logger: Logger,
     private readonly random: () => number,
@@ -135,8 +135,8 @@ export class SendPost {
   }
 
   /**
-   * Records an attempt that failed because of an outage. The send waits for the end of the outage, and the outage uses
-   * up no step of the send's retry schedule.
+   * Records an attempt that failed because of an outage. The send waits for the end of the outage. The attempt does not
+   * count as a step of the send's retry schedule.
    */
   private async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
@@ -149,8 +149,9 @@ export class SendPost {
   }
 
   /**
-   * Takes a token of the request budget and marks the send as being posted: usually in one step, else one after the
-   * other. Resolves to a wait if that is not possible now, or if the send has changed since it was read.
+   * Takes a token of the request budget and marks the send as being posted: usually in one atomic step, otherwise one
+   * after the other. If the send cannot be marked now, or has changed since it was read, returns the wait before the
+   * lane's next step.
    */
   private async fence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
@@ -305,7 +306,8 @@ export class SendPost {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // Upstream has accepted the send. The confirmation of the send repeats this request.
+      // The error does no harm to the send: upstream has accepted it, and the check for its message repeats this
+      // request.
       this.logger.debug({ account, err: error }, 'could not request an earlier poll after a send');
     }
   }
@@ -347,7 +349,7 @@ export class SendPost {
   }
 }
 
-/** True if the only change of the send since its POST is that another worker has begun a look-up of it. */
+/** True if the send has changed since its POST only because another worker has begun to look it up. */
 function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
 }

@@ -5,7 +5,7 @@ import type { LookUpReads } from '../ports.js';
 import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
 import { transitionResult } from '../send/send-transitions.js';
 import type { StoredLookup } from '../send/send-lookup.js';
-import { type SendRecord, fieldsKeptAcrossTransitions, recordWithLookup } from '../send/send-record.js';
+import { type SendRecord, fieldsKeptAcrossTransitions, appendLookupToSend } from '../send/send-record.js';
 
 /** Outbound messages of one contact that a poll found to be new or changed. */
 export interface Sightings {
@@ -40,9 +40,9 @@ const MAX_AWAITING = 1_000;
  */
 const MAX_CONFLICTS = 10;
 
-const AMBIGUOUS_CANDIDATE = 'The message and others fit this send equally well.';
+const AMBIGUOUS_CANDIDATE = 'Other messages fit this send equally well.';
 const AMBIGUOUS_MATCH =
-  'Upstream shows several messages that may be this send, and it is unknown which of them is.';
+  'Upstream shows several messages that may belong to this send, and it is unknown which of them does.';
 
 /**
  * Records which message belongs to which send, and updates the sends' statuses from the messages' flags (delivered,
@@ -77,7 +77,7 @@ export class MessageBinder {
     return bound;
   }
 
-  /** Returns the sends that these messages belong to, by message id. Returns only what was recorded earlier. */
+  /** Returns the sends that are already recorded for these messages, by message id. */
   sendsOf(
     account: string,
     contactId: string,
@@ -95,15 +95,15 @@ export class MessageBinder {
     const { account, contactId, upstreamNow } = sightings;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
       const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
-      // Read this after the waiting sends. Another poll may have recorded the sends of some messages meanwhile, and the
-      // caller puts the send's id into the messages' events.
+      // Make this query after the query for waiting sends, because another poll may have recorded the sends of some
+      // messages meanwhile. The caller puts the ids of these sends into the messages' events.
       const withoutSend = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
       const { matches, undecided } = matchMessages(open, waiting, ahead);
       if (matches.length === 0 && (await this.endUndecidedSearches(sightings, undecided))) return;
-      // Once all matches are recorded, look again, because the same send may have a second message in this list.
+      // After recording all matches, repeat the matching, because a send may have a second message in this list.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
     }
     throw new Error(
@@ -131,7 +131,7 @@ export class MessageBinder {
   }
 
   /**
-   * Records the message of each matched send. Returns true if a send changed meanwhile, so that the matching must run
+   * Records the message of each matched send. Returns true if a send changed meanwhile; the matching must then run
    * again.
    */
   private async bindAll(
@@ -155,9 +155,9 @@ export class MessageBinder {
   }
 
   /**
-   * Sets sends that match several messages equally well to `unknown`. Searching longer does not help, because later
-   * polls do not report these messages as new. Another POST is not safe, because the send may already have arrived.
-   * Returns false if a send changed meanwhile.
+   * Sets sends that match several messages equally well to `unknown`. Further look-ups do not help, because later polls
+   * do not report these messages as new. Another POST is not safe, because the send may already have arrived. Returns
+   * false if a send changed meanwhile.
    */
   private async endUndecidedSearches(
     sightings: Sightings,
@@ -197,8 +197,8 @@ export class MessageBinder {
 }
 
 /**
- * Returns true if a send became unknown because this message and others fit it equally well. When one of them changes
- * later, for example because it is delivered, it fits no better.
+ * Returns true if a send became unknown because this message and other messages fit the send equally well. A later
+ * change of this message, for example its delivery, does not make it fit better.
  */
 function wasUndecided(contactId: string, messageId: string, sends: readonly SendRecord[]): boolean {
   const lookups = sends.flatMap(({ state }) => state.lookups ?? []);
@@ -207,8 +207,8 @@ function wasUndecided(contactId: string, messageId: string, sends: readonly Send
 }
 
 /**
- * Returns a record with the look-up that this read is. A poll counts as a look-up if it ends the search for the send.
- * Other polls are no look-ups: most messages of accepted sends are found by polls.
+ * Returns the send's record with this read added to its list of look-ups. A poll is added only if it ends the look-ups
+ * of the send. Other polls are not added, because polls find most messages of accepted sends.
  */
 function recordAfterRead(
   { contactId, readAt, messagesRead, lookUp }: Sightings,
@@ -218,7 +218,7 @@ function recordAfterRead(
 ): SendRecord {
   if (lookUp === undefined && record.state.phase !== 'looking') return record;
   const read = lookUp ?? { contactIds: [contactId], messagesRead };
-  return recordWithLookup(record, {
+  return appendLookupToSend(record, {
     ...{ at: readAt, outcome, candidates },
     ...{ contactIds: read.contactIds, messagesRead: read.messagesRead },
   });

@@ -77,14 +77,14 @@ describe('a message matches a send', () => {
     expect(match([message('m1', 'Hi')], [])).toEqual([]);
   });
 
-  it('in the order in which the sends were posted if several sends and messages have equal text', () => {
+  it('in order if several have equal text: the oldest message matches the send that was posted first', () => {
     expect(match([message('m1', 'Hi'), message('m2', 'Hi')], [send('s1', 'Hi'), send('s2', 'Hi')])).toEqual([
       'm1=s1',
       'm2=s2',
     ]);
   });
 
-  it('only if the timestamp of the message is at most 10 seconds before the POST of the send', () => {
+  it('only if the timestamp of the message is not more than 10 seconds before the POST of the send', () => {
     const old = message('old', 'Hi', { timestamp: BEGUN - 3_600_000 });
     expect(match([old], [send('s1', 'Hi')])).toEqual([]);
     expect(match([old, message('new', 'Hi')], [send('s1', 'Hi')])).toEqual(['new=s1']);
@@ -98,7 +98,7 @@ describe('a message matches a send', () => {
     ]);
   });
 
-  it('only if the send was posted before the message, also if another send with equal text was posted earlier', () => {
+  it('only if the send was posted before the message, even if an earlier send has equal text', () => {
     const later = send('s2', 'Hi', {}, { begunAt: BEGUN + 60_000 });
     expect(match([message('m1', 'Hi')], [later])).toEqual([]);
     expect(
@@ -125,7 +125,7 @@ describe('a message matches a send', () => {
     expect(match([undated], [send('s1', 'Hi')])).toEqual(['m=s1']);
   });
 
-  it('only if both have a file or both have none; a text alone also matches a send with text and file', () => {
+  it('only if both have a file or both have none; a message with only text also matches a send with text and file', () => {
     const file = message('f', '', { attachments: 1 });
     expect(match([file], [send('s1', 'Hi')])).toEqual([]);
     expect(match([message('m', 'Hi', { attachments: 1 })], [send('s1', 'Hi')])).toEqual([]);
@@ -139,7 +139,7 @@ describe('a message matches a send', () => {
     expect(match([file], [send('s1', 'Hi', { file: FILE })])).toEqual([]);
   });
 
-  it('with a file by the text alone if upstream shows text and file as two messages', () => {
+  it('with text and file if the message has the text, and upstream shows the file as another message', () => {
     const [text, file] = [message('t', 'Hi'), message('f', '', { attachments: 1 })];
     expect(match([text, file], [send('s1', 'Hi', { file: FILE })])).toEqual(['t=s1']);
     expect(match([file, text], [send('s1', 'Hi', { file: FILE })])).toEqual(['t=s1']);
@@ -151,7 +151,7 @@ describe('a message matches a send', () => {
     expect(match([message('m', shown)], [send('s1', typed)])).toEqual(['m=s1']);
   });
 
-  it('at most once; in random lists of messages and sends, as many pairs as possible match', () => {
+  it('at most once; in random lists of messages and sends, the maximum possible number of pairs match', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {
@@ -174,7 +174,7 @@ describe('a message matches a send', () => {
 describe('the matching of several messages with equal text to sends:', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[], string[]]>([
     [
-      'as many messages as sends match in order, even if upstream may not have accepted the sends',
+      'equally many messages and sends match in order, even if upstream may not have accepted the sends',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) }), send('s2', 'Hi', {}, { ...UNKNOWN, ...since(1) })],
       [at('m1', 1), at('m2', 2)],
       ['m1=s1', 'm2=s2'],
@@ -271,7 +271,7 @@ describe('the matching of several messages with equal text to sends:', () => {
 });
 
 describe('a send that several messages match equally well', () => {
-  it('is returned with these messages, without those that belong to other sends or are unlikely', () => {
+  it('is returned with these messages, but not with messages that belong to other sends or are unlikely', () => {
     const waiting = [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })];
     const shown = [at('m1', 1), at('m2', 2), at('m3', 3), at('m4', 60)];
     const [only, ...more] = matchMessages(shown, waiting, 0).undecided;
@@ -332,7 +332,7 @@ describe('a message with the text of several sends', () => {
       ['m=s2'],
     ],
     [
-      'the sends in order if there are as many messages as sends, even a send with the status unknown',
+      'the sends in order if there are equally many messages and sends, even a send with the status unknown',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m1', 1), at('m2', 2)],
       ['m1=s1', 'm2=s2'],

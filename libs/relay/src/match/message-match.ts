@@ -2,7 +2,7 @@ import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import {
   CLOCK_SLACK_MS,
-  firstPostOf,
+  startOfFirstUnmatchedPost,
   isMessageOverdue,
   matchedMessages,
   type SendRecord,
@@ -27,9 +27,9 @@ export interface Undecided {
   messages: UpstreamMessage[];
 }
 
-/** A message's timestamp is likely up to this time before its POST, in milliseconds. */
+/** Maximum time by which a message's timestamp is usually earlier than the POST of the message, in milliseconds. */
 const LIKELY_BEFORE_MS = 2_000;
-/** A message's timestamp is likely up to this time after its POST, in milliseconds. */
+/** Maximum time by which a message's timestamp is usually later than the POST of the message, in milliseconds. */
 const LIKELY_AFTER_MS = 15_000;
 
 /**
@@ -39,11 +39,11 @@ const LIKELY_AFTER_MS = 15_000;
  * Upstream does not say which send a message belongs to. A message is therefore compared with a send by recipient,
  * text, number of attachments and time. Messages with the same text are matched as follows:
  *
- * - If there are as many messages as sends, they are matched in order. Even if the order is wrong, each text is
+ * - If there are equally many messages and sends, they are matched in order. Even if the order is wrong, each text is
  *   reported exactly once.
  * - If there are fewer messages than sends, sends whose message is still expected come before sends whose message is
- *   overdue. Of the overdue sends, the last posted comes first. Otherwise, once upstream has lost a text, every later
- *   message would be matched to the send before its own.
+ *   overdue. Of the overdue sends, the last posted comes first. Without this rule, every message after a text that
+ *   upstream lost would be matched to the send before its own.
  * - If there are more messages than sends, messages with unlikely timestamps are ignored first. If there are still too
  *   many, a send that upstream accepted, or that is being posted, gets the oldest message. A send that upstream may not
  *   have accepted is returned in `undecided`.
@@ -131,7 +131,7 @@ function slotsOf(record: SendRecord, aheadMs: number): Slot[] {
     record,
     text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
-    from: firstPostOf(record) + aheadMs,
+    from: startOfFirstUnmatchedPost(record) + aheadMs,
     // If Redis lost the record of a POST, the time of the POST is not known, and every later time is likely.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
     rank: bound > 0 ? 2 : isMessageOverdue(state) ? 1 : 0,
@@ -154,7 +154,7 @@ function isPart(message: UpstreamMessage, text: string, attachments: number): bo
 
 /**
  * Pairs messages with slots that have the same text and number of attachments. Both lists are ordered oldest first. A
- * pair is ambiguous if another message fits the slot, too, and upstream may not have accepted the send.
+ * pair is ambiguous if upstream may not have accepted the send, and another message also fits the slot.
  */
 function pair(
   candidates: readonly UpstreamMessage[],
@@ -195,7 +195,8 @@ function pairInOrder(messages: readonly UpstreamMessage[], slots: readonly Slot[
 
 /**
  * Removes slots that are unlikely to get a message, as long as enough slots remain. Slots of sends that already have a
- * message are removed first, then overdue slots. Among equal slots, the first posted is removed first.
+ * message are removed first, then slots whose message is overdue. Of these, the slots of the sends that were posted
+ * first are removed first.
  */
 function likelierSlots(open: readonly Slot[], isEnough: (slots: Slot[]) => boolean): Slot[] {
   let slots = [...open];

@@ -37,7 +37,7 @@ describe('a normalized text', () => {
     ['10', '１０'],
     ['a\nb', 'a b'],
     ['\u{1F44D}\u{1F44D}', '\u{1F44D}'],
-  ])('differs between %p and %p', (one, other) => {
+  ])('is different for %p and %p', (one, other) => {
     expect(normalizeText(one)).not.toBe(normalizeText(other));
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { UpstreamMessage } from '#upstream';
 import type { BoundSend, RelayStore } from '../send/relay-store.js';
 import type { SendRecord, SendState } from '../send/send-record.js';
-import { SimilarMessages } from './similar-messages.js';
+import { SimilarMessageCollector } from './similar-messages.js';
 
 const BEGUN = Date.UTC(2026, 0, 1);
 const NUMBER = '+15551234567';
@@ -43,14 +43,14 @@ async function reasons(
   messages: UpstreamMessage[],
   { owners = {}, aheadMs = 0 }: { owners?: Record<string, string>; aheadMs?: number } = {},
 ): Promise<Record<string, string>> {
-  const similar = new SimilarMessages([record]);
+  const similar = new SimilarMessageCollector([record]);
   similar.add('c', messages, aheadMs);
   const candidates = await similar.candidatesOf(storeWith(owners), 'default', record);
   return Object.fromEntries(candidates.map(({ messageId, reason }) => [messageId, reason]));
 }
 
 describe('the messages that resemble a send', () => {
-  it('are reported with the reason why none of them was recorded as its message', async () => {
+  it('are reported, each with the reason why it was not recorded as the message of the send', async () => {
     const messages = [
       message('early', { timestamp: BEGUN - 60_000 }),
       message('taken'),
@@ -65,7 +65,7 @@ describe('the messages that resemble a send', () => {
     });
   });
 
-  it('are outbound messages to the recipient with the same text, from an hour before the POST on', async () => {
+  it('are outbound messages to the recipient with the same text, at most an hour older than the POST', async () => {
     const messages = [
       message('other text', { body: 'Ho' }),
       message('inbound', { direction: 'inbound' }),
@@ -76,7 +76,7 @@ describe('the messages that resemble a send', () => {
     expect(Object.keys(await reasons(send('snd_1'), messages))).toEqual(['same']);
   });
 
-  it('are compared by the clock of upstream', async () => {
+  it('are compared with the time of the POST by the clock of upstream', async () => {
     const aheadMs = 7_200_000;
     const one = message('m', { timestamp: BEGUN + aheadMs - 60_000 });
     expect(await reasons(send('snd_1'), [one], { aheadMs })).toEqual({
@@ -90,10 +90,10 @@ describe('the messages that resemble a send', () => {
     expect(await reasons(record, messages, { owners: { 'found now': 'snd_1' } })).toEqual({});
   });
 
-  it('are at most five per send, those closest to its POST, each counted once', async () => {
+  it('are limited to the five messages closest in time to the POST; a message that is read twice is listed once', async () => {
     const record = send('snd_1');
     const other = send('snd_2', 'Ho');
-    const similar = new SimilarMessages([record, other]);
+    const similar = new SimilarMessageCollector([record, other]);
     const messages = Array.from({ length: 9 }, (_, i) =>
       message(String(i), { timestamp: BEGUN + 1_000 * i }),
     );

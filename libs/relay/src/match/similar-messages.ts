@@ -3,11 +3,16 @@ import { normalizeText } from './normalize-text.js';
 import type { LookUpReads } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
 import { MAX_CANDIDATES, type StoredCandidate } from '../send/send-lookup.js';
-import { CLOCK_SLACK_MS, firstPostOf, matchedMessages, type SendRecord } from '../send/send-record.js';
+import {
+  CLOCK_SLACK_MS,
+  startOfFirstUnmatchedPost,
+  matchedMessages,
+  type SendRecord,
+} from '../send/send-record.js';
 
 /**
- * Maximum time by which a similar message may be older than the send's POST, in milliseconds. Otherwise, a text that is
- * sent every day would be reported again and again.
+ * Maximum time by which a similar message may be older than the send's POST, in milliseconds. Without this limit, a
+ * text that is sent every day would be reported again and again.
  */
 const MAX_BEFORE_POST_MS = 3_600_000;
 
@@ -20,15 +25,15 @@ interface SimilarMessage {
 }
 
 /**
- * Counts the messages that a look-up reads, and collects those that resemble the sends of the look-up. Keeps only a few
- * messages of each send, those closest to its POST.
+ * Counts the messages that a look-up reads, and collects those that resemble the sends of the look-up. For each send,
+ * keeps only the few messages that are closest in time to the POST of the send.
  */
-export class SimilarMessages implements LookUpReads {
+export class SimilarMessageCollector implements LookUpReads {
   readonly contactIds: string[] = [];
   messagesRead = 0;
   private readonly sendsByText = new Map<string, SendRecord[]>();
   private readonly similar = new Map<SendRecord, SimilarMessage[]>();
-  /** Messages that were sent earlier resemble no send, in milliseconds since 1970 by Redis' clock. */
+  /** Messages that were sent before this time are not collected. In milliseconds since 1970 by Redis' clock. */
   private readonly earliest: number;
 
   constructor(sends: readonly SendRecord[]) {
@@ -36,7 +41,7 @@ export class SimilarMessages implements LookUpReads {
       const text = normalizeText(record.order.message ?? '');
       this.sendsByText.set(text, [...(this.sendsByText.get(text) ?? []), record]);
     }
-    this.earliest = Math.min(...sends.map(firstPostOf)) - MAX_BEFORE_POST_MS;
+    this.earliest = Math.min(...sends.map(startOfFirstUnmatchedPost)) - MAX_BEFORE_POST_MS;
   }
 
   add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void {
@@ -50,7 +55,7 @@ export class SimilarMessages implements LookUpReads {
       // Without text, only the attachments can be compared.
       if (text === '' && attachments === 0) continue;
       for (const record of this.sendsByText.get(text) ?? []) {
-        const afterPostMs = sentAt === undefined ? undefined : sentAt - firstPostOf(record);
+        const afterPostMs = sentAt === undefined ? undefined : sentAt - startOfFirstUnmatchedPost(record);
         this.keepClosest(record, { contactId, message, afterPostMs });
       }
     }
@@ -60,7 +65,7 @@ export class SimilarMessages implements LookUpReads {
     const { contactId, message, afterPostMs = 0 } = one;
     if (message.to !== undefined && message.to !== record.order.phoneNumber) return;
     if (afterPostMs < -MAX_BEFORE_POST_MS) return;
-    // If a message is read twice, its last form counts.
+    // If a message is read twice, keep only the last version.
     const others = (this.similar.get(record) ?? []).filter(
       (other) => other.contactId !== contactId || other.message.id !== message.id,
     );
@@ -68,7 +73,10 @@ export class SimilarMessages implements LookUpReads {
     this.similar.set(record, closest.slice(0, MAX_CANDIDATES));
   }
 
-  /** Returns the messages that resemble a send, and why none of them was recorded as its message. Oldest first. */
+  /**
+   * Returns the messages that resemble a send, oldest first, each with the reason why it was not recorded as the send's
+   * message.
+   */
   async candidatesOf(store: RelayStore, account: string, record: SendRecord): Promise<StoredCandidate[]> {
     const own = matchedMessages(record.state);
     const similar = (this.similar.get(record) ?? []).filter(

@@ -3,7 +3,9 @@ import type { Outage, OutageKind } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
 import { RELAY_TASK_NAMES } from '../jobs/relay-hints.js';
 
-/** Records the start and end of upstream's outages. Each record also makes the task that tests upstream run at once. */
+/**
+ * Records the start and end of upstream's outages. After each start and end, the task that tests upstream runs at once.
+ */
 export class ProbeTriggeringUpstreamHealth extends RedisUpstreamHealth {
   constructor(
     redis: RedisClient,

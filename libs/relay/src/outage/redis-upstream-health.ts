@@ -96,8 +96,8 @@ export class RedisUpstreamHealth implements UpstreamHealth {
 }
 
 /**
- * Returns the script arguments that append the event of an outage to the event log. The outage's start time is the
- * event's revision. It is unique, because the time for at least one probe lies between two outages.
+ * Returns the script arguments that append the event of an outage to the event log. The event's revision is the start
+ * time of the outage. No two outages start at the same time, because there is time for at least one probe between them.
  */
 function outageEvent(
   type: EventTypeOf<'upstream'>,

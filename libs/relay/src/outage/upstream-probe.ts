@@ -14,7 +14,7 @@ const MAX_LANES = 1_000;
 export class UpstreamProbe {
   /**
    * @param probe makes a test request to upstream and records the result
-   * @param leaseMs time in which no other process makes a test request, in milliseconds; longer than a test can take
+   * @param leaseMs time in which no other process makes a test request, in milliseconds; longer than any test request
    * @param lanes wakes the waiting lanes when the outage ends; absent if another process wakes the lanes
    */
   constructor(

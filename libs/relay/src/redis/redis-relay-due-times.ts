@@ -3,7 +3,10 @@ import { sendIndexKeys } from './redis-send-index.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/relay-survey.lua');
 
-/** Times until an account's sends next need work, in milliseconds. A time is absent if there is no such work. */
+/**
+ * Times until the next work on an account's sends, in milliseconds. The time for a kind of work is absent if no such
+ * work is pending.
+ */
 export interface RelayDueTimes {
   /** Time until the first lane (a recipient's queue) is due. */
   lanesInMs?: number;
@@ -11,14 +14,14 @@ export interface RelayDueTimes {
   confirmsInMs?: number;
   /** Time until the first scheduled send is due. */
   scheduledInMs?: number;
-  /** Time until the retention limits require a removal. */
+  /** Time until the first send must be removed because of the retention limits. */
   trimInMs?: number;
   /** Time until the first queued send expires. */
   endInMs?: number;
   hasSends: boolean;
 }
 
-/** Reads when an account's sends next need work, with one fast Redis script. */
+/** Reads the {@link RelayDueTimes} of an account, with one fast Redis script. */
 export class RedisRelayDueTimes {
   constructor(
     private readonly redis: RedisClient,

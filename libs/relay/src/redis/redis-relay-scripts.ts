@@ -4,7 +4,7 @@ import { LuaScript } from '#platform';
 export const insertSend = LuaScript.from(import.meta.url, 'lua/insert-send.lua');
 /** Changes the status of a send and emits the event, unless the send changed since it was read. */
 export const applySendTransition = LuaScript.from(import.meta.url, 'lua/transit-send.lua');
-/** Marks a queued send as being posted, and takes the token of its POST. */
+/** Marks a queued send as being posted, and takes a token of the request budget for the POST. */
 export const fenceSend = LuaScript.from(import.meta.url, 'lua/fence-send.lua');
 /** Removes a send from its lane (its recipient's queue). */
 export const removeSendFromLane = LuaScript.from(import.meta.url, 'lua/remove-send-from-lane.lua');
@@ -16,11 +16,11 @@ export const readSendsAwaitingMessage = LuaScript.from(import.meta.url, 'lua/awa
 export const readDueMembers = LuaScript.from(import.meta.url, 'lua/due-members.lua');
 /** Reads the sends in a sorted set that are due. */
 export const readDueSends = LuaScript.from(import.meta.url, 'lua/due-sends.lua');
-/** Sets a later time of the next check for the messages of sends. */
-export const rescheduleConfirmations = LuaScript.from(import.meta.url, 'lua/reschedule-confirmations.lua');
+/** Postpones the next check for the messages of accepted sends. */
+export const rescheduleMessageChecks = LuaScript.from(import.meta.url, 'lua/reschedule-confirmations.lua');
 /** Makes waiting lanes due now. */
 export const makeLanesDue = LuaScript.from(import.meta.url, 'lua/make-lanes-due.lua');
-/** Sets a later time at which a lane is due. */
+/** Postpones the time at which a lane is due. */
 export const postponeLane = LuaScript.from(import.meta.url, 'lua/postpone-lane.lua');
 /** Moves due scheduled sends to their recipients' lanes. */
 export const queueScheduledSends = LuaScript.from(import.meta.url, 'lua/promote-sends.lua');

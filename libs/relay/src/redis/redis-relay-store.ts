@@ -23,7 +23,7 @@ import {
   readFirstSendInLane,
   readMsUntilNextDue,
   postponeLane,
-  rescheduleConfirmations,
+  rescheduleMessageChecks,
   queueScheduledSends,
   makeLanesDue,
   applySendTransition,
@@ -319,13 +319,13 @@ export class RedisRelayStore implements RelayStore {
     return due.flatMap(({ record }) => record ?? []);
   }
 
-  async rescheduleConfirmations(
+  async rescheduleMessageChecks(
     account: string,
     sends: readonly { record: SendRecord; inMs: number }[],
   ): Promise<SendRecord[]> {
     if (sends.length === 0) return [];
     const keys = this.keys(account);
-    const reply = await rescheduleConfirmations.run(
+    const reply = await rescheduleMessageChecks.run(
       this.redis,
       { confirms: keys('confirms') },
       {
@@ -463,7 +463,7 @@ export class RedisRelayStore implements RelayStore {
     }));
   }
 
-  /** Returns what a change makes of a send, with the name of this step. */
+  /** Returns the send after a change, the event of the change, and the unique name of this transition. */
   private resultOf(
     { order, state: before }: SendRecord,
     { transition, state }: Pick<StateChange, 'transition' | 'state'>,

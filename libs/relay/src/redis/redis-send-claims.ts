@@ -2,7 +2,7 @@ import { type AccountKeys, isTraceContext, type RedisClient } from '#platform';
 import type { BoundSend } from '../send/relay-store.js';
 import type { BoundMessage } from '../send/send-record.js';
 
-/** Suffix of the stored send id if the message is not the first message of its send. */
+/** Second word of {@link messageBindingValue} if the message is not the first message of its send. */
 const DUPLICATE = 'duplicate';
 
 /**
@@ -13,12 +13,13 @@ export function messageBindingField({ contactId, messageId }: BoundMessage): str
   return JSON.stringify([contactId, messageId]);
 }
 
-/** Prefix of the word that contains the reference of the send, in the value that records the send of a message. */
+/** Prefix of the send's reference in {@link messageBindingValue}. */
 const REFERENCE = 'reference=';
 
 /**
- * Returns the value that records which send a message belongs to: words, separated by spaces. Earlier builds read only
- * the first word, the send's id, and whether the second word is `duplicate`.
+ * Returns the value that records which send a message belongs to. The value consists of words, separated by spaces.
+ * Earlier versions of the software read only the first word, which is the send's id, and check whether the second word
+ * is `duplicate`.
  */
 export function messageBindingValue({ sendId, duplicate, reference, trace }: BoundSend): string {
   return [

@@ -14,7 +14,7 @@ export const sendIndexKeys = {
   all: (keys: AccountKeys): string => keys('sends', 'all'),
   status: (keys: AccountKeys, status: SendStatus): string => keys('sends', 'status', status),
   recipient: (keys: AccountKeys, phoneNumber: string): string => keys('sends', 'to', phoneNumber),
-  /** Key of the set for a caller's reference. The reference is hashed, because it may be any text. */
+  /** Key of the set of the sends with a caller's reference. The reference is hashed, because it may be any text. */
   reference: (keys: AccountKeys, reference: string): string =>
     keys('sends', 'reference', createHash('sha256').update(reference).digest('hex')),
 };
@@ -32,8 +32,8 @@ export function indexKeysOfStoredSend(
 }
 
 /**
- * Keys of the sorted sets about an account's lanes (recipients' queues of sends), by the names that Lua scripts give
- * them.
+ * Keys of the sorted sets about an account's lanes (recipients' queues of sends), under the names that the Lua scripts
+ * use.
  */
 export interface LaneKeys {
   /** Sorted set of recipients; the score is the time at which their lane is due. */

@@ -18,8 +18,8 @@ const trimSends = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
 const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 
 /**
- * Removes finished sends, the oldest first, up to a maximum number per call: sends that finished before `oldest`, and
- * sends in excess of `maxCount`. Returns the orders of the removed sends.
+ * Removes sends that finished before `oldest`, and finished sends in excess of `maxCount`: the oldest first, up to a
+ * maximum number per call. Returns the orders of the removed sends.
  * @param limits `oldest` in milliseconds since 1970 by Redis' clock; `rowsKept`: whether conversation rows are kept
  */
 export async function trimFinishedSends(
@@ -71,7 +71,7 @@ export async function trimFinishedSends(
 
 /**
  * Returns sends without a certain outcome (`accepted` or `unknown`) in excess of `maxCount`, the oldest first, up to a
- * maximum number per call. Returns none while finished sends are left, because finished sends are removed first.
+ * maximum number per call. Returns no sends while finished sends are left, because finished sends are removed first.
  */
 export async function readExcessSendsOfUncertainOutcome(
   redis: RedisClient,

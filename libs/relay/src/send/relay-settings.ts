@@ -2,7 +2,7 @@ import type { SendOrder } from './send-record.js';
 
 /**
  * Maximum time between two checks for scheduled sends that are due, in milliseconds. A send that is due before the next
- * check needs its own wake-up job, in case the wake-up of the agenda is lost.
+ * check needs its own wake-up job, in case the agenda does not wake a worker in time.
  */
 export const SCHEDULED_SENDS_CHECK_INTERVAL_MS = 5_000;
 
@@ -10,7 +10,7 @@ export const SCHEDULED_SENDS_CHECK_INTERVAL_MS = 5_000;
 export interface RelaySettings {
   /** Waits between the attempts of a send that upstream certainly did not accept, in seconds. */
   retryScheduleSeconds: readonly number[];
-  /** HTTP statuses that mean that upstream did not accept the send, so that a retry is safe. */
+  /** HTTP statuses that mean that upstream did not accept the send. A retry is then safe. */
   safeStatuses: readonly number[];
   /** Maximum time that a send may wait to be relayed, in milliseconds. After that time, the send expires. */
   maxAgeMs: number;

@@ -33,7 +33,7 @@ export interface StateChange {
   onLaneEmpty?: () => void;
 }
 
-/** What a caller wants to be sent. Without `createdAt`, the store's clock says when the send is accepted. */
+/** A send that is not stored yet. If `createdAt` is absent, the store sets it by its own clock. */
 export type NewSendOrder = Omit<SendOrder, 'createdAt'> & Partial<Pick<SendOrder, 'createdAt'>>;
 
 /** The mark of a send that is about to be posted; see {@link RelayStore.fence}. */
@@ -48,12 +48,12 @@ export interface Fence {
 
 /**
  * The result of {@link RelayStore.fence}. `changed`: the send has changed since it was read, or Redis restarted.
- * `unusual`: there is no token now, or the account's upstream is away, refuses sends or limits the account. The token
- * must then be taken before the transition `fenced`.
+ * `unusual`: there is no token now, or the account's upstream is away, refuses sends or limits the account. The caller
+ * must then first take a token, and then apply the transition `fenced`.
  */
 export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };
 
-/** The result of storing a send: the send is new, or the reason why no new send was stored. */
+/** The result of storing a send: `new` if the send was stored, otherwise the reason why no new send was stored. */
 export type InsertResult = { kind: 'new' } | IdempotencyKeyUse;
 
 /** The send to which a message belongs. */
@@ -68,7 +68,7 @@ export interface BoundSend {
 }
 
 /**
- * Returns what is recorded of the send that a message belongs to.
+ * Returns the data of a send that is stored with a message of the send.
  * @param duplicate true if another message was recorded for the same send earlier
  */
 export function boundSendOf({ id, reference, trace }: SendOrder, duplicate: boolean): BoundSend {
@@ -88,8 +88,8 @@ export interface LaneHead {
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
   /**
-   * When Redis restarted or failed over, if that was after this send was stored or last looked up, in milliseconds
-   * since 1970. Redis may have lost the writes of the seconds before. Absent if Redis has not restarted since.
+   * When Redis last restarted or failed over, in milliseconds since 1970. Redis may have lost the writes of the seconds
+   * before. Absent if this send was stored or last looked up after that restart.
    */
   redisRestartedAt?: number;
   /**
@@ -154,10 +154,10 @@ export interface RelayStore {
   dueConfirmations(account: string, count: number): Promise<SendRecord[]>;
 
   /**
-   * Makes the next check for the messages of these sends due in `inMs` milliseconds. Leaves out sends that have changed
-   * since they were read, and sends whose check is no longer due. Returns the other sends.
+   * Sets the time until the next check for the message of each send to the send's `inMs` milliseconds. Skips sends that
+   * have changed since they were read, and sends whose check is no longer due. Returns the sends that were not skipped.
    */
-  rescheduleConfirmations(
+  rescheduleMessageChecks(
     account: string,
     sends: readonly { record: SendRecord; inMs: number }[],
   ): Promise<SendRecord[]>;
@@ -194,7 +194,8 @@ export interface RelayStore {
   ): Promise<Map<string, BoundSend>>;
 
   /**
-   * Removes finished sends that are too old or too many, the oldest first. Returns the orders of the removed sends.
+   * Removes finished sends that exceed the maximum age or number, the oldest first. Returns the orders of the removed
+   * sends.
    *
    * The outcome of accepted and unknown sends is not certain, so these sends do not count as finished. They are removed
    * only if there are too many sends and no finished send is left. Each such removal emits an event.

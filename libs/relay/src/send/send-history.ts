@@ -8,23 +8,29 @@ export interface SendWithTimes {
   /** Times in milliseconds since 1970, by Redis' clock. */
   createdAt: number;
   sendAt?: number;
-  /** When the first message of the send was bound. Absent before, and in data of older versions. */
+  /**
+   * When the first message of the send was bound. Absent if no message is bound yet, or if an older version of the
+   * software bound the message.
+   */
   boundAt?: number;
 }
 
 /** One page of the sends to a recipient, the last accepted first. */
 export interface SendWithTimesPage {
   sends: SendWithTimes[];
-  /** Cursor of the next page; absent on the last page. It is valid for every recipient of the account. */
+  /** Cursor of the next page; absent on the last page. The cursor is valid for every recipient of the account. */
   next?: number;
 }
 
-/** Reads the sends of recipients and messages. */
+/** Reads the sends to a recipient, and the sends that messages belong to. */
 export interface SendHistory {
   /** Returns sends to a recipient. @param before the `next` of the previous page */
   sendsTo(account: string, phoneNumber: string, limit: number, before?: number): Promise<SendWithTimesPage>;
 
-  /** Returns at most `limit` sends to a recipient in each status before and right after the POST. */
+  /**
+   * Returns at most `limit` sends to a recipient for each of the statuses `scheduled`, `queued`, `relaying`,
+   * `accepted`.
+   */
   pendingTo(account: string, phoneNumber: string, limit: number): Promise<SendWithTimes[]>;
 
   /** Returns the ids of the sends that messages of a contact belong to, by message id. */
@@ -34,7 +40,7 @@ export interface SendHistory {
   byIds(account: string, ids: readonly string[]): Promise<SendWithTimes[]>;
 }
 
-/** Converts a stored send. */
+/** Returns a stored send in the form that {@link SendHistory} returns. */
 export function sendWithTimesOf(record: SendRecord): SendWithTimes {
   const { createdAt, sendAt } = record.order;
   const { boundAt } = record.state;

@@ -26,11 +26,11 @@ export class IdempotencyInProgressError extends Error {
   }
 }
 
-/** The result of an accepted request. */
+/** The send that was stored for a request. */
 export interface Acceptance {
   /** Id of the send. */
   id: string;
-  /** True if an earlier request with the same idempotency key created this send, so that no new send was stored. */
+  /** True if an earlier request with the same idempotency key created this send. No new send was stored then. */
   replayed: boolean;
 }
 

@@ -28,14 +28,18 @@ export interface SendsOverview {
     /** Number of sends in the longest lane. */
     deepest: number;
   };
-  /** How long the oldest queued or relaying send has been in its lane, in milliseconds; 0 if there is no such send. */
+  /**
+   * How long the oldest queued or relaying send has been in its lane, in milliseconds; 0 if no send is queued or
+   * relaying.
+   */
   oldestQueuedMs: number;
 }
 
 /** Lists sends. The indexes are written in the same atomic steps as the sends. */
 export interface SendList {
   /**
-   * Returns a page of the sends that match the filter, newest first. The cost of a call is bounded, whatever the filter.
+   * Returns a page of the sends that match the filter, newest first. A call examines a limited number of sends,
+   * whatever the filter is.
    * @param before the `next` of the previous page
    */
   list(account: string, filter: SendFilter, limit: number, before?: number): Promise<SendPage>;

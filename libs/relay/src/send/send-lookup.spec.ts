@@ -8,13 +8,13 @@ function lookup(at: number, other: Partial<StoredLookup> = {}): StoredLookup {
 }
 
 describe('the look-ups of a send', () => {
-  it('are kept up to 20: the first and the last ones', () => {
+  it('are limited to 20: the first look-up and the last 19 are kept', () => {
     let lookups: StoredLookup[] = [];
     for (let n = 0; n < 30; n += 1) lookups = appendLookup(lookups, lookup(n));
     expect(lookups.map(({ at }) => at)).toEqual([0, ...Array.from({ length: 19 }, (_, i) => 11 + i)]);
   });
 
-  it('have at most 5 candidates, 20 contacts and an error of 300 characters', () => {
+  it('are stored with at most 5 candidates, 20 contacts and 300 characters of the error', () => {
     const ids = Array.from({ length: 30 }, (_, i) => `id${String(i)}`);
     const candidates = ids.map((messageId) => ({ contactId: 'c', messageId, reason: 'r' }));
     const [stored] = appendLookup([], lookup(0, { contactIds: ids, candidates, error: 'e'.repeat(400) }));
@@ -27,7 +27,7 @@ describe('the look-ups of a send', () => {
     expect(appendLookup([], lookup(0, { candidates: [] }))).toEqual([lookup(0)]);
   });
 
-  it('are shown with every field; a timestamp that is no date is shown as null', () => {
+  it('are shown in API replies with every field; a timestamp that is not a valid date is shown as null', () => {
     const candidates = [
       { contactId: 'c', messageId: 'm', reason: 'r', sentAt: AT, sendId: 'snd_1' },
       { contactId: 'c', messageId: 'n', reason: 'r', sentAt: 1e300 },

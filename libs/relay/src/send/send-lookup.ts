@@ -1,14 +1,14 @@
 import type { SendLookup } from './send.js';
 
 /**
- * One look-up of a send, as stored with the send. Times are in milliseconds since 1970. It contains no text of a
- * message. Earlier builds ignore the list of look-ups, or drop it when the send changes.
+ * One look-up of a send, as stored with the send. Times are in milliseconds since 1970. No text of a message is stored.
+ * Earlier versions of the software ignore the list of look-ups, or drop the list when the send changes.
  */
 export interface StoredLookup {
   /** When the look-up started, by Redis' clock. */
   at: number;
   outcome: SendLookup['outcome'];
-  /** Messages that were sent earlier cannot be the send's message. By Redis' clock. */
+  /** Messages that were sent before this time cannot be the send's message. By Redis' clock. */
   since: number;
   contactIds: readonly string[];
   messagesRead: number;
@@ -29,7 +29,7 @@ export interface StoredCandidate {
 
 /** Maximum number of look-ups that are stored with a send: the first one and the last ones. */
 const MAX_LOOKUPS = 20;
-/** Maximum number of candidates that are stored with a look-up. */
+/** Maximum number of similar messages (candidates) that are stored with a look-up. */
 export const MAX_CANDIDATES = 5;
 /** Maximum number of contacts that are stored with a look-up. */
 const MAX_CONTACTS = 20;
@@ -68,7 +68,7 @@ export function toPublicLookup(lookup: StoredLookup): SendLookup {
   };
 }
 
-/** True if a time of upstream is a date that can be written. Upstream's numbers may be anything. */
+/** True if a time from upstream can be converted to a date. Upstream may send any number. */
 function isDate(ms: number): boolean {
   return !Number.isNaN(new Date(ms).getTime());
 }

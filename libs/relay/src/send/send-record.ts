@@ -2,18 +2,21 @@ import type { TraceContext } from '#platform';
 import { appendLookup, type StoredLookup, toPublicLookup } from './send-lookup.js';
 import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
 
-/** The part of a send that never changes after its acceptance. Times are in milliseconds since 1970. */
+/** The part of a send that never changes after the send is stored. Times are in milliseconds since 1970. */
 export interface SendOrder extends NewSend {
   id: string;
   createdAt: number;
   /**
-   * Hash of the account's upstream address when the send was accepted; absent if an older version of the software
-   * stored the send.
+   * Hash of the account's upstream address when the send was stored; absent if an older version of the software stored
+   * the send.
    */
   upstream?: string;
   /** Id of the caller's HTTP request. Used only in the log lines of the send's attempts. */
   requestId?: string;
-  /** The trace of the caller's HTTP request, if requests are traced. The steps and events of the send continue it. */
+  /**
+   * The trace of the caller's HTTP request, if requests are traced. The steps and events of the send continue this
+   * trace.
+   */
   trace?: TraceContext;
 }
 
@@ -42,14 +45,15 @@ export interface SendState {
   /** Number of consecutive attempts that upstream did not accept. */
   refusals: number;
   /**
-   * Number of POSTs that upstream accepted or may have accepted, including a POST in progress. Absent if there is none.
+   * Number of POSTs that upstream accepted or may have accepted, including a POST in progress. Absent if there was no
+   * such POST.
    */
   copies?: number;
-  /** Earliest time of the next POST or search step. During a POST: the end of its lease. */
+  /** Earliest time of the next POST or look-up. During a POST: the end of its lease. */
   notBefore?: number;
   /** Start of the last POST. */
   begunAt?: number;
-  /** Start of the first POST whose message is not known. Absent if this is the last POST. */
+  /** Start of the first POST whose message is not known. Absent if that POST is the last POST. */
   firstBegunAt?: number;
   /** Time of the last resend that an operator requested. */
   resentAt?: number;
@@ -58,7 +62,7 @@ export interface SendState {
   /** True if the send must be looked up before its next POST, because a resend was requested. */
   lookFirst?: true;
   /**
-   * Remaining time of the look-up of the send, or of the wait for the message of an accepted send, in milliseconds.
+   * Remaining time for look-ups of the send, or for the wait for the message of an accepted send, in milliseconds.
    * Absent before the first look-up of an accepted send.
    */
   lookLeftMs?: number;
@@ -68,10 +72,10 @@ export interface SendState {
    * Number of consecutive look-ups with the same result (success or failure). Selects the wait before the next look-up.
    */
   looks?: number;
-  /** Start of the search for the send. */
+  /** When the look-ups of the send started. */
   lookSince?: number;
   /**
-   * True if the search only makes sure that the send was not posted already. If no message is found, the send is
+   * True if the look-ups only make sure that the send was not posted already. If no message is found, the send is
    * posted.
    */
   thenPost?: boolean;
@@ -80,8 +84,8 @@ export interface SendState {
   contactId?: string;
   messageId?: string;
   /**
-   * When {@link messageId} was set. Absent if an older version of the software set it. The message's event is
-   * committed later.
+   * When {@link messageId} was set. The message's event is committed later. Absent if an older version of the software
+   * set {@link messageId}.
    */
   boundAt?: number;
   /**
@@ -91,8 +95,8 @@ export interface SendState {
   /** Why the send failed, expired or is unknown, as text. */
   reason?: string;
   /**
-   * Look-ups that read the recipient's messages, oldest first: the first one and the last ones. Absent if there was
-   * none. Not complete if an older version of the software changed the send.
+   * Look-ups that read the recipient's messages, oldest first: the first one and the last ones. Absent if there was no
+   * look-up. Not complete if an older version of the software changed the send.
    */
   lookups?: readonly StoredLookup[];
 }
@@ -149,18 +153,18 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
 export const CLOCK_SLACK_MS = 10_000;
 
 /** Returns the start of the first POST whose message is not known, in milliseconds since 1970 by Redis' clock. */
-export function firstPostOf({ order, state }: SendRecord): number {
+export function startOfFirstUnmatchedPost({ order, state }: SendRecord): number {
   return state.firstBegunAt ?? state.begunAt ?? order.createdAt;
 }
 
-/** Returns a record with one more look-up. */
-export function recordWithLookup(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
-  const since = firstPostOf(record) - CLOCK_SLACK_MS;
+/** Returns the send's record with a look-up added to its list of look-ups. */
+export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
+  const since = startOfFirstUnmatchedPost(record) - CLOCK_SLACK_MS;
   const lookups = appendLookup(record.state.lookups ?? [], { ...lookup, since });
   return { ...record, state: { ...record.state, lookups } };
 }
 
-/** True if a message that has not appeared yet may belong to this send. */
+/** True if upstream may still show a new message that belongs to this send. */
 export function isAwaitingMessage(state: SendState): boolean {
   return state.status === 'relaying' || (state.copies ?? 0) > matchedMessages(state).length;
 }

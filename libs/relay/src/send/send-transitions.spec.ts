@@ -71,7 +71,7 @@ describe('the state machine of a send', () => {
   });
 
   it.each(PAIRS)(
-    'gives a send with the status %s after the transition %s the expected status and event',
+    'yields the expected status and event for a send with the status %s and the transition %s',
     (status, transition) => {
       const step = transitionResult(status, transition);
       const expected = TABLE[transition].charAt(SEND_STATUSES.indexOf(status));

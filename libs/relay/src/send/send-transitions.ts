@@ -46,7 +46,7 @@ const EDGES = {
    * starts before the next POST.
    */
   recheck_started: edges(['queued'], 'relaying'),
-  /** A search step did not find the message. The search continues. */
+  /** A look-up did not find the message. The search continues. */
   search_continued: edges(['relaying'], 'relaying'),
   /** The search before a POST did not find the send's message. The send can be posted. */
   recheck_passed: edges(['relaying'], 'queued'),
@@ -83,7 +83,7 @@ const EDGES = {
   dropped_unknown: edges(['unknown'], 'unknown', 'send.unknown'),
   /** Retention is about to remove an `accepted` send, because more than `SEND_RETENTION_MAX` sends are stored. */
   dropped_accepted: edges(['accepted'], 'accepted', 'send.unconfirmed'),
-  /** An attempt ended after the send had already changed otherwise. Only the attempt is recorded. */
+  /** An attempt ended after another process had changed the send. Only the attempt is recorded. */
   attempt_recorded: selfEdges(...SEND_STATUSES),
 } as const satisfies Record<string, Edges>;
 
@@ -111,8 +111,8 @@ export class InvalidTransitionError extends Error {
 }
 
 /**
- * How each transition changes the number of POSTs that upstream accepted or may have accepted. Other transitions do not
- * change the number.
+ * How these transitions change the number of POSTs that upstream accepted or may have accepted. Other transitions do
+ * not change the number.
  */
 const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
   fenced: 1,

@@ -67,9 +67,9 @@ export interface SendAttempt {
 }
 
 /**
- * Outcome of one look-up. `found`: a message was recorded as the send's. `ambiguous`: several messages may be the
- * send's. `not_found`: none was. `incomplete`: not every message could be read, and none was. `failed`: the messages
- * could not be read.
+ * Outcome of one look-up. `found`: the send's message was found. `ambiguous`: several messages fit the send equally
+ * well. `not_found`: no message fits. `incomplete`: none of the messages that were read fits, but some messages may not
+ * have been read. `failed`: the messages could not be read.
  */
 export const LOOKUP_OUTCOMES = ['found', 'ambiguous', 'not_found', 'incomplete', 'failed'] as const;
 
@@ -89,7 +89,7 @@ export interface LookupCandidate {
 export interface SendLookup {
   at: string;
   outcome: (typeof LOOKUP_OUTCOMES)[number];
-  /** Messages that were sent earlier cannot be the send's message. */
+  /** Messages that were sent before this time cannot be the send's message. */
   since: string;
   /** The contacts whose messages were read. */
   contactIds: string[];

@@ -23,8 +23,8 @@ import type { NewSend, Send } from './send.js';
 /** Maximum number of times that other processes may change a send during one update. */
 const MAX_CONFLICTS = 10;
 /**
- * A scheduled send that is due within this time wakes a worker when it is stored, in milliseconds. The time covers one
- * interval between two checks for scheduled sends, and clock differences between machines.
+ * If a scheduled send is due within this time, a worker is woken when the send is stored, in milliseconds. The time
+ * covers one interval between two checks for scheduled sends, and clock differences between machines.
  */
 const ANNOUNCE_WITHIN_MS = SCHEDULED_SENDS_CHECK_INTERVAL_MS + 1_000;
 
@@ -45,7 +45,7 @@ export class StoredSendIntake implements SendIntake {
     origin: SendOrigin = {},
   ): Promise<Acceptance> {
     const { sendAt: wanted, ...rest } = request;
-    // Use Redis' clock, because the POST and the search use it, too. The clocks of gateways may differ.
+    // Use Redis' clock, because the POST and the look-ups use the same clock. The clocks of gateways may differ.
     const now = wanted === undefined ? undefined : await this.store.now(account);
     const sendAt = wanted === undefined || now === undefined || wanted <= now ? undefined : wanted;
     const upstream = await this.addressOf(account);
