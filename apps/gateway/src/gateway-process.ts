@@ -24,7 +24,7 @@ import {
 } from '#platform';
 import { type BlobPeers, BlobStoreSharingCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
 import { openStatsRecorder } from '#metrics';
-import { openTracing } from '#tracing';
+import { startTracing } from '#tracing';
 import { bindings } from './bindings.js';
 import { createGateway } from './create-gateway.js';
 
@@ -49,7 +49,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     const sharing = new BlobStoreSharingCheck(blobs, relayWorkers(redis, environment, instance), logger);
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
     await blobStoreMonitor.start();
-    const tracing = await openTracing('tidings-gateway', instance, environment, logger);
+    const tracing = await startTracing('tidings-gateway', instance, environment, logger);
     const stats = openStatsRecorder(redis, environment.REDIS_KEY_PREFIX, clock, logger);
     const opened = {
       environment,

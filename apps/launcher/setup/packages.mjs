@@ -28,7 +28,7 @@ export async function installPackages(root, say, env = process.env) {
   if (interrupted) throw new SetupFault('Stopped.', 130);
   if (status !== 0)
     throw new SetupFault(
-      'npm ci failed; see its output above. Fix the problem and run the command again.',
+      'npm ci failed; see the output of npm above. Fix the problem and run the command again.',
       1,
     );
   writeFileSync(stampPath(root), stampOf(root));

@@ -88,7 +88,8 @@ function report(error: unknown): number {
     for (const fault of error.faults) printError(fault);
     return ConfigurationError.exitCode;
   }
-  if (error instanceof StartFailure) printError(`${error.message}; see its output above and in .data/logs`);
+  if (error instanceof StartFailure)
+    printError(`${error.message}; see the output of the process above and in .data/logs`);
   else printError(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return 1;
 }

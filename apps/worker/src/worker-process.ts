@@ -29,7 +29,7 @@ import {
 } from '#platform';
 import { type BlobPeers, BlobStoreSharingCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
 import { openStatsRecorder } from '#metrics';
-import { openTracing } from '#tracing';
+import { startTracing } from '#tracing';
 import { WorkerMetrics } from './metrics/worker-metrics.js';
 import { WorkerTraces } from './tracing/worker-traces.js';
 import { WorkerModule } from './worker.module.js';
@@ -55,7 +55,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     await blobStoreMonitor.start();
     const stats = openStatsRecorder(redis, environment.REDIS_KEY_PREFIX, clock, logger);
     const metrics = new WorkerMetrics(redis, clock, stats);
-    const tracing = await openTracing('tidings-worker', instance, environment, logger);
+    const tracing = await startTracing('tidings-worker', instance, environment, logger);
     const app = await NestFactory.create<NestFastifyApplication>(
       WorkerModule.register({
         ...{ environment, logger, instance, redis, clock, blobs, blobStoreMonitor, metrics },

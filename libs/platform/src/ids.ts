@@ -14,7 +14,7 @@ const PROCESS_TOKEN = randomBytes(10).toString('hex');
 let tokens = 0;
 
 /** Returns a short text that no process has returned before. The text is not secret, because it can be guessed. */
-export function uniqueToken(): string {
+export function uniqueString(): string {
   tokens += 1;
   return `${PROCESS_TOKEN}${tokens.toString(36)}`;
 }

@@ -39,7 +39,7 @@ export {
   warnAboutUnknownEnvironmentVariables,
 } from './environment/unknown-variables.js';
 export { parseRedisHashReply } from './redis/hash-reply.js';
-export { type IdPrefix, newId, uniqueToken } from './ids.js';
+export { type IdPrefix, newId, uniqueString } from './ids.js';
 export {
   type Instance,
   parseProcessInstance,

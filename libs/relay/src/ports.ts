@@ -49,7 +49,7 @@ export interface LookUpReads {
   /** Number of messages that were read. A message that was read twice counts twice. */
   readonly messagesRead: number;
   /**
-   * Called before the messages of a page are bound to sends.
+   * Adds the messages of one page of a contact. Called before these messages are bound to sends.
    * @param upstreamAheadMs how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown
    */
   add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void;

@@ -5,12 +5,12 @@
  * | | |
  * |---|---|
  * | `tracing.ts`      | the interfaces of tracing, independent of OpenTelemetry |
- * | `open-tracing.ts` | starts tracing, if it is configured |
+ * | `start-tracing.ts` | starts tracing, if it is configured |
  * | `otel-*.ts`       | the implementation with OpenTelemetry |
  * | `*-traces.ts`     | the spans of the relay, the polls and the deliveries |
  */
 export { DeliveryTraces } from './delivery-traces.js';
 export { FeedTraces } from './feed-traces.js';
-export { openTracing } from './open-tracing.js';
+export { startTracing } from './start-tracing.js';
 export { RelayTraces } from './relay-traces.js';
 export { isSampled, type TraceSpan, type Tracing } from './tracing.js';

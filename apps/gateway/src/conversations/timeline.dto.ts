@@ -39,7 +39,7 @@ class MessageEntryView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. A message that appeared less than a minute ago has the time of its send, if the message belongs to a send.',
+      'Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. A message that belongs to a send shows the time of the send for up to a minute after the messaging service lists it.',
   })
   at!: string | null;
   @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/Message' }] })

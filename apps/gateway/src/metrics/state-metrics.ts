@@ -181,7 +181,10 @@ function accountGauges(metrics: PromMetrics) {
     contacts: gauge('tidings_contacts', 'Contacts that are polled.'),
     contactsDue: gauge('tidings_contacts_due', 'Contacts that are due to be polled.'),
     pollLag: gauge('tidings_poll_lag_seconds', 'How long the most overdue contact has been due.'),
-    listReadable: gauge('tidings_contact_list_readable', '1 unless the contact list cannot be read.'),
+    listReadable: gauge(
+      'tidings_contact_list_readable',
+      '0 if the contact list cannot be read, otherwise 1.',
+    ),
     suspect: gauge(
       'tidings_account_suspect',
       '1 if the messaging service shows far fewer contacts or messages than before, so that no deletions are emitted.',

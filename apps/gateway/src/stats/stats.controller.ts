@@ -21,7 +21,7 @@ export class StatsController {
   @RequireOneScope(API_KEY_SCOPES, 'denied')
   @ApiOperation({
     operationId: 'getStats',
-    summary: 'Get the last hour of the account by minute',
+    summary: 'Get the statistics of the account for the last hour, by minute',
     description:
       'Every list has 60 values, oldest first. The last value belongs to the current minute, which is incomplete. 0 means that nothing happened, null that nothing was measured. Counts appear within some seconds. The counts of the last seconds before a process was killed are missing. Any scope is sufficient.',
   })

@@ -45,7 +45,7 @@ it('a relay worker that gets a job for a recipient with queued sends does not ch
   expect(checks()).toBe(0);
 });
 
-it('a relay worker runs all lanes of a job', async () => {
+it('a relay worker relays the due sends of every lane that a job names', async () => {
   const lanes: string[] = [];
   processHint({
     more: ['+15551234568', '+15551234569'],

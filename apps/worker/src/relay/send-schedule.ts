@@ -76,7 +76,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
       if (!this.failed)
         this.logger.warn(
           { err: error },
-          'could not read from Redis when the next scheduled send is due; retrying',
+          'could not read the due time of the next scheduled send from Redis; retrying',
         );
       this.failed = true;
       return UNTRUSTED_MS;

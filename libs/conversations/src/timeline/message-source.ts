@@ -14,7 +14,7 @@ import {
 import type { TimelineCursor } from './timeline-cursor.js';
 
 /** Maximum number of upstream requests for one page of a timeline. */
-export const MAX_REQUESTS = 5;
+export const MAX_REQUESTS_PER_PAGE = 5;
 /** Maximum time that one call waits for the request budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
 /** Number of consecutive calls without progress after which the contact's list is treated as unsorted. */
@@ -55,7 +55,7 @@ export interface MessageSourcePorts {
   events: TimelineEvents;
 }
 
-/** Reads a contact's messages older than a position, with at most {@link MAX_REQUESTS} upstream requests. */
+/** Reads a contact's messages older than a position, with at most {@link MAX_REQUESTS_PER_PAGE} upstream requests. */
 export class MessageSource {
   constructor(
     private readonly ports: MessageSourcePorts,
@@ -99,7 +99,7 @@ export class MessageSource {
       ...(fixedSize === undefined ? {} : { fixedSize }),
       ...(maxLimit === undefined ? {} : { maxLimit }),
     };
-    const walk = await walkOrderedList(call.read, shape, start, limit, MAX_REQUESTS);
+    const walk = await walkOrderedList(call.read, shape, start, limit, MAX_REQUESTS_PER_PAGE);
     const hasMoved = walk.edge === undefined || from === undefined || comparePositions(walk.edge, from) < 0;
     const isStuck = walk.isConnected && !hasMoved && !walk.isInterrupted;
     const attempts = (cursor.attempts ?? 0) + 1;
@@ -153,7 +153,7 @@ export class MessageSource {
       this.readings.get(account, contactId) ??
       this.readings.begin(account, contactId, await this.ports.events.end(account));
     return reading.alone(async () => {
-      const left = MAX_REQUESTS - call.requests;
+      const left = MAX_REQUESTS_PER_PAGE - call.requests;
       const presentIds = (): Promise<ReadonlySet<string>> => this.ports.feed.presentIds(account, contactId);
       try {
         await reading.advance(call.read, shape, presentIds, left);

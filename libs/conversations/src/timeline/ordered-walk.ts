@@ -31,8 +31,8 @@ export interface WalkStart {
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
   /**
-   * Maximum page limit. Present if requests for earlier pages of the timeline showed that upstream returns
-   * fewer messages than {@link ListShape.maxLimit} on a page.
+   * Maximum number of messages that upstream returns on a page. Present if earlier requests showed that upstream
+   * returns fewer than {@link ListShape.maxLimit}.
    */
   maxLimit?: number;
 }

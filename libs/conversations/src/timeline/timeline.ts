@@ -2,7 +2,7 @@ import type { PlacedMessage } from './coverage.js';
 import { FullReadingCache } from './full-reading.js';
 import {
   TIMELINE_START,
-  MAX_REQUESTS,
+  MAX_REQUESTS_PER_PAGE,
   MessageSource,
   type MessageSourcePorts,
   type MessagesFound,
@@ -22,7 +22,7 @@ import { placeSend, type PlacementContext, isShownAtSendPosition } from './send-
 import { readSends, type SendsFound } from './sends-walk.js';
 import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js';
 
-export { MAX_REQUESTS };
+export { MAX_REQUESTS_PER_PAGE };
 
 /** What a timeline reads from. */
 export interface TimelinePorts<S> extends MessageSourcePorts {
@@ -60,7 +60,7 @@ export class Timeline<S> {
     this.source = new MessageSource(ports, readings);
   }
 
-  /** Returns one page. Makes at most {@link MAX_REQUESTS} upstream requests. */
+  /** Returns one page. Makes at most {@link MAX_REQUESTS_PER_PAGE} upstream requests. */
   async read(
     account: string,
     conversation: TimelineConversation,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   DELAY_STATISTICS_SLOT_TTL_MS,
-  statisticsSlotNumberAt,
+  timeSlotNumberAt,
   slotNumbersInStatistics,
   DELAY_STATISTICS_MAX_AGE_MS,
 } from './delay-window.js';
@@ -16,7 +16,7 @@ describe('the stored delays of the last hour', () => {
         moment,
         fc.integer({ min: DELAY_STATISTICS_MAX_AGE_MS, max: 10 * DELAY_STATISTICS_MAX_AGE_MS }),
         (now, age) => {
-          expect(slotNumbersInStatistics(now)).not.toContain(statisticsSlotNumberAt(now - age));
+          expect(slotNumbersInStatistics(now)).not.toContain(timeSlotNumberAt(now - age));
         },
       ),
     );
@@ -25,7 +25,7 @@ describe('the stored delays of the last hour', () => {
   it('cover at least 55 minutes', () => {
     fc.assert(
       fc.property(moment, fc.integer({ min: 0, max: 55 * 60_000 }), (now, age) => {
-        expect(slotNumbersInStatistics(now)).toContain(statisticsSlotNumberAt(now - age));
+        expect(slotNumbersInStatistics(now)).toContain(timeSlotNumberAt(now - age));
       }),
     );
   });
@@ -34,7 +34,7 @@ describe('the stored delays of the last hour', () => {
     fc.assert(
       fc.property(moment, (writtenAt) => {
         expect(slotNumbersInStatistics(writtenAt + DELAY_STATISTICS_SLOT_TTL_MS)).not.toContain(
-          statisticsSlotNumberAt(writtenAt),
+          timeSlotNumberAt(writtenAt),
         );
       }),
     );

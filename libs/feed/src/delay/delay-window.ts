@@ -15,7 +15,7 @@ export const DELAY_STATISTICS_MAX_AGE_MS = 3_600_000;
 export const DELAY_STATISTICS_SLOT_TTL_MS = DELAY_STATISTICS_MAX_AGE_MS + 2 * SLOT_MS;
 
 /** Returns the number of the time slot that contains a time given in milliseconds since 1970. */
-export function statisticsSlotNumberAt(ms: number): number {
+export function timeSlotNumberAt(ms: number): number {
   return Math.floor(ms / SLOT_MS);
 }
 
@@ -24,6 +24,6 @@ export function statisticsSlotNumberAt(ms: number): number {
  * 1970). No delay in these slots is older than {@link DELAY_STATISTICS_MAX_AGE_MS}.
  */
 export function slotNumbersInStatistics(now: number): number[] {
-  const current = statisticsSlotNumberAt(now);
+  const current = timeSlotNumberAt(now);
   return Array.from({ length: DELAY_STATISTICS_MAX_AGE_MS / SLOT_MS }, (_, n) => current - n);
 }

@@ -4,7 +4,7 @@ import {
   FIRST_DELAY_BUCKET_MAX_MS,
   LAST_DELAY_BUCKET_INDEX,
 } from './delay-histogram.js';
-import { DELAY_STATISTICS_SLOT_TTL_MS, statisticsSlotNumberAt } from './delay-window.js';
+import { DELAY_STATISTICS_SLOT_TTL_MS, timeSlotNumberAt } from './delay-window.js';
 import type { PollReport } from './poll-report.js';
 
 /** The constants that `poll-report.lua` uses. A Redis script that includes `poll-report.lua` needs them. */
@@ -22,7 +22,7 @@ export const POLL_REPORT_LUA_CONSTANTS = {
 export function pollReportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
   return {
     facts: pollStatisticsKey(keys),
-    slot: delayHistogramRedisKey(keys, statisticsSlotNumberAt(startedAt)),
+    slot: delayHistogramRedisKey(keys, timeSlotNumberAt(startedAt)),
   };
 }
 
@@ -32,7 +32,7 @@ export function pollStatisticsKey(keys: AccountKeys): string {
 
 /**
  * Returns the Redis key of the histogram that counts the detection delays of one time slot of five minutes.
- * @param slot number of the time slot; see `statisticsSlotNumberAt`
+ * @param slot number of the time slot; see `timeSlotNumberAt`
  */
 export function delayHistogramRedisKey(keys: AccountKeys, slot: number): string {
   return keys('polls', 'delays', String(slot));

@@ -141,8 +141,8 @@ export function updateFieldChangeStreak(
 }
 
 /**
- * Returns the streak of a field after a read that contained none of the sampled messages or contacts. The
- * sampled ones may be deleted, or on pages that were not read.
+ * Returns the streak of a field after a read that contained none of the messages or contacts in its samples. They
+ * may be deleted, or on pages that were not read.
  */
 function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
   if (streak.missedReads < MAX_MISSED_READS) return { ...streak, missedReads: streak.missedReads + 1 };

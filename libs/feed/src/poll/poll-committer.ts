@@ -459,8 +459,8 @@ export class PollCommitter {
 }
 
 /**
- * Time in milliseconds after which another worker may start a read of older messages that one worker has not
- * finished.
+ * Time in milliseconds after which another worker may take over an
+ * unfinished read of older messages.
  */
 const DEEP_READ_TAKEOVER_MS = 30_000;
 

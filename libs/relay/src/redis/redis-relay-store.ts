@@ -8,7 +8,7 @@ import {
   parseRedisHashReply,
   type RedisClient,
   redisTime,
-  uniqueToken,
+  uniqueString,
 } from '#platform';
 import { idempotencyRedisKey, parseIdempotencyKeyUse } from './redis-idempotency-keys.js';
 import {
@@ -470,7 +470,7 @@ export class RedisRelayStore implements RelayStore {
   ): { event: Edge['event']; name: string; next: SendRecord } {
     const step = transitionResult(before.status, transition);
     if (step === undefined) throw new InvalidTransitionError(before.status, transition);
-    const name = uniqueToken();
+    const name = uniqueString();
     const now = this.clock.now();
     const after: SendState = {
       ...state,

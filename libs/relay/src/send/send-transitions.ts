@@ -24,7 +24,7 @@ const EDGES = {
   promoted: edges(['scheduled'], 'queued'),
   /** The worker is about to start the POST, and marks the send first. */
   fenced: edges(['queued'], 'relaying'),
-  /** The worker did not start the POST after all, so the mark is removed. */
+  /** The worker did not start the POST after all. */
   requeued: edges(['relaying'], 'queued'),
   /** Upstream accepted the POST: its answer was `queued`. */
   accepted: edges(['relaying'], 'accepted', 'send.accepted'),

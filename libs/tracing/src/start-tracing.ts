@@ -3,7 +3,7 @@ import type { TracingEnvironment } from './otel-tracing.js';
 import type { Tracing } from './tracing.js';
 
 /** Starts tracing if `OTEL_EXPORTER_OTLP_ENDPOINT` is set. OpenTelemetry is loaded only then. */
-export async function openTracing(
+export async function startTracing(
   service: string,
   instance: Instance,
   environment: TracingEnvironment,
