@@ -285,7 +285,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
       {
         file: 'libs/upstream/src/reply/reply-list.ts',
         from: 'throw new UpstreamReplyUnreadableError(`the reply holds no list of ${name}`);',
-        to: 'return { list: [], beside: {} };',
+        to: 'return { list: [], otherFields: {} };',
       },
     ],
   },
