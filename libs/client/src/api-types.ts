@@ -240,7 +240,7 @@ export type SendOfMessage = {
 export type MessageEntry = {
     kind: 'message';
     /**
-     * Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. A message that appeared less than a minute ago has the time of its send, if the message belongs to a send.
+     * Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. A message that belongs to a send shows the time of the send for up to a minute after the messaging service lists it.
      */
     at: string | null;
     message: Message;
@@ -487,7 +487,7 @@ export type WebhookChanges = {
      */
     ordered?: boolean;
     /**
-     * If set to true, the delivery of new events resumes, and missed events can be replayed. If set to false, pending deliveries are ended with the status `missed`.
+     * If set to true, the delivery of new events resumes, and missed events can be replayed. If set to false, pending deliveries end with the status `failed`; a replay of `missed` events includes them.
      */
     enabled?: boolean;
 };
@@ -586,7 +586,7 @@ export type DeliveryList = {
 
 export type NewDelivery = {
     /**
-     * The event to deliver. Tidings must still store the event.
+     * The event to deliver. The event must still be in the event log.
      */
     eventId: string;
 };
@@ -1221,7 +1221,7 @@ export type DeliveryStats = {
      */
     failedAttempts: Array<number>;
     /**
-     * Deliveries whose last attempt failed.
+     * Deliveries that reached the status `failed`.
      */
     failed: Array<number>;
 };

@@ -39,7 +39,7 @@ class EventStatsView {
 class DeliveryStatsView {
   @Counts('Deliveries that succeeded.') succeeded!: number[];
   @Counts('Attempts that failed, whether another attempt follows or not.') failedAttempts!: number[];
-  @Counts('Deliveries whose last attempt failed.') failed!: number[];
+  @Counts('Deliveries that reached the status `failed`.') failed!: number[];
 }
 
 @ApiSchema({ name: 'DelayStats' })

@@ -109,7 +109,7 @@ export class WebhooksController {
     operationId: 'changeWebhook',
     summary: 'Update a webhook',
     description:
-      'Omitted fields stay unchanged. A field with the value null is cleared. Setting `enabled` clears `disabledReason`.',
+      'Omitted fields stay unchanged. A field with the value null is cleared. Any value of `enabled` clears `disabledReason`.',
   })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found', 'validation_failed', 'malformed_body', 'unsupported_media_type', 'conflict')

@@ -173,7 +173,7 @@ export class ChangeWebhookDto {
 
   @ApiProperty({
     description:
-      'If set to true, the delivery of new events resumes, and missed events can be replayed. If set to false, pending deliveries are ended with the status `missed`.',
+      'If set to true, the delivery of new events resumes, and missed events can be replayed. If set to false, pending deliveries end with the status `failed`; a replay of `missed` events includes them.',
   })
   @Optional()
   @Flag()

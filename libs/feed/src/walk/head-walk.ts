@@ -210,7 +210,7 @@ class HeadWalk {
     this.setHeadFromTop(first);
     const showsAll = this.showsAll(first);
     const seen = messageOrderOf(first.items);
-    // If the list had too few messages to determine its order until now, this page can show the order.
+    // An unknown order means that earlier pages had too few messages to show it. This page may show it.
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
     if (showsOrder && seen === 'newestFirst') {
       this.order = seen;

@@ -19,7 +19,7 @@ const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 
 /**
  * Removes sends that finished before `oldest`, and finished sends in excess of `maxCount`: the oldest first, up to a
- * maximum number per call. Returns the orders of the removed sends.
+ * maximum number per call. Returns what the callers of the removed sends asked for.
  * @param limits `oldest` in milliseconds since 1970 by Redis' clock; `rowsKept`: whether conversation rows are kept
  */
 export async function trimFinishedSends(

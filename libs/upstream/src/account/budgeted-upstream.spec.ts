@@ -148,7 +148,7 @@ describe('requests for an account whose upstream is down', () => {
   });
 
   it.each(['fine', status(404), status(429), new UpstreamReplyUnreadableError('not JSON')] as const)(
-    'are still sent if this answer interrupts the failures: %s',
+    'are still sent if the failures are not consecutive, because upstream answers this between them: %s',
     async (answer) => {
       const one = make();
       for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);

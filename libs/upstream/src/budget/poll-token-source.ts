@@ -9,7 +9,7 @@ export interface PollTokenSource {
    * taken yet. The request that uses the token deletes this field.
    */
   tokenRequestedAt?: number | undefined;
-  /** True if upstream had no outage when that token was taken. */
+  /** True if upstream had no outage when the token of the poll's first request was taken. */
   readonly isUpstreamAvailable?: boolean;
   /** When this signal aborts, the poll stops waiting for a token. */
   readonly signal?: AbortSignal | undefined;

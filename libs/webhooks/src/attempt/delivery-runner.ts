@@ -34,7 +34,7 @@ const MAX_CLAIMED = 50;
  * Max wait for a free attempt slot, in milliseconds. After that, the deliveries wait for the next call of `reconcile`.
  */
 const SLOT_WAIT_MS = 1_000;
-/** Wait before a retry to disable an endpoint that replied 410 Gone, in milliseconds. */
+/** Time in milliseconds until a failed write is retried that disables an endpoint after its reply 410 Gone. */
 const RECORD_RETRY_MS = 250;
 /**
  * Max delay of a wake-up job, in milliseconds. For longer delays, the periodic call of `reconcile` is prompt enough.
@@ -262,7 +262,7 @@ export class DeliveryRunner {
     const settled = await this.record(account, endpoint, delivery, result);
     this.logAttempt(account, delivery, result, settled);
     const { decision } = result;
-    if (await this.isDisabledBy(account, endpoint, result, settled)) {
+    if (await this.disableIfFailing(account, endpoint, result, settled)) {
       await this.store.endPending(account, delivery.endpointId);
     }
     if (decision.kind === 'retry' && decision.waitMs <= MAX_HINT_DELAY_MS) {
@@ -272,10 +272,10 @@ export class DeliveryRunner {
   }
 
   /**
-   * Disables an endpoint if all attempts have failed for too long. Returns true if this attempt disabled the endpoint,
-   * either for that reason or because of the reply 410 Gone.
+   * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint is now disabled
+   * because of the given attempt: for that reason, or because its reply was 410 Gone and {@link record} disabled it.
    */
-  private async isDisabledBy(
+  private async disableIfFailing(
     account: string,
     { id, url }: DeliveryTarget,
     { attempt, decision }: AttemptResult,
