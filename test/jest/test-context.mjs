@@ -22,6 +22,9 @@ class SequentialContext {
    */
   async run(store, callback) {
     const outer = this.#store;
+    const running = testOf(outer);
+    if (running !== undefined && running !== testOf(store))
+      throw new Error('Tests of one file cannot run at the same time: see test/jest/test-context.mjs.');
     this.#store = store;
     try {
       return await callback();
@@ -29,6 +32,15 @@ class SequentialContext {
       this.#store = outer;
     }
   }
+}
+
+/**
+ * Returns the test to which a context belongs. Hooks of a test have a context of their own.
+ * @param {unknown} store
+ * @returns {unknown}
+ */
+function testOf(store) {
+  return typeof store === 'object' && store !== null && 'test' in store ? store.test : undefined;
 }
 
 /**

@@ -65,6 +65,8 @@ export interface RowContact {
   isResyncing: boolean;
   /** True if positions of messages are uncertain: they have no timestamps, or the clock jumped. */
   isBlurred: boolean;
+  /** True if it is uncertain which messages are unread, because a new baseline emitted some of them again. */
+  isUnreadOpen: boolean;
   /**
    * True if the row was recomputed while messages were absent: until the next complete read it may lack them, even if
    * they return.
@@ -76,7 +78,7 @@ const MAX_PREVIEW = 280;
 
 export function newContact(): RowContact {
   return {
-    ...{ isListed: true, isResyncing: false, isBlurred: false, mayLackMessages: false },
+    ...{ isListed: true, isResyncing: false, isBlurred: false, isUnreadOpen: false, mayLackMessages: false },
     ...{ numbers: new Set(), messages: new Map(), everKnown: new Set() },
     ...{ unread: new Map(), replaced: new Set() },
   };

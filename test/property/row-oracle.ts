@@ -111,7 +111,7 @@ export class RowOracle {
       contact.everKnown.add(id);
     }
     // After a new baseline, the row still knows which of its messages are seen, although they are emitted again.
-    if (receivedIds(events).some((id) => reappeared.has(id))) contact.isBlurred = true;
+    if (receivedIds(events).some((id) => reappeared.has(id))) contact.isUnreadOpen = true;
     if (isMoved && (!isClockSteady || knowledge.some(isUndated))) contact.isBlurred = true;
     const hasAbsent = [...contact.messages.values()].some((one) => one.isAbsent);
     if (hasAbsent && events.some(({ type }) => type === 'message.deleted')) contact.mayLackMessages = true;
@@ -227,7 +227,12 @@ export class RowOracle {
     if (waiting.length > MAX_WAITING) return;
     demand('waitingSince', waiting[0]?.at, row.waitingSince);
     const unread = waiting.filter((message) => contact.unread.has(message.id)).length;
-    demand('unreadCount', Math.min(unread, MAX_UNREAD), row.unreadCount);
+    const expected = Math.min(unread, MAX_UNREAD);
+    demand(
+      'unreadCount',
+      contact.isUnreadOpen ? Math.min(row.unreadCount, expected) : expected,
+      row.unreadCount,
+    );
   }
 
   private checkLast(
@@ -355,7 +360,7 @@ export class RowOracle {
       !this.isOpen([number]) && this.ownerOf(number) === undefined && hasSends(number);
     return {
       shown: new Set(numbers.filter(isShown)),
-      open: new Set(numbers.filter((number) => this.isOpen([number]))),
+      open: new Set(numbers.filter((number) => this.isOpen([number]) && hasSends(number))),
     };
   }
 

@@ -971,7 +971,7 @@ export type OlderMessageReads = {
 
 export type DetectionDelay = {
     /**
-     * Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if no new message was found in the period.
+     * Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if `count` is 0.
      */
     p50Ms: number | null;
     /**

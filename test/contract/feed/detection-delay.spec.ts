@@ -1,12 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { NO_ROW_UPDATE } from '#conversations';
 import { describe, expect, it } from '@jest/globals';
-import type { DetectionDelay, PollReport } from '#feed';
+import type { DetectionDelay, FeedSource, PollReport } from '#feed';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './feed-harness.js';
 import { NUMBER, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 const HOUR_MS = 3_600_000;
+/** Time that upstream takes for a page, in milliseconds. Three pages take longer than the error of the `Date` header. */
+const SLOW_PAGE_MS = 500;
 
 /** Returns the time by Redis' clock, in milliseconds since 1970. */
 const redisNow = async (): Promise<number> => (await here.harness.store.knownContacts(ACCOUNT)).now;
@@ -108,6 +111,25 @@ describe('the detection delay', () => {
     await here.readAll(contactId);
     const { count, estimated } = await delays();
     expect({ count, estimated }).toEqual({ count: 42, estimated: 0 });
+  });
+
+  it('stays right after a slow read of older messages, whose pages come seconds after its start', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(75);
+    const slow: FeedSource = {
+      ...harness.source,
+      listMessages: async (...parameters) => {
+        await pause(SLOW_PAGE_MS);
+        return harness.source.listMessages(...parameters);
+      },
+    };
+    await harness.redis.del(keyOf('facts'));
+    harness.control('settings', { limitIgnored: true });
+    await harness.poller(slow, 'silent', { sweepMs: 0 }).poll(ACCOUNT, contactId);
+    const { low, high } = await facts();
+    // The clocks are the same.
+    expect(Number(low)).toBeLessThanOrEqual(0);
+    expect(Number(high)).toBeGreaterThanOrEqual(0);
   });
 
   it('is not measured for a message more than a day old, which is counted as late instead', async () => {

@@ -14,7 +14,8 @@ export interface Arrival {
   timestamp?: number;
   /**
    * Estimated time at which the message arrived, in milliseconds since 1970 by Redis' clock. It lies between
-   * the previous read of the contact and this read. Absent if there was no previous read.
+   * the previous read of the contact and this read. Absent if there was no previous read, or if
+   * only a read of older messages found the message.
    */
   estimatedAt?: number;
 }
@@ -50,7 +51,7 @@ export interface ContactRead {
   startedAt: number;
   /**
    * When the previous read of the contact started, in milliseconds since 1970 by Redis' clock. Undefined if
-   * there was none.
+   * there was none, and for a read of older messages.
    */
   readAt?: number | undefined;
   observed: readonly UpstreamMessage[];

@@ -314,7 +314,9 @@ export class CommittingPageReader {
       ...(limit === undefined ? {} : { limit }),
       skipped: reader.skipped,
       unreadable: [...reader.unreadable],
-      ...(reader.date === undefined ? {} : { date: reader.date }),
+      // The state is read again before each page, so only the latest reply is known to be newer than the state.
+      ...(reader.latestDate === undefined ? {} : { date: reader.latestDate }),
+      ...(reader.date === undefined ? {} : { firstDate: reader.date }),
       detectsVolatility: false,
       unsettledLookedUp: false,
       needsFullRead: false,

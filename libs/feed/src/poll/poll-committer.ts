@@ -195,7 +195,8 @@ export class PollCommitter {
       row,
       report: {
         startedAt: state.now,
-        ...(reading.date === undefined ? {} : { upstreamDate: reading.date }),
+        // The state of an `end` was read after the last reply.
+        ...(reading.date === undefined || kind === 'end' ? {} : { upstreamDate: reading.date }),
         arrivals,
         interval: this.settings.interval,
         ...(unreadable.added > 0 && reading.skipped > 0 ? { skipped: unreadable.added } : {}),
@@ -474,10 +475,13 @@ const HEAD_LIMIT_MS = 600_000;
  * Returns whether the commit starts a new baseline of the contact (`emitAfter`), completes the baseline
  * (`over`), or does neither (`unchanged`). A read of all pages completes the baseline.
  */
-function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRead): PollCommit['baseline'] {
+function baselineAfter(
+  { state, resync }: PollStart,
+  { fullRead, date, firstDate = date }: PagesRead,
+): PollCommit['baseline'] {
   // Upstream's `Date` header has no fraction of a second. Messages with a timestamp in the same second
   // therefore belong to the baseline.
-  if (resync !== undefined) return { emitAfter: (date ?? state.now) + 1_000 };
+  if (resync !== undefined) return { emitAfter: (firstDate ?? state.now) + 1_000 };
   return fullRead === undefined ? 'unchanged' : 'over';
 }
 

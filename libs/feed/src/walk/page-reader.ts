@@ -91,6 +91,8 @@ export class PageReader {
    * send a `Date` header.
    */
   date: number | undefined;
+  /** Time of the latest reply by upstream's clock, like {@link date}. */
+  latestDate: number | undefined;
   /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;
   /** True if the limit of the last request was above the documented page size. */
@@ -221,6 +223,7 @@ export class PageReader {
     const isOnly = this.requests === 1 && page === 1 && skipped === 0 && digest !== undefined;
     this.onlyPage = isOnly ? { limit, digest } : undefined;
     this.date ??= date;
+    this.latestDate = date;
     this.skipped += skipped;
     this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);

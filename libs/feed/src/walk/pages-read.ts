@@ -38,10 +38,13 @@ export interface PagesRead {
   /** Limit and digest of the page that was read. Present if the first page is the only one, and all of it could be read. */
   onlyPage?: { limit: number; digest: string };
   /**
-   * Time of the reply by upstream's clock, in milliseconds since 1970. Absent if upstream did not send a
-   * `Date` header.
+   * Time of a reply by upstream's clock, in milliseconds since 1970. The reply is newer than the state of the contact on
+   * which the commit is based, except at the end of a read of older messages. Absent if upstream did not send a `Date`
+   * header.
    */
   date?: number;
+  /** Time of the first reply of the whole read, like {@link date}. Absent if it is the same reply. */
+  firstDate?: number;
   /** Present if a read of all pages has reached its end. */
   fullRead?: FullRead;
   /**

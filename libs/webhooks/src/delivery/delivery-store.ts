@@ -202,7 +202,8 @@ export interface DeliveryStore {
   ): Promise<number>;
   /**
    * Delivers an event now, even if the endpoint's filter does not match. Creates the delivery if it does not exist, and
-   * otherwise does the same as {@link DeliveryStore.retry}. Changes nothing if the endpoint's backlog is full.
+   * otherwise does the same as {@link DeliveryStore.retry}. If the endpoint's backlog is full, makes no other
+   * delivery pending.
    */
   deliverNow(account: string, delivery: NewDelivery): Promise<DeliverNowResult>;
   /**
