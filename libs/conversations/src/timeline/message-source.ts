@@ -1,4 +1,8 @@
-import { type FullReading, type FullReadingCache, ReadingTooLargeError } from './full-reading.js';
+import {
+  type UnsortedMessageList,
+  type UnsortedMessageListCache,
+  MessageListTooLargeError,
+} from './unsorted-message-list.js';
 import type { PlacedMessage } from './coverage.js';
 import { NoOrderError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
 import { comparePositions, type Position } from '../position.js';
@@ -59,7 +63,7 @@ export interface MessageSourcePorts {
 export class MessageSource {
   constructor(
     private readonly ports: MessageSourcePorts,
-    private readonly readings: FullReadingCache,
+    private readonly readings: UnsortedMessageListCache,
   ) {}
 
   async read(
@@ -138,7 +142,7 @@ export class MessageSource {
       return slice(reading, cursor.position, limit);
     } catch (error) {
       // The reading stays in the cache, so that later calls fail without requests.
-      if (!(error instanceof ReadingTooLargeError)) throw error;
+      if (!(error instanceof MessageListTooLargeError)) throw error;
       return { ...NO_MESSAGES, isUnavailable: true };
     }
   }
@@ -147,7 +151,7 @@ export class MessageSource {
    * Continues the contact's reading in the cache, or a new reading, with the remaining requests of this call.
    * Returns the reading.
    */
-  private async advanced(call: Call, shape: ListShape): Promise<FullReading> {
+  private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageList> {
     const { account, contactId } = call;
     const reading =
       this.readings.get(account, contactId) ??
@@ -201,7 +205,7 @@ function isOrdered(shape: ListShape): shape is OrderedShape {
  * Returns messages of a complete reading that are older than a position. Returns more than `limit`, if there
  * are more.
  */
-function slice({ messages }: FullReading, from: Position | undefined, limit: number): MessagesFound {
+function slice({ messages }: UnsortedMessageList, from: Position | undefined, limit: number): MessagesFound {
   const older = [...messages.values()]
     .map((message): PlacedMessage => ({
       message,

@@ -7,7 +7,7 @@ import {
   PHONE_NUMBER,
   seededRandom,
 } from './fixtures/fake-account.js';
-import { FullReadingCache } from './full-reading.js';
+import { UnsortedMessageListCache } from './unsorted-message-list.js';
 import type { TimelineMessage } from './ports.js';
 import { Timeline, type TimelinePage } from './timeline.js';
 import { parseTimelineCursor } from './timeline-cursor.js';
@@ -144,7 +144,7 @@ describe('A full reading of an unsorted list', () => {
   it('is kept for ten minutes, and is updated from the events in the log', async () => {
     let now = 1_000;
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
-    const timeline = new Timeline(account, new FullReadingCache(() => now));
+    const timeline = new Timeline(account, new UnsortedMessageListCache(() => now));
     await all(account, 20, timeline);
     const { requests } = account;
     const fresh = fakeMessage('m150', account.now);

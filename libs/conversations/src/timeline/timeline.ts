@@ -1,5 +1,5 @@
 import type { PlacedMessage } from './coverage.js';
-import { FullReadingCache } from './full-reading.js';
+import { UnsortedMessageListCache } from './unsorted-message-list.js';
 import {
   TIMELINE_START,
   MAX_REQUESTS_PER_PAGE,
@@ -55,7 +55,7 @@ export class Timeline<S> {
 
   constructor(
     private readonly ports: TimelinePorts<S>,
-    readings = new FullReadingCache(),
+    readings = new UnsortedMessageListCache(),
   ) {
     this.source = new MessageSource(ports, readings);
   }

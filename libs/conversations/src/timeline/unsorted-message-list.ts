@@ -18,15 +18,15 @@ const MAX_PASSES = 20;
 const MAX_FRUITLESS_PASSES = 2;
 
 /** Thrown if a contact has too many messages to keep them in memory. */
-export class ReadingTooLargeError extends Error {
+export class MessageListTooLargeError extends Error {
   constructor() {
     super('the messages of the contact are too many to be sorted in memory');
-    this.name = 'ReadingTooLargeError';
+    this.name = 'MessageListTooLargeError';
   }
 }
 
 /** All messages of a contact whose list is unsorted, read over several calls. */
-export class FullReading {
+export class UnsortedMessageList {
   readonly messages = new Map<string, TimelineMessage>();
   isComplete = false;
   /** True if there are too many messages to keep them in memory. */
@@ -64,7 +64,7 @@ export class FullReading {
    * read, so one pass over the list can miss messages. If committed messages are missing after a pass, the
    * list is read again from its first page. The number of passes is limited.
    * @throws {MessagesUnavailableError}
-   * @throws {ReadingTooLargeError}
+   * @throws {MessageListTooLargeError}
    */
   async advance(
     read: ReadPage,
@@ -72,7 +72,7 @@ export class FullReading {
     presentIds: () => Promise<ReadonlySet<string>>,
     maxRequests: number,
   ): Promise<void> {
-    if (this.isTooLarge) throw new ReadingTooLargeError();
+    if (this.isTooLarge) throw new MessageListTooLargeError();
     for (let requests = 0; requests < maxRequests && !this.isComplete; requests += 1) {
       const { items, count } = await read(this.page, shape.maxLimit);
       const isRepeated = count > 0 && items.every(({ id }) => this.idsOfPass.has(id));
@@ -120,7 +120,7 @@ export class FullReading {
     this.messages.clear();
     this.idsOfPass.clear();
     this.bytes = 1;
-    throw new ReadingTooLargeError();
+    throw new MessageListTooLargeError();
   }
 
   private remove(id: string): void {
@@ -136,8 +136,8 @@ function sizeOf({ id, raw }: TimelineMessage): number {
 }
 
 /** Keeps full readings in memory for a limited time. The least recently used ones are dropped first. */
-export class FullReadingCache {
-  private readonly readings: LRUCache<string, FullReading>;
+export class UnsortedMessageListCache {
+  private readonly readings: LRUCache<string, UnsortedMessageList>;
 
   /** @param now monotonic clock, in milliseconds */
   constructor(now: () => number = () => performance.now()) {
@@ -150,13 +150,13 @@ export class FullReadingCache {
     });
   }
 
-  get(account: string, contactId: string): FullReading | undefined {
+  get(account: string, contactId: string): UnsortedMessageList | undefined {
     return this.readings.get(keyOf(account, contactId));
   }
 
   /** Starts a new reading, and keeps it in the cache. */
-  begin(account: string, contactId: string, cursor: string): FullReading {
-    const reading = new FullReading(cursor);
+  begin(account: string, contactId: string, cursor: string): UnsortedMessageList {
+    const reading = new UnsortedMessageList(cursor);
     this.readings.set(keyOf(account, contactId), reading);
     return reading;
   }
@@ -165,7 +165,7 @@ export class FullReadingCache {
    * Updates the size of a reading in the cache, so that the memory limit applies to its current size. The
    * time at which the reading expires does not change.
    */
-  updateSize(account: string, contactId: string, reading: FullReading): void {
+  updateSize(account: string, contactId: string, reading: UnsortedMessageList): void {
     const key = keyOf(account, contactId);
     if (this.readings.peek(key) !== reading) return;
     const ttl = this.readings.getRemainingTTL(key);
