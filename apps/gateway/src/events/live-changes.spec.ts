@@ -53,7 +53,7 @@ function live(client: StreamClient, type: string): Record<string, unknown>[] {
 }
 
 describe('an event stream whose types name conversation.updated and send.updated', () => {
-  it('reports the status of each send and the row of its conversation, without an id', async () => {
+  it('reports the status of each send and the row of its conversation as events without an `id:` line', async () => {
     const clients = [await open(), await open()];
     const id = await accept(NUMBER);
     for (const client of clients) {
