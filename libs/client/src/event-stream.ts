@@ -19,7 +19,8 @@ export interface EventOptions {
    */
   onLiveChange?: ((change: LiveChange) => void) | undefined;
   /**
-   * Called each time a connection opens. Changes that the gateway does not store may have been missed before.
+   * Called each time a connection opens. Changes that the gateway does not store may have been missed while no
+   * connection was open.
    */
   onConnect?: (() => void) | undefined;
   /** Called each time a connection is lost or cannot be opened, before the next attempt. */

@@ -82,7 +82,7 @@ describe('a send by the client library', () => {
   });
 });
 
-describe('a call by the client library other than a send', () => {
+describe('a call by the client library that is not a send', () => {
   it('that changes data is retried after 429, but not after failures that leave the outcome unknown', async () => {
     answers = [status(429, { 'Retry-After': '0' }), ok];
     await tidings.cancelSend('snd_1');

@@ -72,7 +72,7 @@ export class RetryingRequester {
 
   /**
    * Makes a request, with retries if necessary, and returns the result of calling `read` with the answer.
-   * @throws as {@link json}
+   * @throws the same errors as {@link json}
    */
   async run<T>(request: ClientRequest, read: (response: Response) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
@@ -90,7 +90,7 @@ export class RetryingRequester {
   /**
    * Makes one attempt, and returns the answer before its body is read. The time limit does not apply to the
    * body of a successful answer, because that body may be endless.
-   * @throws as {@link json}
+   * @throws the same errors as {@link json}
    */
   async open(request: ClientRequest): Promise<Response> {
     const deadline = new AbortController();
@@ -138,7 +138,7 @@ export class RetryingRequester {
   }
 }
 
-/** Waits for a time. Rejects with the reason of the signal if the signal is aborted. */
+/** Resolves after `ms` milliseconds. Rejects with the reason of the signal if the signal is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const aborted = (): void => {

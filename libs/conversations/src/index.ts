@@ -30,7 +30,7 @@ export type {
 } from './changes/conversation-changes.js';
 export { RedisConversationChanges } from './redis/redis-conversation-changes.js';
 export { eraseConversationRows, RedisConversations } from './redis/redis-conversations.js';
-export { rowArguments } from './redis/redis-row-arguments.js';
+export { rowUpdateLuaArguments } from './redis/redis-row-update-arguments.js';
 export { channelOfConversationChanges, type RowKeys, rowRedisKeys } from './redis/redis-row-keys.js';
 export {
   type Committed,

@@ -19,7 +19,7 @@ export function comparePositions(a: Position, b: Position): number {
 }
 
 /** Returns the newer of two positions. Undefined stands for a position older than all others. */
-export function newerOf(a: Position | undefined, b: Position | undefined): Position | undefined {
+export function newerPosition(a: Position | undefined, b: Position | undefined): Position | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return comparePositions(a, b) >= 0 ? a : b;
 }

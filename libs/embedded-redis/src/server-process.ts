@@ -76,7 +76,7 @@ function startGuard(pid: number): ChildProcess {
     detached: true,
   });
   // Without this shell, the server may outlive a killed process. The next start on the same data then shuts
-  // that server down; see RedisServerRecord.
+  // that server down; see RedisServerFile.
   guard.on('error', () => undefined);
   guard.unref();
   return guard;

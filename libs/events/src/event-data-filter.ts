@@ -15,17 +15,20 @@ interface FilteredData {
   sendId?: unknown;
 }
 
-/** Returns true if the filter restricts the selection. */
-export function hasDataFilter({ messageId, sendId }: EventDataFilter): boolean {
+/** Returns true if the filter selects events by a message or send, and false if it selects all events. */
+export function filtersByEventData({ messageId, sendId }: EventDataFilter): boolean {
   return messageId !== undefined || sendId !== undefined;
 }
 
-/** Returns true if an event passes the filter. */
-export function matchesDataFilter(filter: EventDataFilter, { data }: Pick<LoggedEvent, 'data'>): boolean {
+/** Returns true if the data of an event has the ids that the filter requires. */
+export function matchesEventDataFilter(
+  filter: EventDataFilter,
+  { data }: Pick<LoggedEvent, 'data'>,
+): boolean {
   const { messageId, sendId } = filter;
   // A read may examine thousands of events, so an event is parsed only if its JSON text contains the ids.
   if (!mayContain(data, messageId) || !mayContain(data, sendId)) return false;
-  if (!hasDataFilter(filter)) return true;
+  if (!filtersByEventData(filter)) return true;
   const { message, send, sendId: ownSend } = JSON.parse(data) as FilteredData;
   if (messageId !== undefined && !isId(message?.id, messageId)) return false;
   return sendId === undefined || isId(ownSend, sendId) || isId(send?.id, sendId);

@@ -1,5 +1,5 @@
 import type { Cursor } from './cursor.js';
-import { type EventDataFilter, matchesDataFilter } from './event-data-filter.js';
+import { type EventDataFilter, matchesEventDataFilter } from './event-data-filter.js';
 import { type EventTypePattern, matchesEventType } from './event-type.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 
@@ -73,9 +73,10 @@ export interface EventLog {
   find(account: string, id: string): Promise<LoggedEvent | undefined>;
 
   /**
-   * Returns the event, of any type, that reports a certain revision of a subject. Returns undefined if the
-   * log does not contain such an event. The id of an event is a hash that includes subject and revision, so
-   * the event is found by its id.
+   * Returns the event, of any type, that reports a certain revision of an object. Returns undefined if the log
+   * does not contain such an event. The id of an event is a hash that includes subject and revision, so the
+   * event is found by its id.
+   * @param subject kind and id of the object, such as `message:abc`
    */
   findRevision(account: string, subject: string, revision: string | number): Promise<LoggedEvent | undefined>;
 
@@ -96,7 +97,7 @@ export interface EventLog {
 }
 
 /** Returns true if an event passes a filter. */
-export function matchesFilter(
+export function matchesEventFilter(
   filter: EventFilter,
   event: Pick<LoggedEvent, 'type' | 'contactId' | 'data'>,
 ): boolean {
@@ -104,5 +105,5 @@ export function matchesFilter(
   if (contactId !== undefined && contactId !== event.contactId) return false;
   if (accepts?.(event) === false) return false;
   if (types?.some((pattern) => matchesEventType(pattern, event.type)) === false) return false;
-  return matchesDataFilter(filter, event);
+  return matchesEventDataFilter(filter, event);
 }

@@ -6,7 +6,7 @@ export {
   type EventLog,
   type EventPage,
   type EventRetention,
-  matchesFilter,
+  matchesEventFilter,
 } from './event-log.js';
 export { type EventTail, EventLogFollower } from './event-tail.js';
 export {

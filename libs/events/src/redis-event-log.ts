@@ -1,13 +1,13 @@
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
 import { type Cursor, isLogPositionBefore } from './cursor.js';
-import { hasDataFilter } from './event-data-filter.js';
+import { filtersByEventData } from './event-data-filter.js';
 import {
   CursorExpiredError,
   type EventFilter,
   type EventLog,
   type EventPage,
   type EventRetention,
-  matchesFilter,
+  matchesEventFilter,
 } from './event-log.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 import { EVENT_TYPES } from './event-type.js';
@@ -64,7 +64,8 @@ export class RedisEventLog implements EventLog {
       const entries = await this.redis.xrevrange(log, from, '-', 'COUNT', size);
       for (const entry of entries) {
         const event = parseEventStreamEntry(account, entry);
-        if (event !== undefined && events.length < count && matchesFilter(filter, event)) events.push(event);
+        if (event !== undefined && events.length < count && matchesEventFilter(filter, event))
+          events.push(event);
       }
       const oldest = entries.at(-1);
       if (oldest === undefined || entries.length < size) break;
@@ -137,7 +138,7 @@ export class RedisEventLog implements EventLog {
       for (const event of chunk) {
         if (events.length === limit) return { events, position, hasMore: true };
         position = event.position;
-        if (matchesFilter(filter, event)) events.push(event);
+        if (matchesEventFilter(filter, event)) events.push(event);
       }
       if (chunk.length < size) return { events, position, hasMore: false };
     }
@@ -166,5 +167,7 @@ export class RedisEventLog implements EventLog {
 /** Returns true if a filter rejects no event. */
 function selectsAll(filter: EventFilter): boolean {
   const { types, contactId, accepts } = filter;
-  return types === undefined && contactId === undefined && accepts === undefined && !hasDataFilter(filter);
+  return (
+    types === undefined && contactId === undefined && accepts === undefined && !filtersByEventData(filter)
+  );
 }

@@ -39,7 +39,7 @@ class MessageEntryView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. A message that belongs to a send shows the time of the send for up to a minute after the messaging service lists it.',
+      'Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead.',
   })
   at!: string | null;
   @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/Message' }] })

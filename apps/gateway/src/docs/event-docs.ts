@@ -67,10 +67,11 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'message.delivered': 'A message was delivered. The event is emitted at most once per message.',
   'message.read': 'A message was read. The event is emitted at most once per message.',
   'message.updated':
-    'A field of a message changed, or a deleted message returned. `changes` lists the names of the fields that changed.',
+    'A field of a message changed, or a deleted message returned. `changes` has the changed fields with their old and new values.',
   'message.deleted': 'A message disappeared from the messaging service. Delete your copy of the message.',
   'contact.created': 'A contact appeared, or a deleted contact returned.',
-  'contact.updated': 'A field of a contact changed. `changes` lists the names of the fields that changed.',
+  'contact.updated':
+    'A field of a contact changed. `changes` has the changed fields with their old and new values.',
   'contact.deleted': 'A contact disappeared from the messaging service. Delete your copy of the contact.',
   'contact.resynced':
     'Tidings lost its stored data about a contact and has read the contact again. Events may be missing: read the messages of the contact.',

@@ -8,7 +8,7 @@ import {
   isLogPositionBefore,
   type LoggedEvent,
   EventLogFollower,
-  matchesFilter,
+  matchesEventFilter,
 } from '#events';
 import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
@@ -215,7 +215,7 @@ function pageOf(
   for (const event of events.slice(firstAfter(events, after.position))) {
     if (page.length === limit) return { events: page, next: { epoch, position }, hasMore: true };
     position = event.position;
-    if (matchesFilter(filter, event)) page.push(event);
+    if (matchesEventFilter(filter, event)) page.push(event);
   }
   // A stream that has read the log itself may be ahead of the events in memory.
   const next = isLogPositionBefore(position, end) ? end : position;

@@ -109,7 +109,7 @@ export class SendView implements Send {
     type: [SendLookupDto],
     required: false,
     description:
-      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll is included only if it ended the search for the message of an `ambiguous` attempt. Absent in events and timelines.',
+      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll is listed as a look-up only if it ended the look-ups after an `ambiguous` attempt. Absent in events and timelines.',
   })
   lookups?: SendLookupDto[];
 }

@@ -59,8 +59,8 @@ class RequestStatsView {
 
 @ApiSchema({ name: 'BacklogStats' })
 class BacklogStatsView {
-  @Measurements('Sends with the status `queued` or `relaying`.') sends!: (number | null)[];
-  @Measurements('Pending deliveries.') deliveries!: (number | null)[];
+  @Measurements('Number of sends with the status `queued` or `relaying`.') sends!: (number | null)[];
+  @Measurements('Number of pending deliveries.') deliveries!: (number | null)[];
 }
 
 @ApiSchema({ name: 'Stats' })

@@ -28,7 +28,7 @@ export interface ChangeListener {
  */
 export interface ConversationChanges {
   /**
-   * Reports the changes of an account to a listener. Resolves as soon as every further change is reported.
+   * Starts to report the changes of an account to a listener. Every change after the promise has resolved is reported.
    * @returns a function that ends the reports; callers must call it exactly once
    */
   follow(account: string, listener: ChangeListener): Promise<() => void>;

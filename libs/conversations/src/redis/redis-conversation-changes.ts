@@ -73,7 +73,6 @@ function report(text: string, listener: ChangeListener): void {
   else if (text.startsWith('send ')) listener.sendChanged(JSON.parse(rest) as SendStatusNotice);
 }
 
-/** Ignores that Redis is unreachable: the connection logs its errors itself, and reconnects. */
 function ignoreUnreachable(): void {
-  // The error is ignored on purpose.
+  // Redis is unreachable. The connection logs its errors itself, and reconnects.
 }

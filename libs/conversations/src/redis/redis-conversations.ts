@@ -11,8 +11,8 @@ const searchRows = LuaScript.from(import.meta.url, 'lua/search-rows.lua');
 const markSeen = LuaScript.from(import.meta.url, 'lua/mark-seen.lua');
 
 /**
- * If more rows than this contain the rarest search word, a search does not use the index of words. It examines the
- * latest rows.
+ * Maximum number of rows that contain the rarest word of a search that uses the index of words. If more rows contain
+ * the word, the search examines the rows with the latest activity instead.
  */
 const MAX_INDEXED = 2_000;
 /** Maximum number of rows that a search examines. The rows with the latest activity come first. */

@@ -22,18 +22,21 @@ export type RowEntry =
   | { kind: 'deleted'; id: string }
   /** A message that the row already contains was bound to a send. The row then no longer shows the send. */
   | { kind: 'bound'; sendId: string; phoneNumber: string }
-  /** The messages of a new baseline follow. Unread messages stay in the row until all pages have been read. */
+  /**
+   * A new baseline begins: the row drops its last message and its last outbound message. Unread messages stay in the
+   * row until all pages have been read.
+   */
   | { kind: 'reset' }
   /**
-   * All messages that upstream showed follow. First, the row drops its messages up to `upTo` (milliseconds since 1970).
-   * A dropped message that follows again stays unread if it was unread.
+   * The row drops its messages up to `upTo` (milliseconds since 1970). The next entries are all messages that upstream
+   * showed. If one of them was dropped from the row as unread, it is unread again.
    */
   | { kind: 'replace'; upTo: number };
 
 /** What a commit changes about the row of a contact. */
 export interface RowUpdate {
   entries: readonly RowEntry[];
-  /** True if the contact had no row yet, because an earlier build stored the contact. */
+  /** True if the contact had no row yet, because an earlier version of Tidings stored the contact. */
   isNew: boolean;
   /** Search words of the contact's fields. Present if the row is new. */
   words?: readonly string[];

@@ -5,8 +5,8 @@ const MAX_WORD_LENGTH = 32;
 /** Maximum number of characters at the beginning of a text from which words are taken. */
 const MAX_TEXT_LENGTH = 1_000;
 
-/** Matches a text that contains no search words: a URL, or a date with a time. */
-const NO_NAME = /^[a-z][a-z0-9+.-]*:\/\/|^\d{4}-\d\d-\d\dT/i;
+/** Matches a URL, or a date with a time. Such a text has no search words. */
+const URL_OR_TIME = /^[a-z][a-z0-9+.-]*:\/\/|^\d{4}-\d\d-\d\dT/i;
 
 /**
  * Returns the search words of a contact: the words in its text fields, except in its id, in URLs and in times. Lists of
@@ -14,7 +14,7 @@ const NO_NAME = /^[a-z][a-z0-9+.-]*:\/\/|^\d{4}-\d\d-\d\dT/i;
  */
 export function searchWordsOf(contact: Readonly<Record<string, unknown>>): string[] {
   const texts = Object.entries(contact).flatMap(([name, value]) => (name === 'id' ? [] : textsIn(value, 2)));
-  const words = texts.filter((text) => !NO_NAME.test(text)).flatMap(wordsOf);
+  const words = texts.filter((text) => !URL_OR_TIME.test(text)).flatMap(normalizedWordsOf);
   return [...new Set(words)].slice(0, MAX_WORDS);
 }
 
@@ -22,15 +22,15 @@ export function searchWordsOf(contact: Readonly<Record<string, unknown>>): strin
  * Returns the words of a text in the form in which they are compared: lower case, without accents, letters and digits
  * only.
  */
-export function wordsOf(text: string): string[] {
-  return comparable(text.slice(0, MAX_TEXT_LENGTH))
+function normalizedWordsOf(text: string): string[] {
+  return normalized(text.slice(0, MAX_TEXT_LENGTH))
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
     .map((word) => Array.from(word).slice(0, MAX_WORD_LENGTH).join(''));
 }
 
 /** Returns a text in the form in which words are compared: lower case, without accents. */
-function comparable(text: string): string {
+function normalized(text: string): string {
   return text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
@@ -53,7 +53,7 @@ export function searchTermsOf(query: string): SearchTerms {
   const text = query.trim();
   const digits = text.replace(/\D/g, '');
   if (NUMBER_PART.test(text) && digits !== '') return { words: [], digits };
-  return { words: [...new Set(wordsOf(text))] };
+  return { words: [...new Set(normalizedWordsOf(text))] };
 }
 
 function textsIn(value: unknown, depth: number): string[] {

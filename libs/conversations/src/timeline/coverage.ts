@@ -23,21 +23,18 @@ export interface PlacedPage {
   next?: PlacedPage;
 }
 
-/** Which messages older than a position are completely contained in the pages that were read. */
+/** The range of messages, from a position down to an older one, that the pages contain without a gap. */
 export interface Coverage {
-  /**
-   * True if pages without a gap between them reach from a message newer than the position to the position or
-   * beyond.
-   */
+  /** True if the pages reach the position without a gap. If false, {@link messages} is empty. */
   isConnected: boolean;
-  /** Messages of a range without gaps, newest first. */
+  /** Messages of the range, newest first. */
   messages: readonly PlacedMessage[];
   /**
    * All messages from the given position down to this older position are in {@link messages}. Undefined if
    * there are no older messages.
    */
   edge: Position | undefined;
-  /** The connected page that reaches farthest towards older messages. */
+  /** The page that contains the oldest messages of the range. */
   last: PlacedPage | undefined;
 }
 
@@ -46,11 +43,11 @@ export interface Coverage {
  * contain every message, even if messages appeared or disappeared between the reads. Pages that follow one
  * another without a gap are called connected.
  *
- * Each page shows the list at one moment. If two pages share a message, no message between them is missing: a
- * message that existed throughout cannot be between a shared message and itself. In the same way, a page is
- * connected to the position `from` if it contains a message newer than `from`, or begins with the newest
- * message of the list. The order of messages with equal timestamps is not known. So these messages are known
- * to be complete only if the pages also contain an older message.
+ * Each page shows the list at one moment. If two pages share a message, there is no gap between them: the two
+ * pages together contain every message of their range that existed during both reads. In the same way, a page
+ * is connected to the position `from` if it contains a message newer than `from`, or begins with the newest
+ * message of the list. The order of messages with equal timestamps is not known. So the pages surely contain
+ * all messages with a certain timestamp only if the pages also contain an older message.
  *
  * @param from messages older than this position are wanted; undefined for the newest messages
  */

@@ -4,7 +4,7 @@ import {
   MessageListTooLargeError,
 } from './unsorted-message-list.js';
 import type { PlacedMessage } from './coverage.js';
-import { NoOrderError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
+import { OrderedReadError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
 import { comparePositions, type Position } from '../position.js';
 import {
   type ListShape,
@@ -33,8 +33,8 @@ export interface MessagesFound {
    * there are no older messages.
    */
   edge: Position | undefined;
-  /** Returns hints for the cursor of the next page, which begins at the given position. */
-  hintsAt: (position: Position | undefined) => Partial<TimelineCursor>;
+  /** Returns the optional fields of the next page's cursor. The argument is the position at which that page begins. */
+  cursorFieldsAt: (position: Position | undefined) => Partial<TimelineCursor>;
   /** True if upstream's messages could not be read. */
   isUnavailable: boolean;
 }
@@ -48,7 +48,7 @@ export const TIMELINE_START: Position = { at: Infinity };
 export const NO_MESSAGES: MessagesFound = {
   messages: [],
   edge: undefined,
-  hintsAt: () => ({}),
+  cursorFieldsAt: () => ({}),
   isUnavailable: false,
 };
 
@@ -80,7 +80,7 @@ export class MessageSource {
         try {
           return await this.readInOrder(call, shape, cursor, limit);
         } catch (error) {
-          if (!(error instanceof NoOrderError)) throw error;
+          if (!(error instanceof OrderedReadError)) throw error;
         }
       }
       return await this.readWithoutOrder(call, shape, cursor, limit);
@@ -110,12 +110,12 @@ export class MessageSource {
     return {
       messages: walk.messages,
       edge: walk.isConnected ? walk.edge : (from ?? TIMELINE_START),
-      hintsAt: (position) => ({
+      cursorFieldsAt: (position) => ({
         ...(walk.fixedSize === undefined ? {} : { fixedSize: walk.fixedSize }),
         ...(walk.maxLimit === shape.maxLimit ? {} : { maxLimit: walk.maxLimit }),
         index: walk.indexBefore(position),
         ...(walk.isConnected && hasMoved ? {} : { attempts }),
-        // So many messages have the same timestamp that one call cannot read them all.
+        // If `isStuck`, so many messages have the same timestamp that one call cannot read them all.
         ...(isStuck || attempts >= MAX_ATTEMPTS ? { hasNoOrder: true } : {}),
       }),
       isUnavailable: false,
@@ -137,19 +137,19 @@ export class MessageSource {
       if (!reading.isComplete) {
         const edge = cursor.position ?? TIMELINE_START;
         const attempts = (cursor.attempts ?? 0) + 1;
-        return { ...NO_MESSAGES, edge, hintsAt: () => ({ hasNoOrder: true, attempts }) };
+        return { ...NO_MESSAGES, edge, cursorFieldsAt: () => ({ hasNoOrder: true, attempts }) };
       }
       return slice(reading, cursor.position, limit);
     } catch (error) {
-      // The reading stays in the cache, so that later calls fail without requests.
+      // The list stays in the cache as too large, so that later calls fail without a request.
       if (!(error instanceof MessageListTooLargeError)) throw error;
       return { ...NO_MESSAGES, isUnavailable: true };
     }
   }
 
   /**
-   * Continues the contact's reading in the cache, or a new reading, with the remaining requests of this call.
-   * Returns the reading.
+   * Reads more of the contact's unsorted list, with the remaining requests of this call. Continues the list in
+   * the cache, or starts a new one. Returns the list.
    */
   private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageList> {
     const { account, contactId } = call;
@@ -202,8 +202,8 @@ function isOrdered(shape: ListShape): shape is OrderedShape {
 }
 
 /**
- * Returns messages of a complete reading that are older than a position. Returns more than `limit`, if there
- * are more.
+ * Returns messages of a completely read list that are older than a position. Returns more than `limit`
+ * messages, because the caller leaves out messages that are not committed.
  */
 function slice({ messages }: UnsortedMessageList, from: Position | undefined, limit: number): MessagesFound {
   const older = [...messages.values()]
@@ -213,12 +213,11 @@ function slice({ messages }: UnsortedMessageList, from: Position | undefined, li
     }))
     .filter(({ position }) => from === undefined || comparePositions(position, from) < 0)
     .sort((a, b) => comparePositions(b.position, a.position));
-  // Messages that are not committed are left out later.
   const found = older.slice(0, 2 * limit + 20);
   return {
     messages: found,
     edge: found.length < older.length ? found.at(-1)?.position : undefined,
-    hintsAt: () => ({ hasNoOrder: true }),
+    cursorFieldsAt: () => ({ hasNoOrder: true }),
     isUnavailable: false,
   };
 }

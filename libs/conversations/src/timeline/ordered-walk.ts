@@ -1,19 +1,22 @@
 import { type Coverage, combinePages, type PlacedMessage, type PlacedPage } from './coverage.js';
 import { ExponentialSearch } from './exponential-search.js';
 import type { Position } from '../position.js';
-import { pageFrom, type PageRequest, pageUpTo } from './page-request.js';
+import { pageRequestFrom, type PageRequest, pageRequestUpTo } from './page-request.js';
 import { type ListShape, MessagesUnavailableError, type MessagesPage } from './ports.js';
 
 /** Maximum page limit according to upstream's documentation. */
-export const DOCUMENTED_LIMIT = 20;
+export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
 /** Minimum page limit. Smaller pages cannot overlap enough. */
 const MIN_PAGE_LIMIT = 8;
 
-/** Thrown if messages are not in the order that the feed has learned. */
-export class NoOrderError extends Error {
+/**
+ * Thrown if a list cannot be read in order of time: its messages are not in the order that the feed has
+ * learned, or its pages are too small.
+ */
+export class OrderedReadError extends Error {
   constructor() {
-    super("the messages are not in the list's usual order");
-    this.name = 'NoOrderError';
+    super("the messages cannot be read in the list's usual order");
+    this.name = 'OrderedReadError';
   }
 }
 
@@ -39,15 +42,16 @@ export interface WalkStart {
 
 /** What a walk found. */
 export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
-  /** True if the pages read continue the timeline without a gap. */
+  /** True if the pages that were read continue the timeline without a gap. */
   isConnected: boolean;
   fixedSize: number | undefined;
   maxLimit: number;
   /** True if the walk ended early because a request failed. */
   isInterrupted: boolean;
   /**
-   * Returns the index at which the walk for the next page, which begins at `position`, should start: the
-   * estimated index of a message that is newer than `position`.
+   * Returns the estimated index of a message that is newer than `position`. The walk for the next page of the
+   * timeline starts there.
+   * @param position where the next page of the timeline begins
    */
   indexBefore(position: Position | undefined): number;
 }
@@ -58,7 +62,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
 /**
  * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
  * requests. Ends as soon as half of the wanted messages are found, because each further page costs a request.
- * @throws {NoOrderError} if the list is not sorted, or its pages are very small
+ * @throws {OrderedReadError} if the list is not sorted, or its pages are very small
  * @throws {MessagesUnavailableError} if no page could be read
  */
 export async function walkOrderedList(
@@ -68,7 +72,7 @@ export async function walkOrderedList(
   wanted: number,
   maxRequests: number,
 ): Promise<WalkResult> {
-  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit) throw new NoOrderError();
+  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit) throw new OrderedReadError();
   const walk = new OrderedWalk(read, shape, start, wanted);
   return walk.run(maxRequests);
 }
@@ -86,7 +90,10 @@ class OrderedWalk {
   private requests = 0;
   private isInterrupted = false;
   private readonly search: ExponentialSearch;
-  /** A short page that may be the last one of the list. The page after it shows whether this one is the last. */
+  /**
+   * A page with fewer messages than requested, if it may be the last one of the list. The next request reads
+   * the page after it to find out.
+   */
   private uncertainEnd: RequestedPage | undefined;
   /** Two neighbouring pages without a shared message. The newer one must be read again. */
   private unjoined: { newer: RequestedPage; older: RequestedPage } | undefined;
@@ -111,8 +118,8 @@ class OrderedWalk {
         await this.take(this.nextRequest());
       } catch (error) {
         if (!(error instanceof MessagesUnavailableError)) throw error;
-        if (error.mayBeSize && this.maxLimit > DOCUMENTED_LIMIT) {
-          this.maxLimit = DOCUMENTED_LIMIT;
+        if (error.mayBeCausedByPageSize && this.maxLimit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
+          this.maxLimit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
           continue;
         }
         if (this.pages.length === 0) throw error;
@@ -139,8 +146,8 @@ class OrderedWalk {
   }
 
   /**
-   * Number of messages that a page should share with the pages read before. Some of them may be deleted
-   * between the requests, and the pages must still overlap.
+   * Number of messages that a page should share with the pages that were read before. The number is above one,
+   * because the pages must still overlap if shared messages are deleted between the requests.
    */
   private get overlap(): number {
     return Math.min(Math.max(this.maxLimit >> 3, 2), 8);
@@ -160,7 +167,7 @@ class OrderedWalk {
 
   private requestAt(index: number): PageRequest {
     if (this.fixedSize !== undefined)
-      return { page: Math.floor(index / this.fixedSize) + 1, limit: DOCUMENTED_LIMIT };
+      return { page: Math.floor(index / this.fixedSize) + 1, limit: DOCUMENTED_MAX_MESSAGES_PER_PAGE };
     let best: { request: PageRequest; gain: number } | undefined;
     for (let overlap = this.overlap; overlap >= 0; overlap -= 1) {
       const request = this.requestWithOverlap(index, overlap);
@@ -174,8 +181,8 @@ class OrderedWalk {
 
   private requestWithOverlap(index: number, overlap: number): PageRequest {
     const reach = overlap + this.wanted + 2;
-    if (this.isNewestFirst) return pageFrom(Math.max(index - overlap, 0), reach, this.maxLimit);
-    return pageUpTo(index + overlap, reach, this.maxLimit);
+    if (this.isNewestFirst) return pageRequestFrom(Math.max(index - overlap, 0), reach, this.maxLimit);
+    return pageRequestUpTo(index + overlap, reach, this.maxLimit);
   }
 
   /** Returns the request for the neighbouring page with older messages. */
@@ -203,12 +210,12 @@ class OrderedWalk {
 
   private placedPageOf(request: PageRequest, { items, count }: MessagesPage): RequestedPage {
     const messages = items.map((message): PlacedMessage => {
-      if (message.timestamp === undefined) throw new NoOrderError();
+      if (message.timestamp === undefined) throw new OrderedReadError();
       return { message, position: { at: message.timestamp, id: message.id } };
     });
     if (!this.isNewestFirst) messages.reverse();
     for (const [i, { position }] of messages.entries())
-      if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity)) throw new NoOrderError();
+      if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity)) throw new OrderedReadError();
     const isFirst = request.page === 1;
     const size = this.fixedSize ?? request.limit;
     const ends = this.endsList(request, count);
@@ -219,20 +226,25 @@ class OrderedWalk {
     };
   }
 
-  /** Returns true if the page is surely the last one of the list. */
+  /** Returns true if the page is certainly the last one of the list. */
   private endsList({ page, limit }: PageRequest, count: number): boolean {
     if (count === 0) return page === 1;
     const start = (page - 1) * (this.fixedSize ?? limit);
     // Upstream may no longer honour a limit above the documented one.
-    if (this.fixedSize === undefined && limit > DOCUMENTED_LIMIT && count === DOCUMENTED_LIMIT) return false;
+    if (
+      this.fixedSize === undefined &&
+      limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE &&
+      count === DOCUMENTED_MAX_MESSAGES_PER_PAGE
+    )
+      return false;
     const full = this.fixedSize ?? Math.min(limit, this.shape.fullPage);
     return count < full && start + count >= this.shape.length;
   }
 
   /**
-   * Decides whether a page is the last one of the list. A page with fewer messages than requested is the last
-   * one if the page after it is empty. If the page after it is not empty, upstream returns no larger pages.
-   * Returns the page about which the last request gave new information.
+   * Finds out whether a page with fewer messages than requested is the last one of the list, by the page after
+   * it. If the next page is empty, the short page is the last one. If not, upstream returns no larger pages.
+   * Returns the short page if `page` shows that it is the last one, otherwise `page`.
    */
   private settleEnd(page: RequestedPage): RequestedPage {
     const before = this.uncertainEnd;
@@ -255,14 +267,14 @@ class OrderedWalk {
    * are not known.
    */
   private learnMaxLimit(maxLimit: number): void {
-    if (maxLimit < MIN_PAGE_LIMIT) throw new NoOrderError();
+    if (maxLimit < MIN_PAGE_LIMIT) throw new OrderedReadError();
     this.maxLimit = maxLimit;
     this.pages.length = 0;
   }
 
   /**
-   * Joins two neighbouring pages once the newer one was read again. A message that moved from the older page
-   * to the newer one between the two requests, because a message was deleted, is on the newer page now.
+   * Joins two neighbouring pages after the newer one was read again. If a message was deleted between the two
+   * requests, another message moved from the older page to the newer one. The newer page now contains it.
    */
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;
@@ -281,7 +293,7 @@ class OrderedWalk {
       this.unjoined = { newer, older: page };
   }
 
-  /** Moves the search for the position where the walk begins, after a page that does not contain it. */
+  /** Moves the index of the search after a page that does not contain the position at which the walk begins. */
   private adjustSearch({ start, count, messages }: RequestedPage): void {
     if (this.uncertainEnd !== undefined) return;
     const { from } = this.start;

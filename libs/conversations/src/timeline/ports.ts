@@ -31,9 +31,9 @@ export interface MessagesPage {
 
 /** Thrown if upstream's messages cannot be read now. */
 export class MessagesUnavailableError extends Error {
-  /** @param mayBeSize true if a smaller page may be readable */
+  /** @param mayBeCausedByPageSize true if upstream may answer a request for a smaller page */
   constructor(
-    readonly mayBeSize = false,
+    readonly mayBeCausedByPageSize = false,
     options?: ErrorOptions,
   ) {
     super("upstream's messages cannot be read now", options);
@@ -68,7 +68,7 @@ export type ListOrder = 'unknown' | 'newestFirst' | 'oldestFirst' | 'unsorted';
 /** What the feed has learned about the list of a contact's messages. */
 export interface ListShape {
   order: ListOrder;
-  /** Number of messages in the list when the feed last read its end. */
+  /** Length of the list when the feed last read the list to its end. */
   length: number;
   /** Largest page limit that upstream is known to honour. */
   maxLimit: number;
@@ -86,7 +86,7 @@ export type Committed = 'present' | 'deleted';
 export interface TimelineFeed {
   /** Returns the shape of the contact's list of messages, or undefined if the contact is unknown. */
   listShape(account: string, contactId: string): Promise<ListShape | undefined>;
-  /** Returns what is committed of these messages, by message id. Messages without a commit are left out. */
+  /** Returns what the last commit stored of each message, by message id. Messages without a commit are left out. */
   committed(
     account: string,
     contactId: string,

@@ -10,11 +10,11 @@ const BINDING_TO_COMMIT_MS = 60_000;
 
 /** How one send appears in a timeline. */
 export type SendPlacement =
-  /** As a send, at its own position. */
+  /** The send is shown, at its own position. */
   | { kind: 'send'; position: Position }
-  /** As its message, at the position of the send. */
+  /** The message of the send is shown instead of the send, at the position of the send. */
   | { kind: 'messageAtSend'; position: Position; message: TimelineMessage }
-  /** Not at all. The message of the send, if any, appears at its own position. */
+  /** The send is not shown. Its message, if any, is shown at the message's own position. */
   | { kind: 'none' };
 
 /** What the placement of sends depends on. */
@@ -23,7 +23,7 @@ export interface PlacementContext {
   startedAt: number;
   contactId: string | undefined;
   phoneNumbers: ReadonlySet<string>;
-  /** Returns what is committed of a send's message. Undefined if the message is not committed yet. */
+  /** Returns what the last commit stored of a send's message. Undefined if the message is not committed yet. */
   committed: (message: { contactId: string; messageId: string }) => Committed | undefined;
   /** Messages of the contact that were read for this page, by id. */
   messages: ReadonlyMap<string, TimelineMessage>;

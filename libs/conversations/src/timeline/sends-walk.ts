@@ -1,4 +1,4 @@
-import { comparePositions, newerOf, type Position } from '../position.js';
+import { comparePositions, newerPosition, type Position } from '../position.js';
 import type { TimelineSend, TimelineSends } from './ports.js';
 
 const PAGE_SIZE = 100;
@@ -53,7 +53,7 @@ export async function readSends<S>(
   for (const send of [...walks.flatMap((walk) => walk.sends), ...pending.flat()]) sends.set(send.id, send);
   return {
     sends,
-    edge: walks.reduce<Position | undefined>((edge, walk) => newerOf(edge, walk.edge), undefined),
+    edge: walks.reduce<Position | undefined>((edge, walk) => newerPosition(edge, walk.edge), undefined),
     numberBefore: (position) => {
       const passed = walks.map((walk) => numberPassed(walk, position, wanted.before));
       return passed.includes(undefined) ? undefined : Math.max(0, ...(passed as number[]));
@@ -63,7 +63,7 @@ export async function readSends<S>(
 
 interface RecipientWalk<S> {
   sends: TimelineSend<S>[];
-  /** After each page: the time of the oldest send so far, and the number before which the next page begins. */
+  /** For each page: creation time of the oldest send up to this page, and the number to pass as `before` for the next page. */
   pages: { oldest: number; next: number }[];
   edge: Position | undefined;
 }
@@ -88,7 +88,7 @@ async function readRecipient<S>(
     if (until === -Infinity && countOlder(walk.sends, from, oldest + NUMBERING_MS) >= count) break;
   }
   walk.edge = { at: oldest + NUMBERING_MS };
-  // Even if very many sends were created within that time, the next page must begin at an older position.
+  // Even if very many sends were created within `NUMBERING_MS`, the next page must begin at an older position.
   if (from !== undefined && comparePositions(walk.edge, from) >= 0) walk.edge = { at: oldest };
   return walk;
 }

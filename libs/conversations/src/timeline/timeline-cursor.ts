@@ -1,6 +1,9 @@
 import type { Position } from '../position.js';
 
-/** Where a page of a timeline begins, with hints that save requests. */
+/**
+ * Where a page of a timeline begins, with what earlier requests showed about the lists of messages and sends. The
+ * optional fields save requests.
+ */
 export interface TimelineCursor {
   /** The page contains entries older than this position. Absent for the page of the newest entries. */
   position?: Position;
@@ -19,15 +22,15 @@ export interface TimelineCursor {
   sendsBefore?: number;
   /** True if reading the list in order has failed. All messages are then read and sorted in memory. */
   hasNoOrder?: true;
-  /** Number of calls since `position` last moved. */
+  /** Number of consecutive reads of a page that did not move `position`. */
   attempts?: number;
 }
 
 const VERSION = 1;
 const MAX_LENGTH = 2_000;
 /**
- * Bounds of the hints. Callers can forge cursors, and requests to upstream contain numbers that are derived
- * from the hints.
+ * Maximum values of numbers in a cursor. Callers can forge cursors, and the requests to upstream depend on these
+ * numbers.
  */
 const MAX_INDEX = 1_000_000_000;
 const MAX_SIZE = 10_000;

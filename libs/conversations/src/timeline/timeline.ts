@@ -8,7 +8,7 @@ import {
   type MessagesFound,
   NO_MESSAGES,
 } from './message-source.js';
-import { comparePositions, newerOf, type Position } from '../position.js';
+import { comparePositions, newerPosition, type Position } from '../position.js';
 import type {
   Committed,
   SendOfMessage,
@@ -71,11 +71,11 @@ export class Timeline<S> {
     const start = cursor ?? { startedAt: await this.ports.clock.now(account) };
     const found = await this.messagesOf(account, conversation, start, limit);
     if (found.edge === TIMELINE_START) {
-      const next = formatTimelineCursor({ startedAt: start.startedAt, ...found.hintsAt(undefined) });
+      const next = formatTimelineCursor({ startedAt: start.startedAt, ...found.cursorFieldsAt(undefined) });
       return { entries: [], next, after, isPartial: false };
     }
     const { entries, sends } = await this.merge(account, conversation, start, limit, found);
-    const edge = newerOf(found.edge, sends.edge);
+    const edge = newerPosition(found.edge, sends.edge);
     const shown = entries.filter(
       ({ position }) =>
         (start.position === undefined || comparePositions(position, start.position) < 0) &&
@@ -103,10 +103,11 @@ export class Timeline<S> {
   }
 
   /**
-   * Returns the entries of the messages and sends, in no order.
+   * Returns the entries of the messages and sends, in no particular order.
    *
-   * The order of the reads matters. A message is bound to its send before it is committed. So the sends are
-   * read after the snapshots: if a message is found committed, its send is already read with the message.
+   * The order of the reads matters. A message is bound to its send before the message is committed. So this
+   * method first reads which messages are committed, and then the sends. The send of a committed message is
+   * then always read as bound to the message.
    */
   private async merge(
     account: string,
@@ -182,8 +183,8 @@ export class Timeline<S> {
   }
 
   /**
-   * Returns whether the messages of sends are committed. For the messages of this page, uses the result of
-   * the earlier read, even if a message was committed after it.
+   * Returns a function that returns what the last commit stored of a send's message. For the messages of this
+   * page, the function uses `page.committed`, even if a message was committed after `page.committed` was read.
    */
   private async committedSends(
     account: string,
@@ -242,7 +243,7 @@ function nextCursor(
 ): TimelineCursor {
   const sendsBefore = sends.numberBefore(position);
   return {
-    ...{ position, startedAt, ...found.hintsAt(position) },
+    ...{ position, startedAt, ...found.cursorFieldsAt(position) },
     ...(sendsBefore === undefined ? {} : { sendsBefore }),
   };
 }

@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache';
-import { DOCUMENTED_LIMIT, type ReadPage } from './ordered-walk.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, type ReadPage } from './ordered-walk.js';
 import type { ListShape, MessageChange, TimelineMessage } from './ports.js';
 
 /** How long all messages of a contact are kept in memory after they were read, in milliseconds. */
 const MAX_AGE_MS = 600_000;
-/** Max estimated memory of one contact's reading, and of all readings of a process, in bytes. */
+/** Max estimated memory of the list of one contact, and of all lists in a process, in bytes. */
 const MAX_CONTACT_BYTES = 16 * 1024 * 1024;
 const MAX_BYTES = 128 * 1024 * 1024;
 /** Estimated memory per message in addition to its id and its fields, in bytes. */
 const MESSAGE_BYTES = 400;
 /**
  * Max number of passes over the list. A pass reads the list from its first page to its last. Another pass
- * follows while committed messages are missing from the reading.
+ * follows as long as committed messages have not been on any page.
  */
 const MAX_PASSES = 20;
 /** Max number of consecutive passes that do not reduce the number of missing messages. */
@@ -44,7 +44,7 @@ export class UnsortedMessageList {
   /** @param cursor position in the event log at which the reading began; see {@link apply} */
   constructor(public cursor: string) {}
 
-  /** Runs work on this reading after all earlier work has ended. */
+  /** Runs `work` after all work that was passed to this method before has ended. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
     const before = this.end;
     let leave = (): void => undefined;
@@ -60,7 +60,7 @@ export class UnsortedMessageList {
   }
 
   /**
-   * Continues the reading with at most `maxRequests` requests. Messages move between pages while the pages are
+   * Reads more of the list, with at most `maxRequests` requests. Messages move between pages while the pages are
    * read, so one pass over the list can miss messages. If committed messages are missing after a pass, the
    * list is read again from its first page. The number of passes is limited.
    * @throws {MessagesUnavailableError}
@@ -96,7 +96,8 @@ export class UnsortedMessageList {
   private endsList({ maxLimit, fullPage, length }: ListShape, count: number): boolean {
     // Upstream may no longer honour a larger limit than the documented one.
     return (
-      count < Math.min(maxLimit, fullPage, DOCUMENTED_LIMIT) && (this.page - 1) * maxLimit + count >= length
+      count < Math.min(maxLimit, fullPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE) &&
+      (this.page - 1) * maxLimit + count >= length
     );
   }
 
@@ -135,7 +136,10 @@ function sizeOf({ id, raw }: TimelineMessage): number {
   return MESSAGE_BYTES + 2 * (id.length + JSON.stringify(raw).length);
 }
 
-/** Keeps full readings in memory for a limited time. The least recently used ones are dropped first. */
+/**
+ * Keeps lists of messages in memory for a limited time. If the memory limit is reached, removes the list that
+ * was used least recently.
+ */
 export class UnsortedMessageListCache {
   private readonly readings: LRUCache<string, UnsortedMessageList>;
 
@@ -154,7 +158,7 @@ export class UnsortedMessageListCache {
     return this.readings.get(keyOf(account, contactId));
   }
 
-  /** Starts a new reading, and keeps it in the cache. */
+  /** Creates an empty list, and keeps it in the cache. */
   begin(account: string, contactId: string, cursor: string): UnsortedMessageList {
     const reading = new UnsortedMessageList(cursor);
     this.readings.set(keyOf(account, contactId), reading);
@@ -162,8 +166,8 @@ export class UnsortedMessageListCache {
   }
 
   /**
-   * Updates the size of a reading in the cache, so that the memory limit applies to its current size. The
-   * time at which the reading expires does not change.
+   * Updates the size of a list in the cache, so that the memory limit applies to its current size. The time at
+   * which the list expires does not change.
    */
   updateSize(account: string, contactId: string, reading: UnsortedMessageList): void {
     const key = keyOf(account, contactId);

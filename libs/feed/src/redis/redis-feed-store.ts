@@ -1,4 +1,4 @@
-import { rowArguments, rowRedisKeys } from '#conversations';
+import { rowRedisKeys, rowUpdateLuaArguments } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import { packLearnedContactState } from '../snapshot/learned-contact-state.js';
@@ -356,7 +356,7 @@ export class RedisFeedStore implements FeedStore {
         changes: [
           ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
           ...lengthAndItems(numbers),
-          ...rowArguments(row),
+          ...rowUpdateLuaArguments(row),
           ...lengthAndItems(row.words ?? []),
           ...lengthAndItems(row.fieldNumbers ?? []),
           ...pollReportArguments(report),

@@ -33,9 +33,9 @@ export interface StatsCounter {
 
 /** Numbers of waiting sends and deliveries. */
 export interface Backlog {
-  /** Sends with the status `queued` or `relaying`. */
+  /** Number of sends with the status `queued` or `relaying`. */
   sends: number;
-  /** Pending deliveries. */
+  /** Number of pending deliveries. */
   deliveries: number;
 }
 

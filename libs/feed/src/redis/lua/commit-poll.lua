@@ -41,8 +41,8 @@
 -- @arg rows_kept          'on' if rows are kept, or 'off'.
 -- @arg row_is_new         'new' if the contact has no row yet, or ''.
 -- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; phone
---                         numbers; changes of the row (`rowArguments`); number of search words of a new row; words;
---                         number of phone numbers in the contact's fields; numbers; the report
+--                         numbers; changes of the row (`rowUpdateLuaArguments`); number of search words of a new row;
+--                         words; number of phone numbers in the contact's fields; numbers; the report
 --                         (`pollReportArguments`); events to append (`appendEventsLuaArguments`).
 -- @reply                  Detection delays of the new messages as texts in ms, or 0 if the contact changed since it was
 --                         read.

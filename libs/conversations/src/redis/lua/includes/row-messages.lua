@@ -5,7 +5,7 @@
 local MAX_WAITING = 101
 -- Maximum number of phone numbers of a row that messages have shown.
 local MAX_NUMBERS = 10
--- Number of arguments of an entry (`rowArguments`).
+-- Number of arguments of an entry (`rowUpdateLuaArguments`).
 local ENTRY_LENGTH = 6
 
 local function use_number(id, row, number, is_last)
@@ -84,8 +84,8 @@ local function hide_send(number, send_id)
   if remove_preview(sends, send_id) then save_sends(number, sends) end
 end
 
--- Puts entries (`rowArguments`) into a row. Returns true if the row changed, and true if its last activity may be
--- earlier than before.
+-- Puts entries (`rowUpdateLuaArguments`) into a row. Returns true if the row changed, and true if its last activity
+-- may be earlier than before.
 local function put_messages(id, row, first, count)
   local changed, moved_back = false, false
   local unread_before = {}

@@ -6,7 +6,7 @@ const KINDS = { inbound: 'in', outbound: 'out', other: 'other' } as const;
  * Returns the arguments of a script that includes `row-messages.lua`: the number of entries, then for each entry its
  * kind, time in ms, message id, phone number, preview and send id.
  */
-export function rowArguments({ entries }: Pick<RowUpdate, 'entries'>): (string | number)[] {
+export function rowUpdateLuaArguments({ entries }: Pick<RowUpdate, 'entries'>): (string | number)[] {
   return [entries.length, ...entries.flatMap(argumentsOfEntry)];
 }
 
