@@ -90,7 +90,7 @@ async function runOnce<T>(
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     retryStrategy: () => null,
-    // When ioredis closes a connection, it waits for this time, in milliseconds, even if the server has closed it before.
+    // When ioredis closes a connection, it waits this long, in milliseconds, even if the server has closed it.
     disconnectTimeout: 50,
   });
   // Ignores connection errors here, because the failed command reports them.

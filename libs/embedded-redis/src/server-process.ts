@@ -75,7 +75,7 @@ function startGuard(pid: number): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // Without this shell, the server may outlive a killed process. The next start on the same data then shuts
+  // If the shell does not run, the server may outlive a killed process. The next start on the same data then shuts
   // that server down; see RedisServerFile.
   guard.on('error', () => undefined);
   guard.unref();

@@ -15,7 +15,7 @@ interface FilteredData {
   sendId?: unknown;
 }
 
-/** Returns true if the filter selects events by a message or send, and false if it selects all events. */
+/** Returns true if the filter selects events by the message or send in their data. */
 export function filtersByEventData({ messageId, sendId }: EventDataFilter): boolean {
   return messageId !== undefined || sendId !== undefined;
 }

@@ -10,8 +10,8 @@ export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
 const MIN_PAGE_LIMIT = 8;
 
 /**
- * Thrown if a list cannot be read in order of time: its messages are not in the order that the feed has
- * learned, or its pages are too small.
+ * Thrown if a list cannot be read in order of time: a message has no timestamp, the messages are not in the
+ * order that the feed has learned, or the pages are too small.
  */
 export class OrderedReadError extends Error {
   constructor() {

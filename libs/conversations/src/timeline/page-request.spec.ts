@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { pageRequestFrom, pageRequestUpTo } from './page-request.js';
 
-describe('A page request', () => {
-  it('has the smallest limit with which the page contains the wanted elements before or after the given index', () => {
+describe('A requested page', () => {
+  it('has the smallest limit with which it contains the wanted elements before or after the given index', () => {
     expect(pageRequestFrom(0, 22, 100)).toEqual({ page: 1, limit: 22 });
     expect(pageRequestFrom(20, 22, 100)).toEqual({ page: 1, limit: 42 });
     expect(pageRequestFrom(198, 22, 100)).toEqual({ page: 10, limit: 22 });

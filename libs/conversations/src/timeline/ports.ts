@@ -74,7 +74,7 @@ export interface ListShape {
   maxLimit: number;
   /**
    * A page with this number of messages is certainly full, even if a larger limit was requested. A page with
-   * fewer messages is the last one. At most {@link maxLimit}.
+   * fewer messages is the last one. Never above {@link maxLimit}.
    */
   fullPage: number;
 }

@@ -63,7 +63,10 @@ export async function readSends<S>(
 
 interface RecipientWalk<S> {
   sends: TimelineSend<S>[];
-  /** For each page: creation time of the oldest send up to this page, and the number to pass as `before` for the next page. */
+  /**
+   * For each page: the creation time of the oldest send up to this page, and the number to pass as `before` for
+   * the next page.
+   */
   pages: { oldest: number; next: number }[];
   edge: Position | undefined;
 }
