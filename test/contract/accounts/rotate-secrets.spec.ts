@@ -25,8 +25,8 @@ import {
   DestinationCheck,
   DestinationGuard,
   EndpointSecretReencryption,
-  Endpoints,
-  EndpointSecrets,
+  EndpointManager,
+  EndpointSecretManager,
   RedisDeliveryStore,
   RedisEndpointStore,
   systemResolver,
@@ -86,12 +86,18 @@ describe.each([
     );
 
   /** The webhooks, read by a process with this key. */
-  const registry = (cipher: SecretCipher): Endpoints => {
+  const registry = (cipher: SecretCipher): EndpointManager => {
     const check = new DestinationCheck(new DestinationGuard(parseNetworks('127.0.0.0/8')), systemResolver());
-    return new Endpoints(endpoints, new RedisDeliveryStore(redis, prefix), check, cipher, clockOfThisMachine);
+    return new EndpointManager(
+      endpoints,
+      new RedisDeliveryStore(redis, prefix),
+      check,
+      cipher,
+      clockOfThisMachine,
+    );
   };
-  const secretsOf = (cipher: SecretCipher): EndpointSecrets =>
-    new EndpointSecrets(endpoints, cipher, clockOfThisMachine);
+  const secretsOf = (cipher: SecretCipher): EndpointSecretManager =>
+    new EndpointSecretManager(endpoints, cipher, clockOfThisMachine);
 
   const account = (id: string, cipher: SecretCipher): StoredAccount => ({
     id,

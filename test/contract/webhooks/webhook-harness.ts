@@ -21,7 +21,7 @@ import {
   DestinationCheck,
   DestinationGuard,
   EventDispatcher,
-  Endpoints,
+  EndpointManager,
   HttpDeliveryClient,
   type DeliveryWorkerSettings,
   RedisDeliveryStore,
@@ -67,7 +67,7 @@ export class WebhookHarness {
   readonly log: RedisEventLog;
   readonly endpointStore: RedisEndpointStore;
   readonly deliveries: RedisDeliveryStore;
-  readonly endpoints: Endpoints;
+  readonly endpoints: EndpointManager;
   readonly dispatcher: EventDispatcher;
   private readonly guard = new DestinationGuard(parseNetworks('127.0.0.0/8'));
   private readonly cipher = new SecretCipher(Buffer.alloc(32, 7));
@@ -83,7 +83,7 @@ export class WebhookHarness {
     this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
     this.deliveries = new RedisDeliveryStore(redis, this.prefix);
     const check = new DestinationCheck(this.guard, systemResolver());
-    this.endpoints = new Endpoints(
+    this.endpoints = new EndpointManager(
       this.endpointStore,
       this.deliveries,
       check,

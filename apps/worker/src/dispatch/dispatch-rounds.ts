@@ -4,7 +4,7 @@ import {
   type DeliveryRunner,
   type DeliveryRetention,
   type DeliveryStore,
-  LOST_DELIVERY_JOB_CHECK_DELAY_MS,
+  DUE_DELIVERY_CHECK_DELAY_MS,
   type RedisDeliveryDueTimes,
 } from '#webhooks';
 import type { RoleRounds } from '../rounds.js';
@@ -47,7 +47,7 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       [DELIVERY_TASK_NAMES.reconcile]: {
         run: async (account) => {
           await pump.reconcile(account);
-          return atLeast(LOST_DELIVERY_JOB_CHECK_DELAY_MS, (await deliverySurvey.read(account)).overdueInMs);
+          return atLeast(DUE_DELIVERY_CHECK_DELAY_MS, (await deliverySurvey.read(account)).overdueInMs);
         },
       },
       [DELIVERY_TASK_NAMES.trim]: {

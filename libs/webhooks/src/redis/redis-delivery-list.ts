@@ -78,7 +78,7 @@ interface Ids {
   ids: string[];
 }
 
-/** Returns the arguments that the scripts share. */
+/** Returns the arguments that all scripts that list deliveries have in common. */
 function listArguments({ status, since, before, limit }: DeliveryQuery): {
   status: string;
   missed: string;

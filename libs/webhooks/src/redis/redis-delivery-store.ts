@@ -28,7 +28,7 @@ import type {
 import { chunksOf } from '../delivery/delivery-chunks.js';
 import {
   READ_UNDELIVERED_RANGE,
-  COUNT_REPLAY,
+  COUNT_DELIVERIES_TO_REPLAY,
   CREATE_DELIVERIES,
   DELIVER_EVENT,
   REFILL_PENDING_DELIVERIES,
@@ -117,7 +117,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   ): Promise<number> {
     let count = 0;
     for (const chunk of chunksOf(events)) {
-      const reply = await this.run(COUNT_REPLAY, account, {
+      const reply = await this.run(COUNT_DELIVERIES_TO_REPLAY, account, {
         ...{ scope, endpoint: endpointId, counted: counted + count },
         entries: chunk.flatMap(({ id, position }) => [deliveryId(id, endpointId), position]),
       });
@@ -196,7 +196,8 @@ export class RedisDeliveryStore implements DeliveryStore {
       else deliveries.push({ ...claimed, ...content });
     }
     if (withoutEvent.length > 0) {
-      // Another process has read these events. The next claim reads all events from the log.
+      // These events are missing from the cache, because another process read them from the log. Without cached events,
+      // the next claim reads all events from the log.
       this.recent.forget(account);
       await Promise.all(withoutEvent.map((claimed) => this.release(account, claimed)));
     }

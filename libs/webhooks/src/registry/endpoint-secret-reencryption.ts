@@ -50,8 +50,8 @@ export class EndpointSecretReencryption {
     const now = this.clock.now();
     return {
       ...endpoint,
-      // Encrypt expired secrets again, too, because clocks may differ. A failure to decrypt an expired secret is not
-      // counted.
+      // Also encrypt expired secrets again, because they may still be valid by the clock of another machine. A failure
+      // to decrypt an expired secret is not counted.
       secrets: secrets.map(({ sealed, expiresAt }) => {
         const counted = expiresAt === null || expiresAt > now ? counts.secrets : new ReencryptionCounts();
         return { sealed: counted.reencrypt(this.cipher, sealed, id, subject), expiresAt };
