@@ -45,7 +45,7 @@ export class UpstreamStatusError extends UpstreamError {
     readonly status: number,
     /** Error message from upstream's reply, shortened. Empty if the reply has none. */
     readonly upstreamMessage: string,
-    /** Wait before a retry that upstream asks for, in milliseconds. Undefined if upstream asks for no wait. */
+    /** How long upstream asks to wait before a retry, in milliseconds. Undefined if upstream asks for no wait. */
     readonly retryAfterMs: number | undefined,
   ) {
     super(

@@ -66,11 +66,11 @@ export { RetrySchedulingDeliveryStore } from './redis/retry-scheduling-delivery-
 export { HttpDeliveryClient } from './destination/http-delivery-client.js';
 export { RedisDeliveriesOverviewReader } from './redis/redis-deliveries-overview.js';
 export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
-export { type DeliveryDueTimes, RedisDeliveryDueTimes } from './redis/redis-delivery-due-times.js';
+export { type DeliveryDueTimes, RedisDeliveryDueTimeReader } from './redis/redis-delivery-due-time-reader.js';
 export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
 export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/requested-deliveries.js';
 export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replays.js';
-export { type Resolver, systemResolver } from './destination/resolver.js';
+export { type Resolver, createSystemResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';
 export { WebhookConflictError } from './endpoint/webhook-conflict.js';

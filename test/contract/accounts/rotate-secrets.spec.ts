@@ -29,7 +29,7 @@ import {
   EndpointSecretManager,
   RedisDeliveryStore,
   RedisEndpointStore,
-  systemResolver,
+  createSystemResolver,
 } from '#webhooks';
 import { rotateAll } from '../../../apps/gateway/src/rotation/rotate-secrets.js';
 import { eventually } from '../../support/eventually.js';
@@ -87,7 +87,10 @@ describe.each([
 
   /** The webhooks, read by a process with this key. */
   const registry = (cipher: SecretCipher): EndpointManager => {
-    const check = new DestinationCheck(new DestinationGuard(parseNetworks('127.0.0.0/8')), systemResolver());
+    const check = new DestinationCheck(
+      new DestinationGuard(parseNetworks('127.0.0.0/8')),
+      createSystemResolver(),
+    );
     return new EndpointManager(
       endpoints,
       new RedisDeliveryStore(redis, prefix),

@@ -26,7 +26,7 @@ import {
   type DeliveryWorkerSettings,
   RedisDeliveryStore,
   RedisEndpointStore,
-  systemResolver,
+  createSystemResolver,
 } from '#webhooks';
 
 export const ACCOUNT = 'default';
@@ -82,7 +82,7 @@ export class WebhookHarness {
     this.log = new RedisEventLog(redis, this.prefix);
     this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
     this.deliveries = new RedisDeliveryStore(redis, this.prefix);
-    const check = new DestinationCheck(this.guard, systemResolver());
+    const check = new DestinationCheck(this.guard, createSystemResolver());
     this.endpoints = new EndpointManager(
       this.endpointStore,
       this.deliveries,
@@ -106,7 +106,7 @@ export class WebhookHarness {
     client?: DeliveryClient,
   ): DeliveryRunner {
     const { timeoutMs = 2_000 } = settings;
-    const http = new HttpDeliveryClient(this.guard, systemResolver(), timeoutMs);
+    const http = new HttpDeliveryClient(this.guard, createSystemResolver(), timeoutMs);
     this.clients.push(http);
     const policy = { scheduleSeconds: schedule, random: () => 0.5 };
     const pump = new DeliveryRunner(

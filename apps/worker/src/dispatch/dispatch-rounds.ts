@@ -5,7 +5,7 @@ import {
   type DeliveryRetention,
   type DeliveryStore,
   DUE_DELIVERY_CHECK_DELAY_MS,
-  type RedisDeliveryDueTimes,
+  type RedisDeliveryDueTimeReader,
 } from '#webhooks';
 import type { RoleRounds } from '../rounds.js';
 
@@ -25,7 +25,7 @@ export interface DispatchRoundParts {
   pump: Pick<DeliveryRunner, 'reconcile'>;
   deliveries: Pick<DeliveryStore, 'trim'>;
   log: Pick<EventLog, 'trim'>;
-  deliverySurvey: Pick<RedisDeliveryDueTimes, 'read'>;
+  deliverySurvey: Pick<RedisDeliveryDueTimeReader, 'read'>;
   logSurvey: Pick<RedisEventLogTrimTimes, 'trimInMs'>;
   retention: { deliveries: DeliveryRetention; events: EventRetention };
   isFull(): Promise<boolean>;

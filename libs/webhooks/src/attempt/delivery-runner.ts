@@ -32,7 +32,7 @@ const MAX_CLAIMED = 50;
  * Max wait for a free attempt slot, in milliseconds. After that, the deliveries wait for the next call of `reconcile`.
  */
 const SLOT_WAIT_MS = 1_000;
-/** Wait before the write that disables an endpoint after the reply 410 Gone is retried, in milliseconds. */
+/** Wait before the next try to disable an endpoint that replied 410 Gone, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /**
  * Max delay of a wake-up job, in milliseconds. For longer delays, the periodic call of `reconcile` is prompt enough.
@@ -271,7 +271,7 @@ export class DeliveryRunner {
 
   /**
    * Disables an endpoint whose attempts have all failed for too long. Returns true if the given attempt caused the
-   * endpoint to be disabled. After the reply 410 Gone, {@link record} has already disabled the endpoint.
+   * endpoint to be disabled. This includes the reply 410 Gone, after which {@link record} disabled the endpoint.
    */
   private async disableIfFailing(
     account: string,

@@ -37,11 +37,11 @@ import {
 } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
 import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-events.js';
-import { RedisDeliveryList } from './redis-delivery-list.js';
+import { RedisDeliveryReader } from './redis-delivery-reader.js';
 import {
   CLAIM_DELIVERIES,
   END_PENDING_DELIVERIES,
-  LIST_DUE_ENDPOINTS,
+  LIST_ENDPOINTS_WITH_DUE_DELIVERIES,
   RELEASE_DELIVERY,
   RECORD_ATTEMPTS,
   TRIM_FINISHED_DELIVERIES,
@@ -58,7 +58,7 @@ const MAX_ATTEMPTS = 100;
 
 /** Implements {@link DeliveryStore} in Redis. All times are by Redis' clock. */
 export class RedisDeliveryStore implements DeliveryStore {
-  private readonly stored: RedisDeliveryList;
+  private readonly stored: RedisDeliveryReader;
 
   constructor(
     private readonly redis: RedisClient,
@@ -66,7 +66,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     /** The events that this process has read from the event logs. */
     private readonly recent = new RecentEventCache(),
   ) {
-    this.stored = new RedisDeliveryList(redis, prefix);
+    this.stored = new RedisDeliveryReader(redis, prefix);
   }
 
   async create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void> {
@@ -282,7 +282,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
     for (let first = 0; ; first += MAX_LISTED) {
-      const endpoints = (await this.run(LIST_DUE_ENDPOINTS, account, {
+      const endpoints = (await this.run(LIST_ENDPOINTS_WITH_DUE_DELIVERIES, account, {
         first,
         maxCount: MAX_LISTED,
       })) as string[];

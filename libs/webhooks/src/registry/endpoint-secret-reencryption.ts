@@ -1,7 +1,7 @@
 import { ReencryptionCounts, type SecretCipher } from '#accounts';
 import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { headersEncryptionContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
+import { encryptionContextOfHeaders, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
 /** Counts what happened to secrets and headers when they were encrypted with the current key. */
 export interface EndpointReencryptionCounts {
@@ -58,7 +58,7 @@ export class EndpointSecretReencryption {
       }),
       sealedHeaders:
         sealedHeaders &&
-        counts.headers.reencrypt(this.cipher, sealedHeaders, headersEncryptionContext(id), subject),
+        counts.headers.reencrypt(this.cipher, sealedHeaders, encryptionContextOfHeaders(id), subject),
     };
   }
 }

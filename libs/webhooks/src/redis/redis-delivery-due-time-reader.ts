@@ -12,7 +12,7 @@ export interface DeliveryDueTimes {
 }
 
 /** Reads when an account's deliveries next need work. Uses one fast Redis script. */
-export class RedisDeliveryDueTimes {
+export class RedisDeliveryDueTimeReader {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
