@@ -62,7 +62,7 @@ describe('the request budget of an account with four workers, one of which is ki
     [20, 30_000],
     [400, 30_000],
   ])(
-    'is never exceeded (budget: %d requests per second); of a budget up to 20, the workers use more than 60 %',
+    'is never exceeded, and is used to more than 60 % if it is at most 20 requests per second (budget: %d)',
     async (rate, forMs) => {
       const arrivals = await arrivalsUnder(rate, forMs);
       const excess = worstExcess(arrivals, rate);

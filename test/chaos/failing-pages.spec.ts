@@ -95,7 +95,7 @@ describe('a contact whose pages never end', () => {
     ['with the same messages at each read', false],
     ['with different messages at each read', true],
   ])(
-    '%s neither exhausts the memory of the worker nor delays other contacts',
+    'neither exhausts the memory of the worker nor delays other contacts (%s)',
     async (_, fresh) => {
       const { of, rss, rssBefore, status } = await runTroubleTrial({
         contacts: ['healthy', 'endless'],

@@ -108,7 +108,7 @@ async function countWith(status: string): Promise<number> {
 }
 
 describe('sends scheduled for the same time', () => {
-  it('are not posted before that time and at most a second later than unscheduled sends would be; a cancelled send is never posted', async () => {
+  it('are never posted before that time, and at most one second later than unscheduled sends; a cancelled send is never posted', async () => {
     // Pauses the worker while the sends are accepted, so that the worker is equally warm in both
     // measurements.
     product.worker.child.kill('SIGSTOP');

@@ -62,7 +62,7 @@ import {
   hashOfUpstreamAddress,
 } from '#upstream';
 import type { Tracing } from '#tracing';
-import { systemResolver } from '#webhooks';
+import { createSystemResolver } from '#webhooks';
 import { Authenticator } from './auth/authenticator.js';
 import { RedisRateLimit } from './auth/rate-limit.js';
 import type { ReadableUpstream } from './contacts/upstream-reads.js';
@@ -185,7 +185,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(STATS, new RedisStatsStore(redis, prefix)),
     value(BACKLOG, createBacklogReader(redis, prefix)),
     ...timelineBindings(redis, prefix),
-    ...webhookBindings({ environment, redis, logger, clock, resolver: systemResolver() }),
+    ...webhookBindings({ environment, redis, logger, clock, resolver: createSystemResolver() }),
   ];
 }
 

@@ -45,9 +45,7 @@ export class UpstreamStatusError extends UpstreamError {
     readonly status: number,
     /** Error message from upstream's reply, shortened. Empty if the reply has none. */
     readonly upstreamMessage: string,
-    /**
-     * Time that upstream asks to wait before a retry, in milliseconds. Undefined if upstream asks for none.
-     */
+    /** How long upstream asks to wait before a retry, in milliseconds. Undefined if upstream asks for no wait. */
     readonly retryAfterMs: number | undefined,
   ) {
     super(
@@ -67,8 +65,8 @@ export class UpstreamStatusError extends UpstreamError {
  */
 export class UpstreamIsTidingsError extends UpstreamError {
   /**
-   * @param mayBeProcessed true if the gateway may have processed the request; false if it rejected the
-   * request
+   * @param mayBeProcessed true if the gateway at the upstream address may have processed the request; false if that
+   * gateway rejected the request
    */
   constructor(readonly mayBeProcessed: boolean) {
     super(

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
  * account.
  */
 const LENGTH = 16;
-/** Hashes of the addresses that were used last, because each send needs its hash twice. */
+/** Cached hashes of the most recently used addresses, because each send needs the hash of its address twice. */
 const hashes = new LRUCache<string, string>({ max: 1_000 });
 
 /**

@@ -32,7 +32,7 @@ export interface UpstreamSend {
   type: string;
   message?: string;
   fileUrl?: string;
-  /** Additional form fields, by name. They do not repeat the fields above. */
+  /** Additional form fields, by name. The other properties of a send must not occur here. */
   extraFields?: Readonly<Record<string, string>>;
   file?: UpstreamFile;
 }

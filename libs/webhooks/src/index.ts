@@ -21,7 +21,7 @@ export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/d
 export {
   DELIVERY_TASK_NAMES,
   DeliveryJobsWithLossRecovery,
-  LOST_DELIVERY_JOB_CHECK_DELAY_MS,
+  DUE_DELIVERY_CHECK_DELAY_MS,
 } from './delivery/delivery-hints.js';
 export type { DeliveryJobs } from './delivery/delivery-jobs.js';
 export { DeliveryRunner, type DeliveryWorkerSettings } from './attempt/delivery-runner.js';
@@ -52,7 +52,7 @@ export {
   EndpointSecretReencryption,
   type EndpointReencryptionCounts,
 } from './registry/endpoint-secret-reencryption.js';
-export { EndpointSecrets, type Rotation } from './registry/endpoint-secrets.js';
+export { EndpointSecretManager, type Rotation } from './registry/endpoint-secret-manager.js';
 export {
   type EndpointStore,
   contactFilterSizeInBytes,
@@ -60,17 +60,17 @@ export {
 } from './endpoint/endpoint-store.js';
 export { EndpointIndex, isEventForEndpoint, type EndpointFilter } from './endpoint/endpoint-index.js';
 export { TestEventSender, type StartedTest } from './registry/test-event-sender.js';
-export { Endpoints } from './registry/endpoints.js';
+export { EndpointManager } from './registry/endpoint-manager.js';
 export { describeInvalidHeaders, MAX_CUSTOM_HEADERS } from './endpoint/header-rules.js';
 export { RetrySchedulingDeliveryStore } from './redis/retry-scheduling-delivery-store.js';
 export { HttpDeliveryClient } from './destination/http-delivery-client.js';
 export { RedisDeliveriesOverviewReader } from './redis/redis-deliveries-overview.js';
 export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
-export { type DeliveryDueTimes, RedisDeliveryDueTimes } from './redis/redis-delivery-due-times.js';
+export { type DeliveryDueTimes, RedisDeliveryDueTimeReader } from './redis/redis-delivery-due-time-reader.js';
 export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
 export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/requested-deliveries.js';
 export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replays.js';
-export { type Resolver, systemResolver } from './destination/resolver.js';
+export { type Resolver, createSystemResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';
 export { WebhookConflictError } from './endpoint/webhook-conflict.js';

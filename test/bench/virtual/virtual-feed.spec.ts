@@ -60,7 +60,7 @@ describe('the simulation of polling in virtual time', () => {
 });
 
 describe('the poll schedule in a simulation in virtual time', () => {
-  it('has a mean delay below half of that of polling in turn, and below that of fixed poll rates in proportion to the square root of each contact’s message rate', () => {
+  it('has a mean delay below half of the delay when contacts are polled in turn, and below the delay when each contact is polled at a fixed rate proportional to the square root of its message rate', () => {
     const allowance = { contacts: 500, requestsPerSecond: 5, bounds: BOUNDS };
     const sum = (make: (traffic: Traffic) => Policy): number =>
       [1, 2, 3].reduce(
@@ -95,7 +95,7 @@ describe('the poll schedule in a simulation in virtual time', () => {
       10,
     ],
   ])(
-    'forecasts its mean delay and its 95th percentile to within a factor of two for %s',
+    'forecasts the mean and the 95th percentile of the detection delay to within a factor of two (traffic: %s)',
     (_name, traffic, requestsPerSecond) => {
       const schedule = ours({ contacts: traffic.contacts, requestsPerSecond, bounds: BOUNDS });
       const forecasts: DelayForecast[] = [];

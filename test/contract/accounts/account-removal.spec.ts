@@ -161,7 +161,7 @@ describe.each([
     expect(await keysOf('a')).toEqual([]);
   });
 
-  it('does not affect a new account with the same id, even if an interrupted deletion run resumes after that account exists', async () => {
+  it('does not affect a new account with the same id, even if a paused deletion run resumes after the new account was created', async () => {
     await removed('a');
     let wake = (): void => undefined;
     let asked = false;
@@ -206,7 +206,7 @@ describe.each([
     expect([asked, other]).toEqual([true, undefined]);
   });
 
-  it('loses no more data once its worker is told to stop in the middle of a deletion run', async () => {
+  it('loses no more data after the worker begins to shut down during a deletion run', async () => {
     await removed('a');
     const before = await everything();
     const stop = new AbortController();
@@ -218,7 +218,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('loses no data if its id is no longer on the list of removed accounts', async () => {
+  it('loses no data in a deletion run if its id is not on the list of removed accounts', async () => {
     await fill('a', 5);
     const before = await everything();
     expect(await erasure().pass('a', () => Promise.resolve(false))).toBeUndefined();

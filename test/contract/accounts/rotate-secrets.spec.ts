@@ -25,11 +25,11 @@ import {
   DestinationCheck,
   DestinationGuard,
   EndpointSecretReencryption,
-  Endpoints,
-  EndpointSecrets,
+  EndpointManager,
+  EndpointSecretManager,
   RedisDeliveryStore,
   RedisEndpointStore,
-  systemResolver,
+  createSystemResolver,
 } from '#webhooks';
 import { rotateAll } from '../../../apps/gateway/src/rotation/rotate-secrets.js';
 import { eventually } from '../../support/eventually.js';
@@ -86,12 +86,21 @@ describe.each([
     );
 
   /** The webhooks, read by a process with this key. */
-  const registry = (cipher: SecretCipher): Endpoints => {
-    const check = new DestinationCheck(new DestinationGuard(parseNetworks('127.0.0.0/8')), systemResolver());
-    return new Endpoints(endpoints, new RedisDeliveryStore(redis, prefix), check, cipher, clockOfThisMachine);
+  const registry = (cipher: SecretCipher): EndpointManager => {
+    const check = new DestinationCheck(
+      new DestinationGuard(parseNetworks('127.0.0.0/8')),
+      createSystemResolver(),
+    );
+    return new EndpointManager(
+      endpoints,
+      new RedisDeliveryStore(redis, prefix),
+      check,
+      cipher,
+      clockOfThisMachine,
+    );
   };
-  const secretsOf = (cipher: SecretCipher): EndpointSecrets =>
-    new EndpointSecrets(endpoints, cipher, clockOfThisMachine);
+  const secretsOf = (cipher: SecretCipher): EndpointSecretManager =>
+    new EndpointSecretManager(endpoints, cipher, clockOfThisMachine);
 
   const account = (id: string, cipher: SecretCipher): StoredAccount => ({
     id,

@@ -3,7 +3,7 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { SecretCipher } from '#accounts';
 import { clockOfThisMachine } from '#platform';
-import { EndpointSecrets, type Rotation } from '#webhooks';
+import { EndpointSecretManager, type Rotation } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver, type Received } from './receiver.js';
@@ -12,7 +12,7 @@ import { ACCOUNT, WebhookHarness } from './webhook-harness.js';
 let server: TestRedis;
 let harness: WebhookHarness;
 let receiver: Receiver;
-let secrets: EndpointSecrets;
+let secrets: EndpointSecretManager;
 
 beforeAll(async () => {
   server = await startTestRedis();
@@ -24,7 +24,7 @@ beforeEach(async () => {
   harness = await WebhookHarness.open(server.url);
   harness.pump();
   receiver = await Receiver.start();
-  secrets = new EndpointSecrets(
+  secrets = new EndpointSecretManager(
     harness.endpointStore,
     new SecretCipher(Buffer.alloc(32, 7)),
     clockOfThisMachine,

@@ -21,12 +21,12 @@ import {
   DestinationCheck,
   DestinationGuard,
   EventDispatcher,
-  Endpoints,
+  EndpointManager,
   HttpDeliveryClient,
   type DeliveryWorkerSettings,
   RedisDeliveryStore,
   RedisEndpointStore,
-  systemResolver,
+  createSystemResolver,
 } from '#webhooks';
 
 export const ACCOUNT = 'default';
@@ -67,7 +67,7 @@ export class WebhookHarness {
   readonly log: RedisEventLog;
   readonly endpointStore: RedisEndpointStore;
   readonly deliveries: RedisDeliveryStore;
-  readonly endpoints: Endpoints;
+  readonly endpoints: EndpointManager;
   readonly dispatcher: EventDispatcher;
   private readonly guard = new DestinationGuard(parseNetworks('127.0.0.0/8'));
   private readonly cipher = new SecretCipher(Buffer.alloc(32, 7));
@@ -82,8 +82,8 @@ export class WebhookHarness {
     this.log = new RedisEventLog(redis, this.prefix);
     this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
     this.deliveries = new RedisDeliveryStore(redis, this.prefix);
-    const check = new DestinationCheck(this.guard, systemResolver());
-    this.endpoints = new Endpoints(
+    const check = new DestinationCheck(this.guard, createSystemResolver());
+    this.endpoints = new EndpointManager(
       this.endpointStore,
       this.deliveries,
       check,
@@ -106,7 +106,7 @@ export class WebhookHarness {
     client?: DeliveryClient,
   ): DeliveryRunner {
     const { timeoutMs = 2_000 } = settings;
-    const http = new HttpDeliveryClient(this.guard, systemResolver(), timeoutMs);
+    const http = new HttpDeliveryClient(this.guard, createSystemResolver(), timeoutMs);
     this.clients.push(http);
     const policy = { scheduleSeconds: schedule, random: () => 0.5 };
     const pump = new DeliveryRunner(

@@ -1,20 +1,22 @@
 import { Body, Controller, Get, Header, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { EndpointSecrets } from '#webhooks';
+import type { EndpointSecretManager } from '#webhooks';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
-import { ENDPOINT_SECRETS } from '../tokens.js';
+import { ENDPOINT_SECRET_MANAGER } from '../tokens.js';
 import { RotateSecretDto, RotationView, SecretView } from './secrets.dto.js';
 
 @ApiTags('Webhooks')
 @Controller('v1/webhooks')
 export class WebhookSecretsController {
-  constructor(@Inject(ENDPOINT_SECRETS) private readonly secrets: Pick<EndpointSecrets, 'find' | 'rotate'>) {}
+  constructor(
+    @Inject(ENDPOINT_SECRET_MANAGER) private readonly secrets: Pick<EndpointSecretManager, 'find' | 'rotate'>,
+  ) {}
 
   @Get(':id/secret')
   @Header('cache-control', 'no-store')

@@ -20,10 +20,10 @@ import {
   RetrySchedulingDeliveryStore,
   HttpDeliveryClient,
   DeliveryJobsWithLossRecovery,
-  RedisDeliveryDueTimes,
+  RedisDeliveryDueTimeReader,
   RecentEventCache,
   RedisEndpointStore,
-  systemResolver,
+  createSystemResolver,
 } from '#webhooks';
 import type { WorkerCore } from '../compose.js';
 import { RoundSchedule } from '../rounds.js';
@@ -75,7 +75,7 @@ export function composeDispatch(
     ...{ pump: deliveries, log: events, retention },
     isFull: () => isRedisFull(redis),
     deliveries: store,
-    deliverySurvey: new RedisDeliveryDueTimes(redis, prefix, retention.deliveries),
+    deliverySurvey: new RedisDeliveryDueTimeReader(redis, prefix, retention.deliveries),
     logSurvey: new RedisEventLogTrimTimes(redis, prefix, retention.events),
   });
   return {
@@ -88,7 +88,7 @@ export function composeDispatch(
 function attempterOf(environment: WorkerEnvironment, clock: Clock): DeliveryAttempter {
   const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
   return new DeliveryAttempter(
-    new HttpDeliveryClient(guard, systemResolver(), environment.WEBHOOK_TIMEOUT_MS),
+    new HttpDeliveryClient(guard, createSystemResolver(), environment.WEBHOOK_TIMEOUT_MS),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     { scheduleSeconds: environment.WEBHOOK_RETRY_SCHEDULE_SECONDS, random: Math.random },
     clock,

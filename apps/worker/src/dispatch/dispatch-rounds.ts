@@ -4,8 +4,8 @@ import {
   type DeliveryRunner,
   type DeliveryRetention,
   type DeliveryStore,
-  LOST_DELIVERY_JOB_CHECK_DELAY_MS,
-  type RedisDeliveryDueTimes,
+  DUE_DELIVERY_CHECK_DELAY_MS,
+  type RedisDeliveryDueTimeReader,
 } from '#webhooks';
 import type { RoleRounds } from '../rounds.js';
 
@@ -25,7 +25,7 @@ export interface DispatchRoundParts {
   pump: Pick<DeliveryRunner, 'reconcile'>;
   deliveries: Pick<DeliveryStore, 'trim'>;
   log: Pick<EventLog, 'trim'>;
-  deliverySurvey: Pick<RedisDeliveryDueTimes, 'read'>;
+  deliverySurvey: Pick<RedisDeliveryDueTimeReader, 'read'>;
   logSurvey: Pick<RedisEventLogTrimTimes, 'trimInMs'>;
   retention: { deliveries: DeliveryRetention; events: EventRetention };
   isFull(): Promise<boolean>;
@@ -47,7 +47,7 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       [DELIVERY_TASK_NAMES.reconcile]: {
         run: async (account) => {
           await pump.reconcile(account);
-          return atLeast(LOST_DELIVERY_JOB_CHECK_DELAY_MS, (await deliverySurvey.read(account)).overdueInMs);
+          return atLeast(DUE_DELIVERY_CHECK_DELAY_MS, (await deliverySurvey.read(account)).overdueInMs);
         },
       },
       [DELIVERY_TASK_NAMES.trim]: {

@@ -37,7 +37,7 @@ export interface ReplyHead {
 export interface FailedExchange {
   timeoutMs: number;
   timedOut: boolean;
-  /** Whether a connection was established. If absent, this is derived from the code of the error. */
+  /** True if a connection was established. If absent, the code of the error decides. */
   connected?: boolean | undefined;
   /** Maximum size of the reply, in bytes. */
   maxBytes: number;
@@ -82,7 +82,7 @@ const LOOP_DETECTED = 508;
  * Checks that a reply does not come from a Tidings gateway.
  * @throws {UpstreamIsTidingsError} if the reply comes from a Tidings gateway
  */
-export function assertReplyIsNotFromGateway({ status, headers }: ReplyHead): void {
+export function assertReplyIsNotFromTidings({ status, headers }: ReplyHead): void {
   if (headerOf(headers, GATEWAY_HEADER.name) === undefined) return;
   throw new UpstreamIsTidingsError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
 }

@@ -19,9 +19,9 @@ export interface FreshPost {
   length: number;
   /** Time that the connection, the request and the whole reply may take together, in milliseconds. */
   timeoutMs: number;
-  /** Time limit. If it is over, nothing is written. */
+  /** Time limit after which the request is no longer written. */
   limit?: TimeLimit | undefined;
-  /** Check that is awaited once the connection is established. If it rejects, nothing is written. */
+  /** Check that is awaited once the connection is established. If it rejects, the request is not written. */
   admission?: TokenExpiryCheck | undefined;
   /** Maximum size of the reply's body, in bytes. */
   maxBytes: number;
@@ -42,11 +42,11 @@ const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: n
   ]);
 
 /**
- * Makes a POST on a connection of its own, without an agent: if the connection was not established, upstream certainly
- * did not receive the request. On a connection that was used before, this would be uncertain. After the time limit
- * nothing is written, so a process that was paused until after the limit writes nothing.
- * @throws {UpstreamError} if no whole reply was received; {@link UpstreamRequestTooLateError} if nothing was written,
- * because the time limit was over or `admission` rejected
+ * Makes a POST on a new connection. If the connection cannot be established, upstream certainly did not receive the
+ * request. If a reused connection broke, it would be uncertain whether upstream received the request. The request is
+ * not written after the time limit, even if the process was paused in between.
+ * @throws {UpstreamError} if no whole reply was received; {@link UpstreamRequestTooLateError} if the request was not
+ * written, because the time limit had passed or `admission` rejected
  */
 export async function postOnFreshConnection(post: FreshPost): Promise<FreshPostReply> {
   const exchange = new FreshExchange(post);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ExchangeDeadline } from './exchange-deadline.js';
 import {
-  assertReplyIsNotFromGateway,
+  assertReplyIsNotFromTidings,
   toUpstreamError,
   isSuccessfulReply,
   createUpstreamStatusError,
@@ -33,8 +33,8 @@ export interface ReplyLimits {
   /** Maximum size of the body after decompression, in bytes. */
   maxBytes: number;
   /**
-   * True if the whole reply stays in memory until it is read. This process reads only a limited number of
-   * such replies at once, if they are large.
+   * True if the consumer keeps the whole reply in memory. A large reply then needs one of the slots that limit how
+   * many large replies this process reads at once.
    */
   isBuffered: boolean;
 }
@@ -131,7 +131,7 @@ class Exchange {
  */
 function assertIsUpstream(response: HttpReply): void {
   try {
-    assertReplyIsNotFromGateway(response);
+    assertReplyIsNotFromTidings(response);
   } catch (error) {
     discard(response);
     throw error;

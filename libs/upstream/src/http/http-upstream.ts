@@ -10,11 +10,11 @@ import {
   type ContactList,
   ContactListReader,
   type ContactReader,
-  MAX_LIST_BYTES,
+  MAX_CONTACT_LIST_BYTES,
 } from '../reply/contact-list.js';
 import { GATEWAY_HEADER } from './gateway-mark.js';
 import {
-  assertReplyIsNotFromGateway,
+  assertReplyIsNotFromTidings,
   parseReplyDate,
   toUpstreamError,
   isSuccessfulReply,
@@ -31,7 +31,7 @@ import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 
 /**
  * Default of the maximum size of a reply, in bytes. A page of messages that is larger is requested again in smaller pages. A
- * contact list that is read as a stream may be larger: see {@link MAX_LIST_BYTES}.
+ * contact list that is read as a stream may be larger: see {@link MAX_CONTACT_LIST_BYTES}.
  */
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 /**
@@ -90,7 +90,7 @@ export class HttpUpstream implements Upstream {
         admission: address.admission,
         maxBytes: this.maxReplyBytes,
       });
-      assertReplyIsNotFromGateway(reply);
+      assertReplyIsNotFromTidings(reply);
       if (!isSuccessfulReply(reply)) throw createUpstreamStatusError(reply, reply.data);
       assertQueued(reply.data);
     } finally {
@@ -105,7 +105,7 @@ export class HttpUpstream implements Upstream {
     const reader = new ContactListReader(newReader);
     try {
       const request = readOf(address, '/contacts');
-      const limits = { maxBytes: MAX_LIST_BYTES, isBuffered: false };
+      const limits = { maxBytes: MAX_CONTACT_LIST_BYTES, isBuffered: false };
       const headers = await this.replies.read(address, request, reader, limits);
       return {
         ...reader.end(),
@@ -174,7 +174,7 @@ export class HttpUpstream implements Upstream {
         maxBytes: this.maxReplyBytes,
       });
     }
-    assertReplyIsNotFromGateway(response);
+    assertReplyIsNotFromTidings(response);
     if (isSuccessfulReply(response)) return response;
     throw createUpstreamStatusError(response, response.data);
   }
@@ -184,7 +184,7 @@ function headersOf({ apiKey }: UpstreamAddress): Record<string, string> {
   return {
     'X-API-Key': apiKey,
     Accept: 'application/json',
-    // Some servers reject requests without this header.
+    // Some servers reject requests without a `User-Agent` header.
     'User-Agent': USER_AGENT,
     [GATEWAY_HEADER.name]: GATEWAY_HEADER.value,
   };

@@ -66,7 +66,7 @@ export class LargeReplySlots {
     const left = (this.held.get(owner) ?? 0) - 1;
     if (left > 0) this.held.set(owner, left);
     else this.held.delete(owner);
-    // Readers get the free slot in the order of arrival, except those whose owner may not have another slot.
+    // The reader that has waited longest gets the free slot. Skip readers whose owner may not have another slot.
     for (const one of this.waiting) {
       if (this.hasFreeSlot(one.owner)) one.enter();
     }

@@ -4,17 +4,17 @@ import { TemporaryTextStore } from './temporary-text-store.js';
 import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
 import { parseListElement } from './reply-list.js';
 
-/** Maximum size of a contact list, in bytes; see also {@link MAX_LIST_ELEMENTS}. */
-export const MAX_LIST_BYTES = 256 * 1024 * 1024;
+/** Maximum size of a contact list, in bytes; see also {@link MAX_CONTACT_LIST_ELEMENTS}. */
+export const MAX_CONTACT_LIST_BYTES = 256 * 1024 * 1024;
 /** Maximum number of elements in a contact list. */
-export const MAX_LIST_ELEMENTS = 1_000_000;
+export const MAX_CONTACT_LIST_ELEMENTS = 1_000_000;
 
 /** Receives the contacts of a contact list one by one, while the list is being read. */
 export interface ContactReader {
   /**
-   * Receives one contact, in the order of the list. Return true to receive the contact again from
-   * {@link ContactList.requestedContacts}. Do not act on the contact before that, because the list may turn
-   * out to be incomplete.
+   * Receives one contact, in the order of the list. This method must not yet act on the contact, because the list may
+   * turn out to be incomplete. If it returns true, {@link ContactList.requestedContacts} yields the contact again
+   * once the list is complete.
    * @param position index of the contact in the list, from 0
    */
   receive(contact: UpstreamContact, position: number): boolean;
@@ -27,8 +27,8 @@ export interface RequestedContact {
 }
 
 /**
- * A contact list that was read completely. It may be larger than memory: only the contacts that the reader
- * asked to receive again can be read again. The caller must close the list.
+ * A contact list that was read completely. The list may be larger than memory. Therefore, only the contacts that the
+ * reader asked to receive again are kept. The caller must close the list.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Hash of the upstream address that the list came from. */
@@ -54,7 +54,7 @@ export class ContactListReader<R extends ContactReader> {
    */
   private readonly lists = new Map<number, { reader: R; skipped: number; position: number }>();
   private readonly spool = new TemporaryTextStore();
-  private readonly scanner = new JsonListScanner(MAX_LIST_ELEMENTS, (element) => {
+  private readonly scanner = new JsonListScanner(MAX_CONTACT_LIST_ELEMENTS, (element) => {
     this.take(element);
   });
 

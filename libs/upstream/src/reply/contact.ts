@@ -17,7 +17,7 @@ export function parseContact(value: unknown): UpstreamContact | undefined {
 
 const E164 = /^\+[1-9]\d{6,14}$/;
 
-/** Returns the values of a contact's fields that are phone numbers in E.164 form. */
+/** Returns the phone numbers of a contact: the values of its fields that have E.164 form. */
 export function phoneNumbersOf(contact: UpstreamContact): string[] {
   return Object.values(contact.raw).filter(
     (value): value is string => typeof value === 'string' && E164.test(value),

@@ -12,8 +12,8 @@ export const MAX_JSON_DEPTH = 64;
  */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
 /**
- * Maximum depth at which a list is found. 1: the reply itself. 2: a field of the reply. 3: a field of such a
- * field.
+ * Maximum depth at which a list is found. 1: the reply itself. 2: a field of the reply. 3: a field of an object in a
+ * field of the reply.
  */
 const MAX_LIST_DEPTH = 3;
 
@@ -65,7 +65,7 @@ export class JsonListScanner {
   private isEscaped = false;
   /** The part of the reply to which the next byte belongs. `around`: the text outside the lists. */
   private where: 'around' | 'list' | 'element' = 'around';
-  /** What was read last in the current list. It decides what may come next. `start`: the opening bracket. */
+  /** The token that was read last in the current list. `start` stands for the opening bracket. */
   private after: 'start' | 'element' | 'comma' = 'start';
   private depthInElement = 0;
   private isTooDeep = false;
@@ -98,7 +98,7 @@ export class JsonListScanner {
   /**
    * Ends the scan. Returns the number of the list that is the reply itself, or is in the field given by `name` or
    * another usual field such as `data`.
-   * @throws {UpstreamReplyUnreadableError} if the reply has no such list or is incomplete
+   * @throws {UpstreamReplyUnreadableError} if the list is missing or the reply is incomplete
    */
   end(name: string): number {
     if (this.where !== 'around' || this.depth > 0) throw notJson();

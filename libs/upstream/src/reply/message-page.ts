@@ -3,7 +3,7 @@ import type { MessagePage } from '../upstream.js';
 import { type UpstreamMessage, parseMessage } from './message.js';
 import { ReplyListReader } from './reply-list.js';
 
-/** Maximum number of bytes of a page that are kept until the whole page has arrived. */
+/** Maximum size of a page, in bytes, up to which parsing waits until the digest of the whole page is known. */
 const MAX_KEPT_BYTES = 256 * 1024;
 
 /**
@@ -41,7 +41,7 @@ export class MessagePageReader {
    * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or has no list of messages
    */
   end(): MessagePage {
-    // The digest distinguishes states of one page, so a part of the hash is enough.
+    // The first bytes of the hash are enough, because digests are compared only between reads of one page.
     const digest = this.hash.digest().toString('base64', 0, DIGEST_BYTES);
     if (this.kept !== undefined && digest === this.knownDigest)
       return { items: [], skipped: 0, digest, isUnchanged: true };
@@ -56,5 +56,5 @@ export class MessagePageReader {
   }
 }
 
-/** Length of a digest, in bytes. It is stored for each contact, so it is short. */
+/** Length of a digest, in bytes. The digest is short, because one is stored for each contact. */
 const DIGEST_BYTES = 8;

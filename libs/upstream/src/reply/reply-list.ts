@@ -51,8 +51,8 @@ export class ReplyListReader<T> {
 
   /**
    * Ends the reading and returns the list.
-   * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or has no such list, so that an error page does not
-   * look like an empty list
+   * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or the list is missing, so that an error page does
+   * not look like an empty list
    */
   end(): ParsedList<T> {
     const { items, unreadable } = this.lists.get(this.scanner.end(this.name)) ?? {
@@ -79,7 +79,7 @@ export class ReplyListReader<T> {
 
 /**
  * Reads a list from a whole reply, by the same rules as {@link ReplyListReader}.
- * @throws {UpstreamReplyUnreadableError} if the reply is not JSON, has no such list, or is too large
+ * @throws {UpstreamReplyUnreadableError} if the reply is not JSON, contains no list, or is too large
  */
 export function parseReplyList<T>(
   text: string,

@@ -3,9 +3,10 @@ import { findListInReply, parseJsonReply, quoteLongNumericIds } from './reply-li
 import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 /**
- * Returns a reply as the JSON text of an object that has the list in the field given by `name`, and ids as text.
- * Everything else stays as upstream wrote it. If nothing has to change, the text is returned byte for byte.
- * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or has no such list
+ * Converts a reply that contains a list to the JSON text of an object. The object has the list in the field given by
+ * `name`, and numeric ids become strings. All other fields keep their values. A reply that already has this form is
+ * returned byte for byte.
+ * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or contains no list
  */
 export function normalizeListReply(text: string, name: string): string {
   const exact = quoteLongNumericIds(text);

@@ -32,7 +32,7 @@ function recorder(fail: (ids: readonly string[]) => boolean = () => false): {
 const soon = (): number => performance.now() + 5_000;
 
 describe('the recorder of attempts', () => {
-  it('records attempts that end in the same turn of the event loop in one batch for each account', async () => {
+  it('uses one batch per account for all attempts that end in the same turn of the event loop', async () => {
     const { recorder: to, batches } = recorder();
     await Promise.all([
       ...['1', '2', '3'].map((id) => to.record('a', finished(id), soon())),

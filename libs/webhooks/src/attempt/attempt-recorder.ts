@@ -2,7 +2,7 @@ import { pause } from '#platform';
 import {
   type DeliveryStore,
   type FinishedAttempt,
-  MAX_ATTEMPTS_PER_SETTLEMENT,
+  MAX_ATTEMPTS_RECORDED_AT_ONCE,
   type SettlementResult,
 } from '../delivery/delivery-store.js';
 
@@ -52,11 +52,11 @@ export class AttemptRecorder {
    */
   private async writeAll(account: string): Promise<void> {
     const all = this.waiting.get(account) ?? [];
-    for (let size = MAX_ATTEMPTS_PER_SETTLEMENT; all.length > 0;) {
+    for (let size = MAX_ATTEMPTS_RECORDED_AT_ONCE; all.length > 0;) {
       const batch = all.splice(0, size);
       try {
         await this.write(account, batch);
-        size = Math.min(size * 2, MAX_ATTEMPTS_PER_SETTLEMENT);
+        size = Math.min(size * 2, MAX_ATTEMPTS_RECORDED_AT_ONCE);
       } catch (error) {
         size = Math.max(Math.floor(batch.length / 2), 1);
         const latest = performance.now() + RETRY_MS;

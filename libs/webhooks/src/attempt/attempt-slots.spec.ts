@@ -11,7 +11,7 @@ describe('the attempt slots of a process', () => {
     expect(await slots.acquire(1, 0)).toBe(1);
   });
 
-  it('end the wait of all callers when one slot is released, and only one caller gets that slot', async () => {
+  it('are given to only one of many waiting callers when one slot is released, and the other callers stop waiting', async () => {
     const slots = new AttemptSlots(1);
     expect(await slots.acquire(1, 0)).toBe(1);
     const waiting = Array.from({ length: 30 }, () => slots.acquire(1, 10_000));

@@ -4,7 +4,7 @@ import { pause } from '#platform';
 /** Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. */
 export class AttemptSlots {
   private free: number;
-  /** Wakes the waiting callers: is aborted when a slot becomes free after all were taken. */
+  /** Signal that wakes the callers that wait for a slot. Aborted when a slot is released while no slot is free. */
   private slotReleased = newSignal();
 
   /** @param total number of slots */

@@ -5,7 +5,7 @@ import type { ClaimedDelivery } from '../delivery/delivery-store.js';
 import type { Attempt } from '../delivery/delivery.js';
 import {
   type DeliveryDecision,
-  decideNextStep,
+  decideNextDeliveryStep,
   type RetryPolicy,
   type Throttling,
   throttlingAfterAttempt,
@@ -59,7 +59,7 @@ export class DeliveryAttempter {
     const now = this.clock.now();
     return {
       attempt,
-      decision: decideNextStep(this.policy, delivery.attempts + 1, outcome, now),
+      decision: decideNextDeliveryStep(this.policy, delivery.attempts + 1, outcome, now),
       throttling: throttlingAfterAttempt(outcome, now),
     };
   }

@@ -20,9 +20,7 @@ export interface DeliveryWorkerSettings {
   timeoutMs: number;
   /** Max concurrent attempts of one process, to all endpoints together. Default 1,000. */
   attemptSlots?: number;
-  /**
-   * Time by which the lease of a delivery is longer than the timeout of an attempt, in milliseconds. Default 15,000.
-   */
+  /** Duration of a lease of a delivery minus the timeout of an attempt, in milliseconds. Default 15,000. */
   leaseMarginMs?: number;
 }
 
@@ -34,7 +32,7 @@ const MAX_CLAIMED = 50;
  * Max wait for a free attempt slot, in milliseconds. After that, the deliveries wait for the next call of `reconcile`.
  */
 const SLOT_WAIT_MS = 1_000;
-/** Time in milliseconds until a failed write is retried that disables an endpoint after its reply 410 Gone. */
+/** Wait before the next try to disable an endpoint that replied 410 Gone, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /**
  * Max delay of a wake-up job, in milliseconds. For longer delays, the periodic call of `reconcile` is prompt enough.
@@ -130,9 +128,9 @@ export class DeliveryRunner {
   }
 
   /**
-   * Ends the deliveries of this process. Claims nothing more and waits up to `deadlineMs` milliseconds for the attempts
-   * in progress. Then aborts the remaining attempts and releases their deliveries, so that another process can attempt
-   * them at once.
+   * Ends all delivery attempts of this process, and claims no further deliveries. Waits up to `deadlineMs` milliseconds
+   * for the attempts in progress. Then aborts the remaining attempts and releases their deliveries, so that another
+   * process can attempt them at once.
    */
   async drain(deadlineMs: number): Promise<void> {
     this.draining = true;
@@ -157,8 +155,8 @@ export class DeliveryRunner {
         await this.claimAll(account, endpointId);
       }
     } finally {
-      // This runs synchronously after the loop's last check, so no call of `work` is lost: a later call starts a new
-      // loop.
+      // The run is deleted synchronously after the loop's last check. So no call of `work` is lost: a later call starts
+      // a new loop.
       this.runs.delete(key);
     }
   }
@@ -272,8 +270,8 @@ export class DeliveryRunner {
   }
 
   /**
-   * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint is now disabled
-   * because of the given attempt: for that reason, or because its reply was 410 Gone and {@link record} disabled it.
+   * Disables an endpoint whose attempts have all failed for too long. Returns true if the given attempt caused the
+   * endpoint to be disabled. This includes the reply 410 Gone, after which {@link record} disabled the endpoint.
    */
   private async disableIfFailing(
     account: string,

@@ -9,12 +9,12 @@ export const DELIVERY_TASK_NAMES = {
   trim: 'trim-deliveries',
 } as const;
 
-/** Time from a wake-up job to the check that replaces the job if it was lost, in milliseconds. */
-export const LOST_DELIVERY_JOB_CHECK_DELAY_MS = 2_000;
+/** Time from a wake-up job to the check for deliveries that are still due because the job was lost, in milliseconds. */
+export const DUE_DELIVERY_CHECK_DELAY_MS = 2_000;
 
 /**
- * Wakes workers for endpoints, and schedules a check a little later, in case the wake-up job is lost or its worker
- * dies.
+ * Wakes workers for endpoints. Also schedules a check for due deliveries a little later, in case the wake-up job is
+ * lost or its worker dies.
  */
 export class DeliveryJobsWithLossRecovery implements DeliveryJobs {
   constructor(
@@ -22,9 +22,12 @@ export class DeliveryJobsWithLossRecovery implements DeliveryJobs {
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
   ) {}
 
-  /** Schedules the check without a wake-up job, for a caller whose own process already delivers to the endpoints. */
+  /**
+   * Schedules only the check for due deliveries, without a wake-up job. For a caller whose own process already delivers
+   * to the endpoints.
+   */
   checkLater(account: string, delayMs = 0): void {
-    this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, delayMs + LOST_DELIVERY_JOB_CHECK_DELAY_MS);
+    this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, delayMs + DUE_DELIVERY_CHECK_DELAY_MS);
   }
 
   async wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {

@@ -47,7 +47,7 @@ export type ClaimResult =
       /** Number of due deliveries that ended as missed, because the event log no longer contains their events. */
       missed: number;
       /**
-       * Time in milliseconds until the next claim, if the endpoint's rate limit or a pause forbids one now. Absent
+       * Time in milliseconds until the next claim, if the endpoint's rate limit or a pause forbids a claim now. Absent
        * otherwise.
        */
       waitMs?: number;
@@ -68,7 +68,7 @@ export interface FinishedAttempt {
 }
 
 /** Max attempts that one call of {@link DeliveryStore.settleAll} records, so that no step blocks Redis for long. */
-export const MAX_ATTEMPTS_PER_SETTLEMENT = 200;
+export const MAX_ATTEMPTS_RECORDED_AT_ONCE = 200;
 
 /** Result of recording an attempt. */
 export interface SettlementResult {
@@ -109,7 +109,7 @@ export interface DeliveryQuery {
    */
   since?: number;
   limit: number;
-  /** `next` of the previous page. Absent for the first page. */
+  /** Value of `next` in the previous page. Absent for the first page. */
   before?: number;
 }
 
@@ -214,8 +214,8 @@ export interface DeliveryStore {
   /**
    * Creates deliveries for the range that {@link DeliveryStore.pendingStretch} returned, until the endpoint has the
    * maximum number of pending deliveries. Returns false if the range has changed since it was read.
-   * @param from start of the range as returned
-   * @param next start of the remaining range once all these deliveries are created
+   * @param from start of the range, as `pendingStretch` returned it
+   * @param next new start of the range after all given deliveries are created
    * @param deliveries at most {@link MAX_DELIVERIES_PER_REFILL}, in the order of the event log
    */
   refill(
@@ -248,7 +248,7 @@ export interface DeliveryStore {
   /**
    * Records several attempts in one step, each like {@link DeliveryStore.settle}. The attempts of one endpoint are
    * recorded in the order of `attempts`. Returns a result for each attempt, in the order of `attempts`.
-   * @param attempts at most {@link MAX_ATTEMPTS_PER_SETTLEMENT}
+   * @param attempts at most {@link MAX_ATTEMPTS_RECORDED_AT_ONCE}
    */
   settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]>;
   /** Undoes the claim of a delivery without an attempt. The delivery is due again at once. */

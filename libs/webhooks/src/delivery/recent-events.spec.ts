@@ -23,7 +23,7 @@ describe('the cache of recent events', () => {
     expect(recent.stretchOf('b')).toEqual({ after: 0, until: 0 });
   });
 
-  it('evicts the oldest events and shortens the range when the events are too large', () => {
+  it('evicts the oldest events when the cache is too large, and then reports a shorter range of the log', () => {
     const recent = new RecentEventCache(3_000);
     const large = JSON.stringify('x'.repeat(700));
     for (const n of [1, 2, 3, 4]) recent.add('a', [event(n, large)]);
@@ -38,7 +38,7 @@ describe('the cache of recent events', () => {
     expect(recent.stretchOf('a')).toEqual({ after: 0, until: 0 });
   });
 
-  it('has no events of an account after the account is forgotten', () => {
+  it('has no events of an account after a call of `forget` for that account', () => {
     const recent = new RecentEventCache();
     recent.add('a', [event(1)]);
     recent.forget('a');

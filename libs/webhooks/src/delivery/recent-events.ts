@@ -1,7 +1,7 @@
 import { type LoggedEvent, eventToJson } from '#events';
 import type { ClaimedDelivery } from './delivery-store.js';
 
-/** Default of the max size of all events together, in characters. */
+/** Default of the max total size of the cached events, in characters. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** Estimated size of an event without its data, in characters. */
 const OVERHEAD = 512;
@@ -9,7 +9,10 @@ const OVERHEAD = 512;
 /** The parts of an event that a claimed delivery needs. */
 export type EventContent = Pick<ClaimedDelivery, 'body' | 'trace'>;
 
-/** A range of an account's event log, as times in milliseconds: the first number of a position is such a time. */
+/**
+ * A range of an account's event log. Its start and end are times in milliseconds, like the time with which the position
+ * of an event begins.
+ */
 export interface RecentStretch {
   /** Start of the range, exclusive. */
   after: number;
@@ -55,8 +58,8 @@ export class RecentEventCache {
   }
 
   /**
-   * Returns the range of an account's log whose events are cached. Events of the range that another process has read
-   * are not in the cache. If no event is cached, the range is empty.
+   * Returns the range of an account's log in which every event that this process has read is cached. Events that only
+   * another process has read are missing. If no event is cached, the range is empty.
    */
   stretchOf(account: string): RecentStretch {
     return this.stretches.get(account) ?? { after: 0, until: 0 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type AttemptOutcome, decideNextStep } from './retry-policy.js';
+import { type AttemptOutcome, decideNextDeliveryStep } from './retry-policy.js';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 const policy = { scheduleSeconds: [5, 300], random: () => 0.5 };
@@ -12,22 +12,22 @@ const outcome = (statusCode: number | null, rest: Partial<AttemptOutcome> = {}):
 
 describe('the decision after an attempt of a delivery', () => {
   it.each([200, 201, 204, 299])('is success for status %d', (status) => {
-    expect(decideNextStep(policy, 1, outcome(status), now)).toEqual({ kind: 'succeeded' });
+    expect(decideNextDeliveryStep(policy, 1, outcome(status), now)).toEqual({ kind: 'succeeded' });
   });
 
   it.each([100, 301, 302, 307, 308, 400, 401, 404, 429, 500, 503])('is a retry for status %d', (status) => {
-    expect(decideNextStep(policy, 1, outcome(status), now)).toEqual({ kind: 'retry', waitMs: 5_000 });
+    expect(decideNextDeliveryStep(policy, 1, outcome(status), now)).toEqual({ kind: 'retry', waitMs: 5_000 });
   });
 
   it('is a retry for a 2xx status whose body timed out', () => {
-    expect(decideNextStep(policy, 1, outcome(200, { error: 'late' }), now).kind).toBe('retry');
+    expect(decideNextDeliveryStep(policy, 1, outcome(200, { error: 'late' }), now).kind).toBe('retry');
   });
 
   it('is a retry after the next wait of the schedule, and failure when the schedule has no wait left', () => {
     const broken = outcome(null, { error: 'ECONNREFUSED' });
-    expect(decideNextStep(policy, 1, broken, now)).toEqual({ kind: 'retry', waitMs: 5_000 });
-    expect(decideNextStep(policy, 2, broken, now)).toEqual({ kind: 'retry', waitMs: 300_000 });
-    expect(decideNextStep(policy, 3, broken, now)).toEqual({
+    expect(decideNextDeliveryStep(policy, 1, broken, now)).toEqual({ kind: 'retry', waitMs: 5_000 });
+    expect(decideNextDeliveryStep(policy, 2, broken, now)).toEqual({ kind: 'retry', waitMs: 300_000 });
+    expect(decideNextDeliveryStep(policy, 3, broken, now)).toEqual({
       kind: 'failed',
       reason: 'Attempt 3 of 3 failed: ECONNREFUSED.',
     });
@@ -35,7 +35,7 @@ describe('the decision after an attempt of a delivery', () => {
 
   it('varies each wait of the schedule at random by up to 20 %', () => {
     const waits = [0, 0.999_999_9].map((n) =>
-      decideNextStep({ ...policy, random: () => n }, 2, outcome(500), now),
+      decideNextDeliveryStep({ ...policy, random: () => n }, 2, outcome(500), now),
     );
     expect(waits).toEqual([
       { kind: 'retry', waitMs: 240_000 },
@@ -44,15 +44,15 @@ describe('the decision after an attempt of a delivery', () => {
   });
 
   it('is final failure for status 410, even if the schedule has waits left', () => {
-    expect(decideNextStep(policy, 1, outcome(410), now).kind).toBe('gone');
-    expect(decideNextStep(policy, 1, outcome(410, { error: 'body cut' }), now).kind).toBe('gone');
+    expect(decideNextDeliveryStep(policy, 1, outcome(410), now).kind).toBe('gone');
+    expect(decideNextDeliveryStep(policy, 1, outcome(410, { error: 'body cut' }), now).kind).toBe('gone');
   });
 
   it.each([429, 503])(
     'for status %d is a retry after the wait in the Retry-After header, given in seconds or as a date',
     (status) => {
       for (const retryAfter of ['60', ' 60 ', 'Thu, 01 Jan 2026 00:01:00 GMT']) {
-        expect(decideNextStep(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
+        expect(decideNextDeliveryStep(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
           kind: 'retry',
           waitMs: 60_000,
         });
@@ -62,7 +62,7 @@ describe('the decision after an attempt of a delivery', () => {
 
   it('follows Retry-After only for 429 and 503, for at most a day, and never waits less than the schedule', () => {
     const wait = (status: number, retryAfter: string): unknown =>
-      decideNextStep(policy, 1, outcome(status, { retryAfter }), now);
+      decideNextDeliveryStep(policy, 1, outcome(status, { retryAfter }), now);
     expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000 });
     expect(wait(429, 'Wed, 31 Dec 2025 00:00:00 GMT')).toEqual({ kind: 'retry', waitMs: 5_000 });
     expect(wait(429, '45.5')).toEqual({ kind: 'retry', waitMs: 45_500 });

@@ -6,7 +6,7 @@ export interface AttemptOutcome {
   statusCode: number | null;
   /** The reply's `Retry-After` header, or null if absent. */
   retryAfter: string | null;
-  /** Why the request failed, before or after a status arrived, or null if a complete reply arrived. */
+  /** Why the request failed, or null if a complete reply arrived. A request can also fail after its status arrived. */
   error: string | null;
 }
 
@@ -52,7 +52,7 @@ const OBEYS_RETRY_AFTER: ReadonlySet<number | null> = new Set([429, 503]);
  * @param attempt number of the attempt, counted from 1
  * @param now current time in milliseconds since 1970; needed if `Retry-After` is a date
  */
-export function decideNextStep(
+export function decideNextDeliveryStep(
   policy: RetryPolicy,
   attempt: number,
   outcome: AttemptOutcome,

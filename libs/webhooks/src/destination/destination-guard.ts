@@ -21,7 +21,7 @@ const EMBEDDINGS: readonly { network: Network; at: readonly number[]; inverted: 
   { network: ipaddr.parseCIDR('2001::/32'), at: [4], inverted: false },
   { network: ipaddr.parseCIDR('2001::/32'), at: [12], inverted: true },
 ];
-/** Public addresses at which cloud providers run internal metadata services. 168.63.129.16 is that of Azure. */
+/** Public addresses at which cloud providers run internal metadata services. Azure uses 168.63.129.16. */
 const METADATA: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**
@@ -64,8 +64,9 @@ export class DestinationGuard {
   }
 
   /**
-   * Returns why a URL with this scheme must not lead to this address, or undefined if it may. Rejects a text that is
-   * not an IP address. If an IPv6 address contains an IPv4 address, the IPv4 address decides.
+   * Returns why a URL with the given scheme must not lead to the given address, or undefined if the address is allowed.
+   * A text that is not an IP address is not allowed. If an IPv6 address contains an IPv4 address, the IPv4 address
+   * decides.
    */
   refusal(protocol: string, address: string): string | undefined {
     const parsed = parseAddress(address);

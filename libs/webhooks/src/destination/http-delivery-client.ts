@@ -88,7 +88,7 @@ export class HttpDeliveryClient implements DeliveryClient {
       keepAliveTimeout: IDLE_TIMEOUT_MS,
       keepAliveMaxTimeout: IDLE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // These two timeouts are off, because `timeoutMs` limits the whole request.
+      // Undici's own timeouts are off, because `timeoutMs` limits the whole request.
       headersTimeout: 0,
       bodyTimeout: 0,
     });

@@ -6,7 +6,7 @@ import {
 } from '../delivery/delivery-store.js';
 import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { logPositionAfter, logPositionBefore, readFromCursorOrOldest } from './log-window.js';
+import { logPositionAfter, logPositionBefore, readEventsFromCursorOrOldest } from './log-window.js';
 
 /** Max pages of the event log that one call reads. The next call continues. */
 const MAX_PAGES = 10;
@@ -37,7 +37,8 @@ export class BacklogRefill {
   }
 
   /**
-   * Creates the deliveries for the events of one page of the event log. Returns false if no more can be created now.
+   * Creates the deliveries for the events of one page of the event log. Returns false if no more deliveries can be
+   * created now.
    */
   private async refillPage(
     account: string,
@@ -49,7 +50,7 @@ export class BacklogRefill {
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return false;
     const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MAX_DELIVERIES_PER_REFILL);
-    const { events } = await readFromCursorOrOldest(
+    const { events } = await readEventsFromCursorOrOldest(
       this.log,
       account,
       { epoch, position: logPositionBefore(from) },
@@ -57,7 +58,7 @@ export class BacklogRefill {
     );
     const here = events.filter(({ position }) => !isLogPositionBefore(to, position));
     const last = here.at(-1);
-    // If the page is short, the event log contains no more events of this range.
+    // A page with fewer events than `limit` is the last page of the range.
     const next =
       last === undefined || here.length < limit ? logPositionAfter(to) : logPositionAfter(last.position);
     const deliveries = here

@@ -9,8 +9,8 @@ import { EndpointIndexCache } from '../endpoint/endpoint-index-cache.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 
 /**
- * Max events in one call of `dispatch` for which this process starts the deliveries itself. For more events,
- * wake-up jobs are queued instead, so that all processes share the deliveries.
+ * Max number of events in a call of `dispatch` up to which this process starts the deliveries itself. If a call has
+ * more events, wake-up jobs are queued instead, so that all processes share the deliveries.
  */
 const MAX_EVENTS_BEGUN_HERE = 20;
 

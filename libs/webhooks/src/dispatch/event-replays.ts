@@ -4,7 +4,7 @@ import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore, ReplayScope } from '../delivery/delivery-store.js';
 import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { wakeEndpointOrLog } from '../delivery/wake-quietly.js';
+import { wakeWorkerOrLog } from '../delivery/wake-worker.js';
 import { readEventsInTimeWindow, type TimeWindow } from './log-window.js';
 import { createWebhookDisabledError } from '../endpoint/webhook-conflict.js';
 
@@ -23,7 +23,7 @@ export class ReplayTooLargeError extends Error {
   constructor(
     /** Max number of events of one replay. */
     readonly maxEvents: number,
-    /** Latest value of `until` for which the time window is small enough, as an ISO 8601 time. */
+    /** Latest end of the time window with which it contains at most `maxEvents` events, as an ISO 8601 time. */
     readonly maxUntil: string,
   ) {
     super(`The window holds more than ${maxEvents} events.`);
@@ -59,7 +59,7 @@ export class EventReplayer {
         events.map((event) => ({ endpointId: id, event })),
       ),
     );
-    if (count !== undefined && count > 0) await wakeEndpointOrLog(this.jobs, this.logger, account, id);
+    if (count !== undefined && count > 0) await wakeWorkerOrLog(this.jobs, this.logger, account, id);
     return count;
   }
 
@@ -75,7 +75,7 @@ export class EventReplayer {
 
   /**
    * Reads the selected events page by page, and calls `step` for each page. Returns the sum of the results of `step`.
-   * @param step receives the selected events of a page, and the sum of its earlier results
+   * @param step receives the selected events of a page, and the sum of the results for the earlier pages
    */
   private async sum(
     account: string,

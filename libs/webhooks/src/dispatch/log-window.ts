@@ -29,7 +29,7 @@ export async function* readEventsInTimeWindow(
   let after: Cursor | undefined =
     since < 1 ? undefined : { epoch: end.epoch, position: lastPositionBefore(since) };
   for (;;) {
-    const page = await readFromCursorOrOldest(log, account, after, PAGE_SIZE);
+    const page = await readEventsFromCursorOrOldest(log, account, after, PAGE_SIZE);
     const here = page.events.filter(({ position }) => !isLogPositionBefore(end.position, position));
     yield here.filter(({ timestamp }) => Date.parse(timestamp) >= since && Date.parse(timestamp) < until);
     const last = page.events.at(-1);
@@ -43,7 +43,7 @@ export async function* readEventsInTimeWindow(
  * Reads a page of the event log. If events after the cursor were already removed, continues with the oldest event that
  * is left.
  */
-export async function readFromCursorOrOldest(
+export async function readEventsFromCursorOrOldest(
   log: Pick<EventLog, 'read'>,
   account: string,
   after: Cursor | undefined,

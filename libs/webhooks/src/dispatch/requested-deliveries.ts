@@ -3,11 +3,11 @@ import type { Logger } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import { type Delivery, deliveryId } from '../delivery/delivery.js';
-import { wakeEndpointOrLog } from '../delivery/wake-quietly.js';
+import { wakeWorkerOrLog } from '../delivery/wake-worker.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-/** Result of a requested delivery: the delivery, or whether the endpoint or the event does not exist. */
+/** Result of a requested delivery: the delivery, or that the endpoint or the event does not exist. */
 export type RequestedDelivery =
   { kind: 'due'; delivery: Delivery } | { kind: 'unknownEndpoint' } | { kind: 'unknownEvent' };
 
@@ -43,9 +43,9 @@ export class SingleEventDeliverer {
           'The webhook has the maximum number of pending deliveries. Request the delivery again when there are fewer.',
         );
       case 'due': {
-        await wakeEndpointOrLog(this.jobs, this.logger, account, endpointId);
+        await wakeWorkerOrLog(this.jobs, this.logger, account, endpointId);
         const delivery = await this.deliveries.find(account, deliveryId(eventId, endpointId));
-        // The endpoint was removed meanwhile, with its deliveries.
+        // If the delivery is missing, the endpoint was removed together with its deliveries after `deliverNow`.
         return delivery === undefined ? { kind: 'unknownEndpoint' } : { kind: 'due', delivery };
       }
     }

@@ -1,11 +1,11 @@
 /** Whether recent deliveries to an endpoint succeeded or failed. */
 export interface EndpointHealth {
   /**
-   * When the first attempt failed after the last success, by Redis' clock, as an ISO 8601 time. Null if the last
+   * Time of the first failed attempt after the last success, by Redis' clock, as an ISO 8601 time. Null if the last
    * attempt succeeded, or if no attempt was made since the endpoint was enabled.
    */
   failingSince: string | null;
-  /** When an attempt last succeeded, by Redis' clock, as an ISO 8601 time. Null if never, or if unknown. */
+  /** Time of the last successful attempt, by Redis' clock, as an ISO 8601 time. Null if none is known. */
   lastSuccessAt: string | null;
   /** Number of pending deliveries. */
   pending: number;

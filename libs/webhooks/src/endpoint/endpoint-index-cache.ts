@@ -32,8 +32,8 @@ export class EndpointIndexCache {
    * made before the call.
    */
   async get(account: string): Promise<{ index: EndpointIndex; enabled: ReadonlySet<string> }> {
-    // Read the revision before the list. If an endpoint changes between the two, the next call then reads the list
-    // again.
+    // Read the revision before the endpoints. If an endpoint changes between the two reads, the next call sees a new
+    // revision and reads the endpoints again.
     const revision = await this.endpoints.revision(account);
     const cached = this.byAccount.get(account);
     if (cached?.revision === revision) return cached;

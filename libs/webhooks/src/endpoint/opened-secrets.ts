@@ -31,7 +31,8 @@ export class DecryptedSecretCache {
   }
 
   /**
-   * Returns the headers that are configured for the endpoint, without those that every attempt sets itself.
+   * Returns the headers that are configured for the endpoint, without reserved headers, which every attempt sets
+   * itself.
    * @throws {SecretDecryptionError} if no known encryption key decrypts the headers
    */
   headersOf(endpoint: DeliveryTarget): Readonly<Record<string, string>> {

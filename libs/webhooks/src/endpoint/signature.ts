@@ -8,7 +8,7 @@ export function newSigningSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** Returns the key that signs for a secret: the raw bytes of the secret. */
+/** Returns the signing key of a secret: the raw bytes of the secret. */
 export function signingKeyOf(secret: string): KeyObject {
   return createSecretKey(secret.slice(PREFIX.length), 'base64');
 }

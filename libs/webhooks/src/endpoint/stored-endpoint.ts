@@ -45,7 +45,7 @@ export function encryptHeaders(
   cipher: SecretCipher,
 ): string | null {
   if (Object.keys(headers).length === 0) return null;
-  return cipher.encrypt(JSON.stringify(headers), headersEncryptionContext(endpointId));
+  return cipher.encrypt(JSON.stringify(headers), encryptionContextOfHeaders(endpointId));
 }
 
 /**
@@ -57,7 +57,7 @@ export function decryptHeaders(
   cipher: SecretCipher,
 ): Record<string, string> {
   if (sealedHeaders === null) return {};
-  return JSON.parse(cipher.decrypt(sealedHeaders, headersEncryptionContext(id))) as Record<string, string>;
+  return JSON.parse(cipher.decrypt(sealedHeaders, encryptionContextOfHeaders(id))) as Record<string, string>;
 }
 
 /** Returns the secrets that are valid at the time `now` (milliseconds since 1970), in encrypted form. */
@@ -92,6 +92,6 @@ const DEFAULTS = {
  * Returns the encryption context of an endpoint's headers. An encrypted text can be decrypted only with the context
  * with which it was encrypted.
  */
-export function headersEncryptionContext(endpointId: string): string {
+export function encryptionContextOfHeaders(endpointId: string): string {
   return `${endpointId}/headers`;
 }

@@ -10,7 +10,7 @@ export const REPLAY_EVENTS = LuaScript.from(import.meta.url, 'lua/replay-deliver
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Counts the deliveries that {@link REPLAY_EVENTS} would make pending. */
-export const COUNT_REPLAY = LuaScript.from(import.meta.url, 'lua/count-replay.lua', {
+export const COUNT_DELIVERIES_TO_REPLAY = LuaScript.from(import.meta.url, 'lua/count-replay.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Delivers one event to one endpoint now. */

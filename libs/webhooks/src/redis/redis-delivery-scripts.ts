@@ -22,9 +22,13 @@ export const LIST_DELIVERIES = LuaScript.from(import.meta.url, 'lua/list-deliver
 /** Lists the deliveries of one event, newest first. */
 export const LIST_EVENT_DELIVERIES = LuaScript.from(import.meta.url, 'lua/list-event-deliveries.lua');
 /** Lists the endpoints with due deliveries. */
-export const LIST_DUE_ENDPOINTS = LuaScript.from(import.meta.url, 'lua/list-due-endpoints.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const LIST_ENDPOINTS_WITH_DUE_DELIVERIES = LuaScript.from(
+  import.meta.url,
+  'lua/list-due-endpoints.lua',
+  {
+    MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
+  },
+);
 /** Removes finished deliveries that are too old or too many. */
 export const TRIM_FINISHED_DELIVERIES = LuaScript.from(import.meta.url, 'lua/trim-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,

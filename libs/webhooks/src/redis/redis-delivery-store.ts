@@ -28,7 +28,7 @@ import type {
 import { chunksOf } from '../delivery/delivery-chunks.js';
 import {
   READ_UNDELIVERED_RANGE,
-  COUNT_REPLAY,
+  COUNT_DELIVERIES_TO_REPLAY,
   CREATE_DELIVERIES,
   DELIVER_EVENT,
   REFILL_PENDING_DELIVERIES,
@@ -37,11 +37,11 @@ import {
 } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
 import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-events.js';
-import { RedisDeliveryList } from './redis-delivery-list.js';
+import { RedisDeliveryReader } from './redis-delivery-reader.js';
 import {
   CLAIM_DELIVERIES,
   END_PENDING_DELIVERIES,
-  LIST_DUE_ENDPOINTS,
+  LIST_ENDPOINTS_WITH_DUE_DELIVERIES,
   RELEASE_DELIVERY,
   RECORD_ATTEMPTS,
   TRIM_FINISHED_DELIVERIES,
@@ -58,7 +58,7 @@ const MAX_ATTEMPTS = 100;
 
 /** Implements {@link DeliveryStore} in Redis. All times are by Redis' clock. */
 export class RedisDeliveryStore implements DeliveryStore {
-  private readonly stored: RedisDeliveryList;
+  private readonly stored: RedisDeliveryReader;
 
   constructor(
     private readonly redis: RedisClient,
@@ -66,7 +66,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     /** The events that this process has read from the event logs. */
     private readonly recent = new RecentEventCache(),
   ) {
-    this.stored = new RedisDeliveryList(redis, prefix);
+    this.stored = new RedisDeliveryReader(redis, prefix);
   }
 
   async create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void> {
@@ -117,7 +117,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   ): Promise<number> {
     let count = 0;
     for (const chunk of chunksOf(events)) {
-      const reply = await this.run(COUNT_REPLAY, account, {
+      const reply = await this.run(COUNT_DELIVERIES_TO_REPLAY, account, {
         ...{ scope, endpoint: endpointId, counted: counted + count },
         entries: chunk.flatMap(({ id, position }) => [deliveryId(id, endpointId), position]),
       });
@@ -196,7 +196,8 @@ export class RedisDeliveryStore implements DeliveryStore {
       else deliveries.push({ ...claimed, ...content });
     }
     if (withoutEvent.length > 0) {
-      // Another process has read these events. The next claim reads all events from the log.
+      // These events are missing from the cache, because another process read them from the log. Without cached events,
+      // the next claim reads all events from the log.
       this.recent.forget(account);
       await Promise.all(withoutEvent.map((claimed) => this.release(account, claimed)));
     }
@@ -281,7 +282,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
     for (let first = 0; ; first += MAX_LISTED) {
-      const endpoints = (await this.run(LIST_DUE_ENDPOINTS, account, {
+      const endpoints = (await this.run(LIST_ENDPOINTS_WITH_DUE_DELIVERIES, account, {
         first,
         maxCount: MAX_LISTED,
       })) as string[];

@@ -65,8 +65,8 @@ export class RedisEndpointStore implements EndpointStore {
   async revision(account: string): Promise<string> {
     const keys = this.keys(account);
     const { revision } = filterKeys(keys);
-    // Older versions of the software do not count their changes in the revision. The number of endpoints at least
-    // changes when they add an endpoint.
+    // Older versions of the software change endpoints without a new revision. The number of endpoints is included, so
+    // that at least an endpoint which an older version adds or removes changes the result.
     const [changes, count] = await Promise.all([this.redis.get(revision), this.redis.hlen(keys('webhooks'))]);
     return `${changes ?? ''}/${count}`;
   }
@@ -96,7 +96,7 @@ export class RedisEndpointStore implements EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined> {
     const webhooks = this.keys(account)('webhooks');
-    // An iteration fails only if another process changed the endpoint meanwhile, so the loop ends.
+    // The loop repeats only if another process changed the endpoint between the read and the write.
     for (;;) {
       const expected = await this.redis.hget(webhooks, id);
       if (expected === null) return undefined;
@@ -137,7 +137,7 @@ export class RedisEndpointStore implements EndpointStore {
     eventsOf: (after: StoredEndpoint) => NewEvent[],
   ): Promise<StoredEndpoint | undefined> {
     const keys = this.keys(account);
-    // An iteration fails only if another process changed the endpoint meanwhile, so the loop ends.
+    // The loop repeats only if another process changed the endpoint between the read and the write.
     for (;;) {
       const expected = await this.redis.hget(keys('webhooks'), id);
       const before = expected === null ? undefined : parseEndpoint(expected);

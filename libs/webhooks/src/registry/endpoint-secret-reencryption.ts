@@ -1,7 +1,7 @@
 import { ReencryptionCounts, type SecretCipher } from '#accounts';
 import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { headersEncryptionContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
+import { encryptionContextOfHeaders, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
 /** Counts what happened to secrets and headers when they were encrypted with the current key. */
 export interface EndpointReencryptionCounts {
@@ -50,15 +50,15 @@ export class EndpointSecretReencryption {
     const now = this.clock.now();
     return {
       ...endpoint,
-      // Encrypt expired secrets again, too, because clocks may differ. A failure to decrypt an expired secret is not
-      // counted.
+      // Also encrypt expired secrets again, because they may still be valid by the clock of another machine. A failure
+      // to decrypt an expired secret is not counted.
       secrets: secrets.map(({ sealed, expiresAt }) => {
         const counted = expiresAt === null || expiresAt > now ? counts.secrets : new ReencryptionCounts();
         return { sealed: counted.reencrypt(this.cipher, sealed, id, subject), expiresAt };
       }),
       sealedHeaders:
         sealedHeaders &&
-        counts.headers.reencrypt(this.cipher, sealedHeaders, headersEncryptionContext(id), subject),
+        counts.headers.reencrypt(this.cipher, sealedHeaders, encryptionContextOfHeaders(id), subject),
     };
   }
 }

@@ -17,7 +17,7 @@ export interface Rotation {
 }
 
 /** Reads and rotates the signing secrets of endpoints. */
-export class EndpointSecrets {
+export class EndpointSecretManager {
   constructor(
     private readonly store: Pick<EndpointStore, 'find' | 'change'>,
     private readonly cipher: SecretCipher,
@@ -47,7 +47,7 @@ export class EndpointSecrets {
     return changed === undefined ? undefined : { secret, previousExpireAt: new Date(end).toISOString() };
   }
 
-  /** Returns the secrets that are still valid. Those that would expire after `end` now expire at `end`. */
+  /** Returns the secrets that are still valid, with every expiry later than `end` changed to `end`. */
   private ending({ secrets }: StoredEndpoint, end: number): StoredSecret[] {
     const now = this.clock.now();
     const ending = secrets

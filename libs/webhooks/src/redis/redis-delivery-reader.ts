@@ -11,7 +11,7 @@ import { LIST_DELIVERIES, LIST_EVENT_DELIVERIES } from './redis-delivery-scripts
 const MAX_SCANNED = 1_000;
 
 /** Reads single deliveries and pages of deliveries. */
-export class RedisDeliveryList {
+export class RedisDeliveryReader {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
@@ -78,7 +78,7 @@ interface Ids {
   ids: string[];
 }
 
-/** Returns the arguments that the scripts share. */
+/** Returns the arguments that all scripts that list deliveries have in common. */
 function listArguments({ status, since, before, limit }: DeliveryQuery): {
   status: string;
   missed: string;

@@ -3,7 +3,7 @@ import type { DeliveryRetention } from '../delivery/delivery-store.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
-/** Times until an account's deliveries next need work, in milliseconds. A time is absent if there is no such work. */
+/** Times until an account's deliveries next need work, in milliseconds. Absent if no delivery needs that work. */
 export interface DeliveryDueTimes {
   /** Time until a delivery is due, or the lease of an attempt expires. */
   overdueInMs?: number;
@@ -11,8 +11,8 @@ export interface DeliveryDueTimes {
   trimInMs?: number;
 }
 
-/** Reads with one fast Redis script when an account's deliveries next need work. */
-export class RedisDeliveryDueTimes {
+/** Reads when an account's deliveries next need work. Uses one fast Redis script. */
+export class RedisDeliveryDueTimeReader {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,

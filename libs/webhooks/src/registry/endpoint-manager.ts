@@ -13,7 +13,7 @@ import {
 } from '../endpoint/stored-endpoint.js';
 
 /** Implements {@link EndpointRegistry}. Checks URLs, creates signing secrets, and encrypts secrets and headers. */
-export class Endpoints implements EndpointRegistry {
+export class EndpointManager implements EndpointRegistry {
   constructor(
     private readonly store: EndpointStore,
     private readonly deliveries: Pick<DeliveryStore, 'endPending'>,
