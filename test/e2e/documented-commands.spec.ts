@@ -87,7 +87,7 @@ class Session {
 }
 
 describe('each documented command prints the documented output', () => {
-  it('in README.md, as does the documented webhook receiver', async () => {
+  it('in README.md, whose webhook receiver also prints the documented output', async () => {
     const page = read('README.md');
     const [subscribe, ...rest] = commandsOf(page).filter(({ command }) => command.startsWith('curl'));
     const session = new Session();

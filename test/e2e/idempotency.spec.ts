@@ -62,38 +62,41 @@ describe('an Idempotency-Key', () => {
   it.each([
     ['as JSON', json],
     ['with a file', form],
-  ])('in 100 simultaneous requests to two gateways creates one send, %s', async (name, bodyOf) => {
-    const second = await anotherGateway();
-    try {
-      const message = `Once ${name}`;
-      const replies = await Promise.all(
-        Array.from({ length: 100 }, (_, i) =>
-          send(i % 2 === 0 ? product.gateway.port : second.port, `key ${name}`, bodyOf(message)),
-        ),
-      );
-      const [done, others] = [
-        replies.filter(({ status }) => status === 200),
-        replies.filter(({ status }) => status !== 200),
-      ];
-      expect(done.filter(({ replayed }) => !replayed)).toHaveLength(1);
-      expect(new Set(done.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-      expect(
-        others.filter(({ status, body }) => status !== 409 || body.code !== 'idempotency_in_progress'),
-      ).toEqual([]);
-      const after = await send(second.port, `key ${name}`, bodyOf(message));
-      expect(after).toEqual({ status: 200, replayed: true, body: done[0]?.body });
-      // A later send to the same recipient proves that no earlier send is still queued.
-      const last = await send(second.port, `last ${name}`, json(`Last ${name}`));
-      expect(last.status).toBe(200);
-      await eventually(
-        'the last send reached upstream',
-        async () => (await textsLike(`Last ${name}`)).length === 1,
-      );
-      expect(await textsLike(message)).toHaveLength(1);
-    } finally {
-      await second.stop();
-    }
-  });
+  ])(
+    'in 100 simultaneous requests to two gateways creates only one send (request %s)',
+    async (name, bodyOf) => {
+      const second = await anotherGateway();
+      try {
+        const message = `Once ${name}`;
+        const replies = await Promise.all(
+          Array.from({ length: 100 }, (_, i) =>
+            send(i % 2 === 0 ? product.gateway.port : second.port, `key ${name}`, bodyOf(message)),
+          ),
+        );
+        const [done, others] = [
+          replies.filter(({ status }) => status === 200),
+          replies.filter(({ status }) => status !== 200),
+        ];
+        expect(done.filter(({ replayed }) => !replayed)).toHaveLength(1);
+        expect(new Set(done.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+        expect(
+          others.filter(({ status, body }) => status !== 409 || body.code !== 'idempotency_in_progress'),
+        ).toEqual([]);
+        const after = await send(second.port, `key ${name}`, bodyOf(message));
+        expect(after).toEqual({ status: 200, replayed: true, body: done[0]?.body });
+        // A later send to the same recipient proves that no earlier send is still queued.
+        const last = await send(second.port, `last ${name}`, json(`Last ${name}`));
+        expect(last.status).toBe(200);
+        await eventually(
+          'the last send reached upstream',
+          async () => (await textsLike(`Last ${name}`)).length === 1,
+        );
+        expect(await textsLike(message)).toHaveLength(1);
+      } finally {
+        await second.stop();
+      }
+    },
+  );
 
   it('leads to the stored send if the gateway was killed after it stored the send and before it replied', async () => {
     await using line = await MutableProxy.open(product.redis.url);

@@ -128,8 +128,8 @@ async function untilAvailable(): Promise<void> {
   expect(product.gateway.child.exitCode).toBeNull();
 }
 
-describe('every operation gets 503 unavailable within 2 s while Redis is away, and later works again without a restart,', () => {
-  it('if the Redis process is suspended, even if other requests already hang', async () => {
+describe('every API operation returns 503 unavailable within 2 s while Redis is away, and works again afterwards without a restart,', () => {
+  it('if the Redis process is suspended, also while earlier requests still hang', async () => {
     product.redis.server.kill('SIGSTOP');
     try {
       expect(unexpectedIn(await askAll())).toEqual([]);

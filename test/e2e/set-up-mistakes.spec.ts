@@ -126,7 +126,7 @@ describe('a configuration mistake is reported with its remedy:', () => {
     await untilResolved('no_worker');
   });
 
-  it('a worker with another blob store', async () => {
+  it('a worker that does not use the same blob store as the gateway', async () => {
     const apart = await startAdditionalWorker({ BLOB_STORE: `file:${product.blobDirectory}-of-another` });
     try {
       expect(await detailOf('blob_store_not_shared', apart)).toMatchObject({

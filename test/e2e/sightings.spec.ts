@@ -114,7 +114,7 @@ afterAll(async () => {
 });
 
 describe('a send is bound to its message', () => {
-  it('if two identical texts are sent within a minute: the first to the earlier message, the second to the later one', async () => {
+  it('if two identical texts are sent within a minute: the first send is bound to the earlier message, the second send to the later message', async () => {
     const phoneNumber = NUMBERS.twice;
     const ids = [await post({ phoneNumber, message: TEXT }), await post({ phoneNumber, message: TEXT })];
     const sends = await Promise.all(ids.map((id) => until(id, 'delivered')));
@@ -127,7 +127,7 @@ describe('a send is bound to its message', () => {
     ]);
   });
 
-  it('if the owner types the same text on the phone: no duplicate is sent, both messages are emitted, and one of them is bound to the send', async () => {
+  it('if someone types the same text on the phone of the account: no duplicate is sent, both messages are emitted, and one of them is bound to the send', async () => {
     const phoneNumber = NUMBERS.owner;
     await product.simulate('messages', { direction: 'outbound', phoneNumber, text: 'Hello' });
     const id = await post({ phoneNumber, message: TEXT });
@@ -203,7 +203,7 @@ describe('a send is bound to its message', () => {
 });
 
 describe('a send that ends as unknown', () => {
-  it('names in its look-ups the two messages that cannot be told apart, and none of their texts', async () => {
+  it('names in its look-ups the two messages that fit the send equally well, without their texts', async () => {
     const phoneNumber = NUMBERS.undecided;
     await product.simulate('messages', { direction: 'outbound', phoneNumber, text: 'Hello' });
     await product.simulate('faults', [

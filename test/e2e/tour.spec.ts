@@ -91,7 +91,7 @@ describe('all features end to end, with real processes and a real Redis', () => 
     expect(receiver.invalidRequests).toEqual([]);
   });
 
-  it('every message event of the event log was delivered, its sequences have no gaps, and contacts and messages can be read', async () => {
+  it('every message event of the event log was delivered, the sequences of the events have no gaps, and contacts and messages can be read', async () => {
     const { events } = await product.json<{
       events: { id: string; type: string; contactId?: string; sequence: number }[];
     }>('GET', '/v1/events?limit=1000');
@@ -114,7 +114,7 @@ describe('all features end to end, with real processes and a real Redis', () => 
     ]);
   });
 
-  it('the events of a send and of its message are found by their ids, and the deliveries of an event show who got it', async () => {
+  it('the events of a send and of its message are found by their ids, and the deliveries of an event show which webhooks got the event', async () => {
     const { messageId } = await product.json<SendView>('GET', `/v1/sends/${sendId}`);
     const typesOf = async (query: string): Promise<string[]> => {
       const path = `/v1/events?${query}`;
@@ -132,7 +132,7 @@ describe('all features end to end, with real processes and a real Redis', () => 
     expect(deliveries).toMatchObject([{ eventId, status: 'succeeded', attempts: [{ statusCode: 204 }] }]);
   });
 
-  it('an event is delivered again on request, and for the first time to a webhook whose filter excludes it', async () => {
+  it('an event is delivered on request to a webhook whose filter excludes the event, and is delivered again on a second request', async () => {
     const eventId = receiver.eventsOfType('message.sent')[0]?.id ?? '';
     await using second = await WebhookReceiver.start(product.api);
     const request = { url: second.url, eventTypes: ['account.suspect'] };

@@ -54,7 +54,7 @@ describe('the gateway after an upgrade, with data that an old build stored,', ()
     expect(await status('revoked', '/v1/sends')).toBe(401);
   });
 
-  it('answers an idempotency key that was used at the old build with the stored send', async () => {
+  it('returns the stored send for an idempotency key that was used with the old build', async () => {
     const { idempotent, sends } = upgraded.snapshot.names;
     for (const [name, { key, body }] of Object.entries(idempotent)) {
       const headers = { 'Idempotency-Key': key };

@@ -79,7 +79,7 @@ describe('sends that an old build stored', () => {
     },
   );
 
-  it('become unknown and are not posted again if they are in a look-up and upstream did not accept them', async () => {
+  it('become unknown and are not posted again if they were being looked up at the upgrade and upstream did not accept them', async () => {
     expect((await sends.becomes('looked up, not taken', 'unknown')).attempts).toHaveLength(1);
     expect(await sends.postsOf('looked up, not taken')).toEqual([]);
   });

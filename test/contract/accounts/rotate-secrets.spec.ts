@@ -317,7 +317,7 @@ describe.each([
     expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
   });
 
-  it('removes the recorded ids of unused keys: a starting process then gets only the ids of used keys that the process lacks', async () => {
+  it('removes the recorded ids of keys that no secret needs: a starting process may then lack these keys without an error', async () => {
     expect(await keys.register(OLD_CIPHER)).toEqual([]);
     expect(await keys.register(NEW_CIPHER)).toEqual([OLD_CIPHER.keyId]);
     expect(await keys.list()).toEqual([OLD_CIPHER.keyId]);
@@ -331,7 +331,7 @@ describe.each([
 });
 
 describe('a process that starts while Redis is away', () => {
-  it('records the id of its encryption key once Redis is back, or reports the recorded ids of keys that the process lacks', async () => {
+  it('records the id of its encryption key once Redis is back, and reports an error if the process lacks a recorded key', async () => {
     await withTestRedis(async ({ url, server }) => {
       const open = (): RedisClient => openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       const logger = createLogger('test', 'silent');

@@ -83,7 +83,7 @@ describe.each([
       ? store.revoked
       : (await new RedisRevocations(redis, prefix).after('0-0')).ids;
 
-  it('authenticate a caller with the account, the scopes and the expiry of the API key', async () => {
+  it('give the caller the account, the scopes and the expiry of the API key', async () => {
     const end = Date.now() + 86_400_000;
     const [owner, dated] = [await storedKey(), await storedKey(end)];
     const { token, session } = await sessions.create(owner);
@@ -158,7 +158,7 @@ describe.each([
     if (!isFake) expect(await redis.exists(`${prefix}:{.accounts}:session:${others.session.id}`)).toBe(0);
   });
 
-  it('that were created with the API key in the environment end when that key is changed or removed', async () => {
+  it('that were created with the API key of the environment variable API_KEY end when that key is changed or removed', async () => {
     const { token } = await sessions.create(FIXED);
     expect(await sessions.authenticate(token)).toBeDefined();
     expect(await new Sessions(fixedKeys('another key'), store).authenticate(token)).toBeUndefined();

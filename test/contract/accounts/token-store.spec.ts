@@ -77,7 +77,7 @@ describe.each([
   }
   const key = (...parts: string[]): string => [prefix, '{.accounts}', ...parts].join(':');
 
-  it('authenticate a caller with the account, the API key, the scopes, the contacts and the expiry of the token', async () => {
+  it('give the caller the account, the API key, the scopes, the contacts and the expiry of the token', async () => {
     const owner = await storedKey();
     const before = Date.now();
     const made = await tokens.create(owner, {
@@ -150,7 +150,7 @@ describe.each([
     expect(await redis.exists(key('token', others.id))).toBe(0);
   });
 
-  it('that were created with the API key in the environment end when that key is changed or removed', async () => {
+  it('that were created with the API key of the environment variable API_KEY end when that key is changed or removed', async () => {
     const made = await tokens.create(FIXED, WANTED);
     expect(await tokens.authenticate(made.token)).toMatchObject({ keyId: 'environment' });
     expect(await new Tokens(fixedKeys('another key'), store).authenticate(made.token)).toBeUndefined();
@@ -170,7 +170,7 @@ describe.each([
     await expect(tokens.create(FIXED, WANTED)).resolves.toBeDefined();
   });
 
-  it('are revoked only for their own account, and only once', async () => {
+  it('can be revoked only once, and only for the account that they belong to', async () => {
     const made = await tokens.create(FIXED, WANTED);
     expect(await tokens.revoke('sales', made.id)).toBe(false);
     expect(await tokens.authenticate(made.token)).toBeDefined();

@@ -190,7 +190,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     expect(harness.countRequests(/messages/)).toBe(before + 1);
   });
 
-  it('returns only the sends and the preview of the last message, marked as partial, if upstream cannot be read', async () => {
+  it('returns only the sends and the preview of the last message, and sets `partial`, if upstream cannot be read', async () => {
     const ids = createMessages(3);
     await harness.sweep();
     const send = await insertSend({ createdAt: Date.now() });

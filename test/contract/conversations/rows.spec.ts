@@ -64,7 +64,7 @@ describe('the conversation of a contact', () => {
     });
   });
 
-  it('shows the last message; messages of the baseline do not count as unread, but the contact can be waiting for an answer', async () => {
+  it('shows the last message and since when the contact waits for an answer; messages of the baseline do not count as unread', async () => {
     const { contactId, ids } = await here.createKnownContact(3);
     const shown = await row(contactId);
     expect(shown).toMatchObject({
@@ -344,7 +344,7 @@ describe('a send in a conversation', () => {
 });
 
 describe('the list of conversations', () => {
-  it('is sorted by last activity and id; its pages contain each unmoved conversation exactly once, even if other conversations move meanwhile', async () => {
+  it('is sorted by last activity and id; while some conversations move, its pages contain each of the other conversations exactly once', async () => {
     const { harness } = here;
     const contacts = Array.from({ length: 12 }, (_, i) => harness.createContact(`+1555777${1000 + i}`));
     const timestamp = Date.now() - DAY_MS;

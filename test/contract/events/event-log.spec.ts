@@ -116,7 +116,7 @@ describe('an event’s id', () => {
     expect(new Set([...(await all()), ...(await all('other'))].map(({ id }) => id)).size).toBe(6);
   });
 
-  it('differs between installations', async () => {
+  it('differs between two installations, even for the same change', async () => {
     const change = event();
     await log.append(ACCOUNT, [change]);
     const [before] = await all();

@@ -39,8 +39,8 @@ describe('the first read of the messages of a contact', () => {
 
   it.each([
     ['since the account was added, even if the first contact list is read five minutes later', 300_000, 1],
-    ['of the last day if the account was added 900 days ago', 900 * DAY_MS, 2],
-  ])('emits only the messages %s', async (_, addedAgoMs, expectedCount) => {
+    ['in the last day if the account was added 900 days ago', 900 * DAY_MS, 2],
+  ])('emits only recent messages: those that arrived %s', async (_, addedAgoMs, expectedCount) => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { timestamp: Date.now() - 2 * DAY_MS });

@@ -82,14 +82,17 @@ describe('a message', () => {
       { attachments: { to: [{ url: 'x' }] } },
     ],
     ['an undocumented field', { mood: 'good' }, { other: expect.anything() }],
-  ])('with %s is emitted as one message.updated', async (_, edit, changes) => {
-    const { id } = await sent();
-    here.harness.control('messages/edit', { id, ...edit });
-    await here.harness.sweep();
-    await here.harness.sweep();
-    expect(await types()).toEqual(['message.updated']);
-    expect((await here.harness.deliveredEvents()).at(-1)?.data['changes']).toEqual(changes);
-  });
+  ])(
+    'that is changed after its first read is emitted as one message.updated (change: %s)',
+    async (_, edit, changes) => {
+      const { id } = await sent();
+      here.harness.control('messages/edit', { id, ...edit });
+      await here.harness.sweep();
+      await here.harness.sweep();
+      expect(await types()).toEqual(['message.updated']);
+      expect((await here.harness.deliveredEvents()).at(-1)?.data['changes']).toEqual(changes);
+    },
+  );
 
   it.each([
     ['a composed character', 'caf\u00e9'],
@@ -156,7 +159,7 @@ describe('a page of messages', () => {
   );
 
   it.each(['null', 'number', 'string', 'array', 'noId'])(
-    'with an unreadable element (%s) still yields all its messages',
+    'with an unreadable element among its messages (%s) still yields all messages',
     async (garbage) => {
       const { harness } = here;
       const { contactId } = await here.createKnownContact(5);

@@ -85,7 +85,7 @@ describe('the claim of a due contact', () => {
     expect(second?.overdueMs).toBeLessThan(2_000);
   });
 
-  it('returns when the next contact is due if none is due now', async () => {
+  it('returns the time at which the next contact becomes due if no contact is due now', async () => {
     expect(await one.claim(ACCOUNT, RATE)).toEqual({});
     await schedule('due', 'c', 60_000);
     await schedule('deep', 'd', 30_000);
@@ -158,18 +158,21 @@ describe('the claim of a due contact', () => {
 
 describe('reads of older messages', () => {
   it.each([
-    ['a fifth as many tokens as reads of the newest messages if they are an hour late', 3_600_000, 9],
-    ['almost no tokens if they have just become due and reads of the newest messages are due', 1_000, 0],
-  ])('get %s, and all tokens if no read of the newest messages is due', async (_, lateMs, expected) => {
-    for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
-    for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -lateMs);
-    await drain();
-    const kinds: string[] = [];
-    for (let i = 0; i < 55; i += 1) kinds.push((await claimInTime()).kind);
-    expect(kinds.filter((kind) => kind === 'deep')).toHaveLength(expected);
-    await redis.del(key('polls', 'due'));
-    for (let i = 0; i < 20; i += 1) expect((await claimInTime()).kind).toBe('deep');
-  });
+    ['a fifth as many if they are an hour late', 3_600_000, 9],
+    ['almost none if they have just become due', 1_000, 0],
+  ])(
+    'get fewer tokens than due reads of the newest messages (%s), and all tokens if no read of the newest messages is due',
+    async (_, lateMs, expected) => {
+      for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
+      for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -lateMs);
+      await drain();
+      const kinds: string[] = [];
+      for (let i = 0; i < 55; i += 1) kinds.push((await claimInTime()).kind);
+      expect(kinds.filter((kind) => kind === 'deep')).toHaveLength(expected);
+      await redis.del(key('polls', 'due'));
+      for (let i = 0; i < 20; i += 1) expect((await claimInTime()).kind).toBe('deep');
+    },
+  );
 
   it('also get their share of the budget for further pages while reads of the newest messages are due', async () => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);

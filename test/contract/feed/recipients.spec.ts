@@ -9,7 +9,7 @@ const ownersOf = async (number = NUMBER): Promise<string[]> =>
   (await here.harness.store.recipientOf(ACCOUNT, number)).contacts.map(({ id }) => id);
 
 describe('the contacts of a phone number', () => {
-  it('start with the contact whose message showed the number; the others keep their order', async () => {
+  it('are sorted: first the contact whose messages show the number, then the other contacts in the order in which they were found', async () => {
     const { harness } = here;
     const named = harness.createContact('+15550000001', { referredBy: NUMBER });
     await harness.sweep();

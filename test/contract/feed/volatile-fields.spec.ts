@@ -63,7 +63,7 @@ describe('attachment URLs whose signature differs at each read', () => {
   });
 
   it.each([45, 2])(
-    'cause at most two events per message if the signature is in the path: %d messages',
+    'cause at most two events per message if the signature is in the path (number of messages: %d)',
     async (count) => {
       here.harness.control('settings', { signedAddresses: 'path' });
       const contactId = await withPictures(count);

@@ -80,7 +80,7 @@ describe.each([
     expect((await take()).map(({ round }) => round).sort()).toEqual(['look', 'trim']);
   });
 
-  it('moves a task to an earlier time, never to a later time', async () => {
+  it('moves a task to a requested time only if that time is earlier than the scheduled time', async () => {
     await at('a', HOUR_MS);
     await at('a', 0);
     await at('a', HOUR_MS);
@@ -155,7 +155,7 @@ describe.each([
     expect(next).toBeLessThanOrEqual(2 * HOUR_MS);
   });
 
-  it('does not repeat a run because of a request that came before the run', async () => {
+  it('does not run a task again for a request that was made before the last run of the task began', async () => {
     await at('a', 0);
     await takeOne(agenda, 1);
     await at('a', 0);
@@ -276,7 +276,7 @@ describe.each([
     expect(next).toBe(500);
   });
 
-  it('returns no time when its last task ends', async () => {
+  it('returns no time until the next task when a task ends and no other task is scheduled', async () => {
     await at('a', 0);
     expect(await agenda.complete(await takeOne(), undefined)).toBeUndefined();
   });

@@ -38,7 +38,7 @@ const connect = (url: string): RedisClient => openRedis(parseRedisAddress(url), 
 const knownRun = (redis: RedisClient): Promise<string> =>
   eventually('the run is known', () => lastSeenRedisRun(redis) || undefined);
 
-it('a connection knows the same run of Redis as its scripts; after a restart of Redis, the run is unknown until it is read again', async () => {
+it('a connection and a Lua script return the same id of the Redis run, which changes at each restart; after a restart, the connection first has no id', async () => {
   await using server = await startTestRedis();
   const redis = connect(server.url);
   expect(lastSeenRedisRun(redis)).toBe('');
@@ -53,7 +53,7 @@ it('a connection knows the same run of Redis as its scripts; after a restart of 
   await closeRedis(redis);
 });
 
-it('a connection to a promoted replica knows the same run of Redis as its scripts', async () => {
+it('a connection to a promoted replica and a Lua script return the same id of the Redis run', async () => {
   const pair = await startTestPair();
   await pair.switchOver();
   const redis = connect(pair.url);

@@ -19,7 +19,7 @@ describe('a send whose POST had no clear answer', () => {
     { kind: 'truncatedJson', cut: 'connection' },
     { kind: 'status', status: 302, location: 'http://127.0.0.1:1/', processed: true },
     { kind: 'slow', delayMs: 2 * UPSTREAM_TIMEOUT_MS },
-  ])('is found, and not posted again, if upstream accepted the POST: %j', async (fault) => {
+  ])('is found, and not posted again, if upstream accepted the POST (fault: %j)', async (fault) => {
     failPosts(fault);
     const id = await accept();
     const next = await accept({ message: 'next' });
@@ -38,7 +38,7 @@ describe('a send whose POST had no clear answer', () => {
     { kind: 'status', status: 503 },
     { kind: 'html' },
   ])(
-    'becomes unknown without a second POST if upstream did not accept the POST, and the lane continues: %j',
+    'becomes unknown without a second POST if upstream did not accept the POST, and the lane continues (fault: %j)',
     async (fault) => {
       failPosts(fault);
       const id = await accept();
@@ -79,38 +79,41 @@ describe('a send whose POST had no clear answer', () => {
       15_000,
     ],
     ['soon, if a look-up fails for the first time', { kind: 'status', status: 404 }, 'good', 500],
-  ])('is looked up again %s', async (_, trouble, before, maxMs) => {
-    failPosts({ kind: 'resetBefore' });
-    const id = await accept();
-    await runner().run(ACCOUNT, NUMBER);
-    const record = await relay.harness.sends.find(ACCOUNT, id);
-    if (record === undefined) throw new Error('the send was not found');
-    const { lookedAt, ...state } = { ...record.state, lookedAt: await relay.harness.sends.now(ACCOUNT) };
-    await relay.harness.sends.apply(ACCOUNT, record, {
-      transition: 'search_continued',
-      state: {
-        ...state,
-        looks: 7,
-        lookLeftMs: 3_000,
-        ...(before === 'failed' ? {} : { lookedAt }),
-        notBefore: 0,
-      },
-      laneDueInMs: 0,
-    });
-    if (trouble !== undefined)
-      relay.harness.control('faults', { match: { method: 'GET' }, fault: trouble, times: 1 });
-    const waits: number[] = [];
-    const jobs: RelayJobs = {
-      wake: (_account, _lanes, delayMs = 0) => {
-        waits.push(delayMs);
-        return Promise.resolve();
-      },
-    };
-    await runner({ jobs }).run(ACCOUNT, NUMBER);
-    expect(waits).toHaveLength(1);
-    expect(waits[0]).toBeLessThanOrEqual(maxMs);
-    expect(waits[0]).toBeGreaterThan(maxMs / 2);
-  });
+  ])(
+    'is looked up again after a time that depends on the earlier look-ups: %s',
+    async (_, trouble, before, maxMs) => {
+      failPosts({ kind: 'resetBefore' });
+      const id = await accept();
+      await runner().run(ACCOUNT, NUMBER);
+      const record = await relay.harness.sends.find(ACCOUNT, id);
+      if (record === undefined) throw new Error('the send was not found');
+      const { lookedAt, ...state } = { ...record.state, lookedAt: await relay.harness.sends.now(ACCOUNT) };
+      await relay.harness.sends.apply(ACCOUNT, record, {
+        transition: 'search_continued',
+        state: {
+          ...state,
+          looks: 7,
+          lookLeftMs: 3_000,
+          ...(before === 'failed' ? {} : { lookedAt }),
+          notBefore: 0,
+        },
+        laneDueInMs: 0,
+      });
+      if (trouble !== undefined)
+        relay.harness.control('faults', { match: { method: 'GET' }, fault: trouble, times: 1 });
+      const waits: number[] = [];
+      const jobs: RelayJobs = {
+        wake: (_account, _lanes, delayMs = 0) => {
+          waits.push(delayMs);
+          return Promise.resolve();
+        },
+      };
+      await runner({ jobs }).run(ACCOUNT, NUMBER);
+      expect(waits).toHaveLength(1);
+      expect(waits[0]).toBeLessThanOrEqual(maxMs);
+      expect(waits[0]).toBeGreaterThan(maxMs / 2);
+    },
+  );
 
   it('becomes sent if its message is found after the last look-up', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });

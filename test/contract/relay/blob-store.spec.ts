@@ -117,7 +117,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     },
   );
 
-  it('and the marker files of running processes are listed separately; each process has one marker file', async () => {
+  it('is listed separately from the marker files, one per process, that show which processes use the store', async () => {
     const blob = await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10);
     await store.mark('gateway.example-req_1');
     await store.mark('worker_2');

@@ -47,7 +47,7 @@ it('lanes that are woken at the same time share jobs, and each lane is in exactl
   expect(jobs.flatMap(({ lane, more = [] }) => [lane, ...more]).sort()).toEqual(LANES);
 });
 
-it('a job for one lane has the form of earlier builds', async () => {
+it('a job for one lane has the same fields as in earlier builds', async () => {
   expect(await jobsFor(['+15550000000'])).toEqual([{ account: 'a', lane: '+15550000000' }]);
 });
 

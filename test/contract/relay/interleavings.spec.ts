@@ -22,9 +22,9 @@ describe('a running POST whose record Redis loses', () => {
   }
 
   it.each([
-    ['was not noticed yet', () => Promise.resolve()],
-    ['already made another process look up the send', () => runner().run(ACCOUNT, NUMBER)],
-  ])('is not repeated if upstream accepts the POST and the loss %s', async (_, then) => {
+    ['no other process runs', () => Promise.resolve()],
+    ['another process looks up the send', () => runner().run(ACCOUNT, NUMBER)],
+  ])('is not repeated if upstream accepts the POST (after the loss: %s)', async (_, then) => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     const post = postThenLose(await memory(), then);

@@ -6,7 +6,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents, upload } = relay;
 
-it('a run of a lane returns whether the lane had a send to relay', async () => {
+it('the lane runner returns whether the lane had a send to relay', async () => {
   expect(await runner().run(ACCOUNT, NUMBER)).toBe(false);
   await accept({ sendAt: Date.now() + 60_000 });
   expect(await runner().run(ACCOUNT, NUMBER)).toBe(false);
@@ -190,7 +190,7 @@ describe('a send', () => {
     expect(woken).toEqual([NUMBER]);
   });
 
-  it('to one of very many recipients is found by a later check, because each check returns whether more lanes may be due', async () => {
+  it('to one of very many recipients is found by a later periodic check, because each check reports whether further lanes may be due', async () => {
     for (let n = 0; n < 500; n += 1) await accept({ phoneNumber: `+1415${5_550_000 + n}` });
     const waking = rounds({ jobs: { wake: () => Promise.resolve() } });
     expect(await waking.reconcile(ACCOUNT)).toBe(false);

@@ -20,7 +20,7 @@ function lookupsOf({ lookups }: Send): SendLookup[] {
 const outcomesOf = (send: Send): string[] => lookupsOf(send).map(({ outcome }) => outcome);
 
 describe('the look-ups of a send', () => {
-  it('record the contact, the number of messages read, and the time from which messages count; the last look-up records that the message was found', async () => {
+  it('record the contact, the number of messages read, and the earliest time of a message that can fit the send; the last look-up records that the message was found', async () => {
     failPosts('timeoutAfter');
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
@@ -99,7 +99,7 @@ describe('the look-ups of a send', () => {
       expect(data['send'] ?? {}).not.toHaveProperty('lookups');
   });
 
-  it('include those of accepted sends whose message does not appear', async () => {
+  it('are also recorded if the send is accepted and its message does not appear', async () => {
     relay.harness.control('settings', { sendLostProbability: 1 });
     relay.harness.createContact(NUMBER);
     await relay.harness.sweep();

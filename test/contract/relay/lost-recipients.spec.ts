@@ -43,7 +43,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is looked up beyond the confirmation period while too many contacts are missing from the contact list', async () => {
+  it('is still looked up after its confirmation period while so many contacts are missing that an outage of upstream is likely', async () => {
     relay.harness.control('contacts', { count: 15 });
     await deletedContact();
     failPosts({ kind: 'resetBefore' });
@@ -98,7 +98,7 @@ describe('a send whose look-ups all fail', () => {
 });
 
 describe('a send to a phone number that several contacts have', () => {
-  it('is looked up in all of these contacts', async () => {
+  it('is looked up among the messages of all these contacts', async () => {
     const mine = relay.harness.createContact(NUMBER);
     relay.harness.createMessages(mine, { count: 2 });
     await relay.harness.sweep();
@@ -110,7 +110,7 @@ describe('a send to a phone number that several contacts have', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is also looked up in a contact that appeared after the POST', async () => {
+  it('is also looked up among the messages of a contact that appeared after the POST', async () => {
     const mine = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     // Upstream moves the number's messages to another contact, and keeps the old contact empty.

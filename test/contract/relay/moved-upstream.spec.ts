@@ -110,7 +110,7 @@ describe('before the first contact list was read from the upstream address of an
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a worker that knows another address does not post a send that was stored for that address, for a minute', async () => {
+  it('a worker whose address differs from the address for which a send was stored posts the send only a minute after its creation', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);

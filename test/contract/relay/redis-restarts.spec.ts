@@ -75,7 +75,7 @@ describe('a send', () => {
     expect([first.warnings(), second.warnings()]).toEqual([1, 1]);
   });
 
-  it('that is the first after a Redis restart causes a warning, even if no send was unfinished', async () => {
+  it('that is the first after a Redis restart causes a warning, even if all earlier sends had left their lanes', async () => {
     const { runner: one, warnings } = watchedRunner();
     await relayUntil(await accept(), 'accepted', one);
     expect(warnings()).toBe(0);

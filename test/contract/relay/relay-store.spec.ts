@@ -205,7 +205,7 @@ describe('Marking a send as relaying and taking the token for its POST in one st
     expect((await mark(record)).kind).toBe('fenced');
   });
 
-  it('is refused for a send that was stored in another Redis run', async () => {
+  it('is refused for a send that was stored before the last restart or failover of Redis', async () => {
     const record = await insert();
     await redis.hset(accountKey(`send:${record.order.id}`), 'life', 'an earlier run');
     expect(await mark(record)).toEqual({ kind: 'changed' });
@@ -214,7 +214,7 @@ describe('Marking a send as relaying and taking the token for its POST in one st
 });
 
 describe('The next check for the message of an accepted send', () => {
-  it('is set only once when the previous check is due, and not if the send has changed', async () => {
+  it('is scheduled only once after the previous check becomes due, and is not scheduled if the send has changed', async () => {
     const accepted = async (): Promise<SendRecord> => {
       const fenced = await applyAll(await insert(), 'fenced');
       const record = await applyTo(fenced, 'accepted', { confirmInMs: 0 });
@@ -236,7 +236,7 @@ describe('The next check for the message of an accepted send', () => {
 });
 
 describe('A change that takes a send out of its lane', () => {
-  it('reports when the lane has become empty', async () => {
+  it('reports that the lane is empty only if the send was the last one in the lane', async () => {
     const [one, two] = [await insert(), await insert()];
     const emptied: string[] = [];
     for (const record of [one, two]) {
@@ -390,14 +390,17 @@ describe('storing a new send', () => {
     expect(left).toBeLessThanOrEqual(KEY_LIFETIME_MS);
   });
 
-  it.each([undefined, key('k')])('again after a lost answer changes nothing (key: %j)', async (under) => {
-    const wanted = order();
-    expect(await store.insert(ACCOUNT, wanted, under)).toEqual({ kind: 'new' });
-    const taken = await applyAll(await found(wanted.id), 'fenced', 'accepted');
-    expect(await store.insert(ACCOUNT, wanted, under)).toEqual({ kind: 'new' });
-    expect(await store.find(ACCOUNT, wanted.id)).toEqual(taken);
-    expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
-  });
+  it.each([undefined, key('k')])(
+    'a second time, because the reply of Redis was lost, changes nothing (idempotency key: %j)',
+    async (under) => {
+      const wanted = order();
+      expect(await store.insert(ACCOUNT, wanted, under)).toEqual({ kind: 'new' });
+      const taken = await applyAll(await found(wanted.id), 'fenced', 'accepted');
+      expect(await store.insert(ACCOUNT, wanted, under)).toEqual({ kind: 'new' });
+      expect(await store.find(ACCOUNT, wanted.id)).toEqual(taken);
+      expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
+    },
+  );
 
   it('with a sendAt keeps the send out of its lane until that time', async () => {
     const { id } = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
@@ -448,7 +451,7 @@ describe('a change of a send', () => {
     expect(await eventTypes()).toHaveLength(4);
   });
 
-  it('that is repeated after a lost answer succeeds, and is applied once', async () => {
+  it('that is repeated because the reply of Redis was lost succeeds, and is applied only once', async () => {
     const record = await applyAll(await insert(), 'fenced');
     const calls: unknown[][] = [];
     // The same script call, as a connection that lost the answer repeats it.
@@ -474,7 +477,7 @@ describe('a change of a send', () => {
     expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('that binds the message of another send is refused', async () => {
+  it('that binds a message is refused if the message is already bound to another send', async () => {
     const [one, two] = [await insert(), await insert()];
     expect(await applyTo(one, 'found', { claim: CLAIM })).toBeDefined();
     expect(await applyTo(two, 'found', { claim: CLAIM })).toBeUndefined();
@@ -505,7 +508,7 @@ describe('a change of a send', () => {
     expect(await store.boundSends(ACCOUNT, 'c1', ['m1'])).toEqual(new Map([['m1', old]]));
   });
 
-  it('that removes a send from its lane makes the lane due at once', async () => {
+  it('that takes the send out of its lane makes the lane due at once', async () => {
     const [one, two] = [await insert(), await insert()];
     const held = await applyTo(one, 'fenced', { laneDueInMs: 60_000 });
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual([]);
@@ -670,7 +673,7 @@ describe('a lane', () => {
 });
 
 describe('scheduled sends', () => {
-  it('are moved to their lanes once, many in one step, in the order of sendAt and then of their storage', async () => {
+  it('are moved to their lanes once, many in one step, sorted by sendAt and, if sendAt is the same, by the time of storage', async () => {
     const at = Date.now() + 30;
     const orders = Array.from({ length: 20 }, (_, i) => order({ sendAt: i < 3 ? at + 2 : at }));
     for (const each of orders) await store.insert(ACCOUNT, each);
@@ -693,7 +696,7 @@ describe('scheduled sends', () => {
     expect((await found(expected[0] ?? '')).state).toMatchObject({ status: 'queued', revision: 1 });
   });
 
-  it('wake a worker when they are stored if they are due before the next check of the schedule', async () => {
+  it('that are due before the next check of the schedule wake a worker when they are stored', async () => {
     await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
     expect(woken).toEqual([]);
     await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 200 });

@@ -146,7 +146,7 @@ describe('a page of messages', () => {
     );
   });
 
-  it('of 2 MB can be read ten times at the same time', async () => {
+  it('of 2 MB can be read by ten concurrent requests', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve(`[{"id":"a","x":"${'x'.repeat(2 * MEGABYTE)}"}]`);
     const pages = await Promise.all(
@@ -176,7 +176,7 @@ describe('a contact list', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MEGABYTE);
   });
 
-  it('of 20 MB is passed to its receiver contact by contact, and the contacts that the receiver selects can be read again', async () => {
+  it('of 20 MB is passed to a callback contact by contact, and the contacts that the callback selects can be read again', async () => {
     const server = await ListServer.start();
     lists.push(server);
     server.list = { count: 20_000, bytes: 1_024, envelope: ['{"total":20000,"data":{"contacts":[', ']}}'] };

@@ -91,19 +91,19 @@ describe('the budget of an account', () => {
     expect(share).toBeLessThan(0.3);
   });
 
-  it('reserves a fifth of the requests for polls during a flood of sends and reads of API callers', async () => {
+  it('reserves a fifth of the requests for polls during a flood of sends and of reads that API callers request', async () => {
     await hammer(50, { send: 5, read: 5 }, 300);
     const left = await hammer(50, { send: 5, read: 5, poll: 2 }, 2_000);
     expect(count(left, 'poll') / left.length).toBeGreaterThan(0.14);
   });
 
-  it('gives far more requests to sends than to reads of API callers', async () => {
+  it('gives far more requests to sends than to reads that API callers request', async () => {
     await hammer(50, { send: 1 }, 300);
     const left = await hammer(50, { send: 10, read: 10 }, 1_500);
     expect(count(left, 'send')).toBeGreaterThan(count(left, 'read') * 4);
   });
 
-  it('gives tokens to reads of API callers before polls, but reserves a fifth of the tokens for polls', async () => {
+  it('gives tokens first to the reads that API callers request and then to polls, but reserves a fifth of the tokens for polls', async () => {
     await hammer(50, { read: 1 }, 300);
     const left = await hammer(50, { read: 10, poll: 10 }, 1_500);
     expect(count(left, 'read')).toBeGreaterThan(count(left, 'poll') * 2);
@@ -126,7 +126,7 @@ describe('the budget of an account', () => {
     expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
   });
 
-  it('caps the measured rate of earlier requests at the new rate after the rate was lowered', async () => {
+  it('counts requests from before a reduction of the rate as if they had been made at no more than the new rate', async () => {
     const [budget] = budgets;
     await hammer(400, { read: 10 }, 500);
     // As after a minute at the full rate that ended twenty seconds ago: two half-lives.

@@ -45,7 +45,7 @@ async function takeAll(account: string, rate: number): Promise<number> {
   return count;
 }
 
-describe('A share of the request budget', () => {
+describe('the share of the request budget that one kind of requests may use', () => {
   it('is counted per account, over all processes together, and allows a burst', async () => {
     expect(await takeAll('a', 0.01)).toBe(BURST);
     expect(await takeAll('b', 0.01)).toBe(BURST);
@@ -59,7 +59,7 @@ describe('A share of the request budget', () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual((20 / rate) * 1_000 - 5);
   });
 
-  it('says how long to wait for the next request', async () => {
+  it('returns an error that says how long to wait, if no request is allowed in time', async () => {
     await takeAll('a', 0.1);
     const refusal = shares[0]?.acquire('a', 0.1, 100);
     await expect(refusal).rejects.toThrow(BudgetExhaustedError);

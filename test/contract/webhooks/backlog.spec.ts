@@ -192,7 +192,7 @@ describe('the backlog of a failing webhook', () => {
     expect((await pending(id)).slice(-8)).toEqual(ids(events.slice(-8)));
   });
 
-  it('has a higher limit if a delivery once succeeded, until all attempts have failed for a minute', async () => {
+  it('has the higher limit of a working webhook during the first minute of failures, if a delivery succeeded before', async () => {
     const id = await subscribe();
     await dispatched(1);
     await settle(await claim(id), 'succeeded');

@@ -102,8 +102,8 @@ interface Expected {
 }
 const THRICE = { status: 'failed' } as const;
 
-/** What the receiver answers with, what it gets, and how the test checks both. */
-const BEHAVIOURS: [answer: string, gets: string, listener: RequestListener, expected: Expected][] = [
+/** What the receiver answers with, which attempts the answer causes, and what the test expects. */
+const BEHAVIOURS: [answer: string, causes: string, listener: RequestListener, expected: Expected][] = [
   ['200', 'one attempt', (_, response) => response.end('ok'), { attempts: [200], status: 'succeeded' }],
   [
     '204',
@@ -125,19 +125,19 @@ const BEHAVIOURS: [answer: string, gets: string, listener: RequestListener, expe
   ],
   [
     '410',
-    'one attempt, and its webhook is disabled',
+    'one attempt and the disabling of the webhook',
     (_, response) => response.writeHead(410).end(),
     { attempts: [410], status: 'failed', disabled: true },
   ],
   [
     '429 and a Retry-After in seconds',
-    'the next attempt after that time',
+    'a second attempt after the requested time',
     once204((response) => response.writeHead(429, { 'retry-after': '2' }).end()),
     { attempts: [429, 204], status: 'succeeded', waitsMs: [2_000] },
   ],
   [
     '429 and a Retry-After date',
-    'the next attempt after that date',
+    'a second attempt after the requested date',
     once204((response) => response.writeHead(429, { 'retry-after': soon().toUTCString() }).end()),
     { attempts: [429, 204], status: 'succeeded', waitsMs: [900] },
   ],
@@ -155,7 +155,7 @@ const BEHAVIOURS: [answer: string, gets: string, listener: RequestListener, expe
   ],
   [
     '503 and a Retry-After',
-    'the next attempt after that time',
+    'a second attempt after the requested time',
     once204((response) => response.writeHead(503, { 'retry-after': '1' }).end()),
     { attempts: [503, 204], status: 'succeeded', waitsMs: [1_000] },
   ],
@@ -279,7 +279,7 @@ function describeAttempt({ statusCode, error }: Attempt): string {
 }
 
 describe('a receiver', () => {
-  it.each(BEHAVIOURS)('that answers with %s gets %s', async (_, __, answer, expected) => {
+  it.each(BEHAVIOURS)('that answers with %s causes %s', async (_, __, answer, expected) => {
     const { port } = await listen(createServer(drained(answer)));
     await check(await delivered(`http://127.0.0.1:${port}/hook`), expected);
   });
@@ -308,7 +308,7 @@ describe('a receiver', () => {
     expect(requests).toBe(0);
   });
 
-  it('at an unresolvable host name has only failed attempts', async () => {
+  it('at an unresolvable host name gets no request, and every attempt fails', async () => {
     const unknown = /ENOTFOUND|EAI_AGAIN/;
     await check(await delivered('https://nobody.invalid/'), {
       attempts: [unknown, unknown, unknown],
@@ -316,7 +316,7 @@ describe('a receiver', () => {
     });
   });
 
-  it('at a closed port has only failed attempts', async () => {
+  it('at a closed port gets no request, and every attempt fails', async () => {
     const server = createServer();
     const { port } = await listen(server);
     await new Promise((closed) => server.close(closed));

@@ -58,7 +58,7 @@ describe('the filter of a webhook', () => {
     expect(await pending(id)).toBe(1);
   });
 
-  it('is not loaded when deliveries are claimed, even if its contact ids look like other JSON fields', async () => {
+  it('is omitted from the webhook that a claim of deliveries returns, even if contact ids of the filter look like JSON fields', async () => {
     const id = await subscribe(MISLEADING);
     await on.dispatched(2);
     const claimed = await on.harness.deliveries.claim(ACCOUNT, id, TERMS);

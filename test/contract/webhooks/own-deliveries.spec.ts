@@ -21,8 +21,8 @@ async function claimWith(
   return { bodies: new Map(deliveries.map(({ eventId, body }) => [eventId, body])), hasMore };
 }
 
-describe('a process that has read events itself', () => {
-  it('claims their deliveries with the same bodies as any other process', async () => {
+describe('a process that keeps recently read events in memory', () => {
+  it('claims the deliveries of these events with the same bodies as any other process', async () => {
     on.harness.jobs.lost = true;
     const to = await on.receiver();
     const [one, two] = [
@@ -38,7 +38,7 @@ describe('a process that has read events itself', () => {
     expect(mine.bodies).toEqual((await claimWith(new RecentEventCache(), two)).bodies);
   });
 
-  it('loads an event that it has not read itself from the log at its next claim', async () => {
+  it('loads an event that is not in its memory from the event log, at its next claim of deliveries', async () => {
     on.harness.jobs.lost = true;
     const to = await on.receiver();
     const { id } = (await on.harness.endpoints.create(ACCOUNT, { url: to.url })).endpoint;
@@ -53,7 +53,7 @@ describe('a process that has read events itself', () => {
     expect([...(await claimWith(recent, id)).bodies.keys()]).toEqual([events[1]?.id]);
   });
 
-  it('starts the deliveries of a few events itself, and leaves the deliveries of many events to jobs that any process can run', async () => {
+  it('starts the deliveries itself if it dispatches a few events, and creates jobs that any process can run if it dispatches many', async () => {
     const to = await on.receiver();
     const { id } = (await on.harness.endpoints.create(ACCOUNT, { url: to.url })).endpoint;
     const checks: string[] = [];
@@ -83,7 +83,7 @@ describe('a process that has read events itself', () => {
   });
 });
 
-it('attempts that are recorded together have the effects of attempts that are recorded one by one', async () => {
+it('attempts of deliveries that are recorded together have the same effects as attempts that are recorded one by one', async () => {
   on.harness.jobs.lost = true;
   const ids = [];
   for (const ordered of [false, true]) {

@@ -59,7 +59,7 @@ async function failing(count: number): Promise<string> {
 }
 
 describe('a successful delivery to a webhook that was failing', () => {
-  it('makes a few waiting deliveries due at once, as does each further success', async () => {
+  it('makes a few waiting deliveries due at once; each further success makes a few more due', async () => {
     const id = await failing(25);
     await dispatched(1);
     let waiting = 25;

@@ -35,8 +35,8 @@ async function settle(
 const find = (event: LoggedEvent | undefined, endpointId: string): Promise<Delivery | undefined> =>
   on.harness.deliveries.find(ACCOUNT, deliveryId(event?.id ?? '', endpointId));
 
-describe('a requested delivery of one event', () => {
-  it('is created for an event that the webhook never got, even if its filter excludes the event', async () => {
+describe('a request to deliver one event to one webhook', () => {
+  it('creates a delivery of an event that the webhook never got, even if the filter of the webhook excludes the event', async () => {
     const [event] = await on.harness.record(1);
     const id = await subscribe({ eventTypes: ['send.*'], contactIds: ['c9'] });
     expect(await deliver(id, event)).toEqual({ kind: 'due', delivery: await find(event, id) });
@@ -45,7 +45,7 @@ describe('a requested delivery of one event', () => {
     expect(await claimed(id)).toEqual([event?.id]);
   });
 
-  it('is not created again by the dispatcher', async () => {
+  it('creates a delivery that the dispatcher does not create again', async () => {
     const events = await on.harness.record(2);
     const id = await subscribe();
     await deliver(id, events[0]);
@@ -54,7 +54,7 @@ describe('a requested delivery of one event', () => {
     expect(all.deliveries.map(({ eventId }) => eventId)).toEqual([events[1]?.id, events[0]?.id]);
   });
 
-  it('restarts a finished delivery, and keeps its attempts', async () => {
+  it('restarts a finished delivery, and keeps the recorded attempts of the delivery', async () => {
     const id = await subscribe();
     const [event] = await on.dispatched(1);
     await settle(id, { status: 'succeeded' });
@@ -63,7 +63,7 @@ describe('a requested delivery of one event', () => {
     expect(await claimed(id)).toEqual([event?.id]);
   });
 
-  it('makes a pending delivery due now, and a second request adds no second attempt', async () => {
+  it('makes a pending delivery due now; a second request causes no second attempt', async () => {
     const id = await subscribe();
     const [event] = await on.dispatched(1);
     await settle(id, { status: 'pending', waitMs: 60_000 });
@@ -76,7 +76,7 @@ describe('a requested delivery of one event', () => {
     expect(await claimed(id)).toEqual([]);
   });
 
-  it('to an ordered webhook waits for the earlier pending events of the contact', async () => {
+  it('creates a delivery that waits for the earlier pending events of the contact, if the webhook is ordered', async () => {
     const [early, late] = await on.harness.record(2);
     const id = await subscribe({ ordered: true });
     await deliver(id, late);
@@ -86,7 +86,7 @@ describe('a requested delivery of one event', () => {
     expect(await claimed(id)).toEqual([early?.id]);
   });
 
-  it('is refused for a disabled webhook, and reports whether the webhook or the event does not exist', async () => {
+  it('is refused if the webhook is disabled, and reports if the webhook or the event does not exist', async () => {
     const [event] = await on.harness.record(1);
     const id = await subscribe({ enabled: false });
     await expect(deliver(id, event)).rejects.toThrow(/disabled.*PATCH it with/);

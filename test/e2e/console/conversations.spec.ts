@@ -236,7 +236,7 @@ withChromium('on the page of conversations in the console,', () => {
     });
   });
 
-  it('no message box is shown for an API key that may not send', async () => {
+  it('no text field for a new message is shown if the API key may not send', async () => {
     const { id } = await makeContact('Tim', '+15554440010');
     const reader = await product.json<CreatedApiKey>('POST', '/v1/api-keys', {
       account: 'default',

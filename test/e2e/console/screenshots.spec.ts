@@ -103,7 +103,7 @@ const KEYS = [
   });
 
   it.each(LOOKS)(
-    'a screenshot is made of each page of the console (look: $name)',
+    'a screenshot is made of each page of the console (appearance: $name)',
     async ({ name: look, width, scheme }) => {
       const folder = join(ROOT, '.data/screenshots');
       const images = join(ROOT, 'docs/images');

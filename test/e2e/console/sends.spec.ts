@@ -180,7 +180,7 @@ withChromium('on the pages of sends in the console,', () => {
     });
   });
 
-  it('an API key that may only read is offered no button to resolve a send', async () => {
+  it('no button to resolve a send is shown if the API key may only read', async () => {
     const id = await makeUnknown('+15553340006');
     const { key } = await product.json<{ key: string }>('POST', '/v1/api-keys', {
       account: 'default',

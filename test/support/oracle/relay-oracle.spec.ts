@@ -71,7 +71,7 @@ describe('the test oracle for relayed sends', () => {
     expect(rulesOf({ shown: shown('snd_2', { status: 'sent', messageId: 'm1' }) })).toEqual(['misbound']);
   });
 
-  it('rejects a history with a send of false status, and counts a send of status `unknown` as not bound', () => {
+  it('rejects a history in which a send has a wrong status, and counts a send of status `unknown` as not bound', () => {
     expect(rulesOf({ shown: shown('snd_1', { status: 'failed', messageId: null }) })).toEqual([
       'false status',
     ]);
