@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
+import { usageOf } from '../support/process-usage.js';
 import type { ProductProcess } from '../support/process.js';
 import { Product } from '../support/product.js';
 import { startTestS3, type TestS3 } from '../support/s3-server.js';
@@ -24,8 +23,7 @@ afterEach(async () => {
 
 /** Resident memory of a process, in bytes. */
 async function memoryOf({ child }: ProductProcess): Promise<number> {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(child.pid)]);
-  return Number(stdout) * 1_024;
+  return (await usageOf(child.pid)).rss;
 }
 
 /** Measures repeatedly by how much the memory of a process has grown since the call. */

@@ -4,8 +4,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { findRedisServer } from '#embedded-redis';
 import { eventually } from './eventually.js';
+import { redisProgram } from './redis-program.js';
 
 /** A layout of Redis processes on which the product can run. */
 export interface RedisLayout extends AsyncDisposable {
@@ -70,8 +70,7 @@ export async function freePorts(count: number): Promise<number[]> {
 /** Starts a server and waits until it responds. */
 export async function startRedisProcess(options: RedisProcessOptions): Promise<RedisProcess> {
   const { directory, port, settings, password, sentinel = false } = options;
-  const search = await findRedisServer();
-  if (!search.found) throw new Error(search.reason);
+  const program = await redisProgram();
   await mkdir(directory, { recursive: true });
   const file = join(directory, 'redis.conf');
   const always = ['bind 127.0.0.1', `port ${port}`, `dir ${directory}`, 'daemonize no', 'logfile ""'];
@@ -98,7 +97,7 @@ export async function startRedisProcess(options: RedisProcessOptions): Promise<R
   };
   let child: ChildProcess;
   const run = async (): Promise<void> => {
-    child = spawn(search.path, [file, ...(sentinel ? ['--sentinel'] : [])], { stdio: 'ignore' });
+    child = spawn(program, [file, ...(sentinel ? ['--sentinel'] : [])], { stdio: 'ignore' });
     guard(child);
     await eventually(`Redis responds on port ${port}`, async () => (await ask('PING')) === 'PONG');
   };

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { type EmbeddedRedis, startEmbeddedRedis } from '#embedded-redis';
 import { redisDirectory } from './redis-directory.js';
+import { redisProgram } from './redis-program.js';
 
 /** An empty Redis for one test file, which may be killed and restarted. */
 export interface TestRedis extends AsyncDisposable {
@@ -19,7 +20,7 @@ export async function startTestRedis(): Promise<TestRedis> {
   const remove = (): Promise<void> => rm(dataDirectory, { recursive: true, force: true });
   let server: EmbeddedRedis;
   try {
-    server = await startEmbeddedRedis({ dataDirectory });
+    server = await startEmbeddedRedis({ dataDirectory, binary: await redisProgram() });
   } catch (error) {
     await remove();
     throw error;
