@@ -142,7 +142,7 @@ export class AccountsController {
   @ApiOperation({
     operationId: 'deleteAccount',
     summary: 'Delete an account with its API keys and data',
-    description: `The API keys stop working immediately, and polling ends. The data of the account is deleted within minutes. ${PERMISSIONS}`,
+    description: `The API keys of the account stop working immediately, and Tidings stops polling the account. The data of the account is deleted within minutes. ${PERMISSIONS}`,
   })
   @ApiNoContentResponse({ description: 'The account no longer exists.' })
   @ApiProblems('not_found', 'conflict')

@@ -189,7 +189,7 @@ describe('an admin of an account other than "default"', () => {
 });
 
 describe('a request whose API key is revoked before the request ends', () => {
-  it('for an event stream ends without further events', async () => {
+  it('ends without further events if the request opened an event stream', async () => {
     const { id, key } = await make({ scopes: ['events:read'] });
     const reply = await two.fetch('/v1/events/stream', { key });
     expect(reply.status).toBe(200);
@@ -198,7 +198,7 @@ describe('a request whose API key is revoked before the request ends', () => {
     expect(await whole).not.toContain('data:');
   });
 
-  it('for a long poll gets 401 instead of events', async () => {
+  it('gets 401 instead of events if the request is a long poll', async () => {
     const { id, key } = await make({ scopes: ['events:read'] });
     const waiting = two.fetch('/v1/events?after=now&wait=2', { key });
     await eventually(

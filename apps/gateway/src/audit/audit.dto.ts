@@ -16,7 +16,7 @@ export class AuditQuery {
 
   @ApiProperty({
     description:
-      'Account whose audit log is read. By default, the account of the caller. Only admins of the account `default` can read the audit logs of other accounts.',
+      'Account whose audit log is read; by default, the account of the caller. Only admins of the account `default` can read the audit logs of other accounts.',
   })
   @Optional()
   @TextMatching(ACCOUNT_ID_PATTERN, 'must be an account id')
@@ -34,7 +34,7 @@ export class AuditEntryView implements AuditEntry {
   @ApiProperty({ format: 'date-time', description: 'Time of the action.' }) at!: string;
   @ApiProperty({
     example: 'api-key.created',
-    description: `What was done: ${AUDITED_ACTIONS.map((action) => `\`${action}\``).join(', ')}. Later versions may add actions.`,
+    description: `What was done: ${AUDITED_ACTIONS.map((action) => `\`${action}\``).join(', ')}. Later versions of Tidings may add actions.`,
   })
   action!: string;
   @ApiProperty({
@@ -46,7 +46,8 @@ export class AuditEntryView implements AuditEntry {
   subject!: string | null;
   @ApiPropertyOptional({
     type: [String],
-    description: 'Ids of the sends that `POST /v1/sends/resolve` resolved. Absent for all other requests.',
+    description:
+      'Ids of the sends that `POST /v1/sends/resolve` resolved. Only entries about `POST /v1/sends/resolve` have the field `subjects`.',
   })
   subjects?: string[];
   @ApiProperty({ example: 'default', description: 'Account of the caller who did the action.' })

@@ -60,7 +60,7 @@ async function applyRateLimits(
   if (own !== undefined) applyRateState('token', own, reply);
   const ofKey = await apiKey.count(keyId);
   if (own === undefined || ofKey.isOver || ofKey.remaining < own.remaining)
-    applyRateState(own === undefined ? 'API key' : 'API key of the token', ofKey, reply);
+    applyRateState(own === undefined ? 'API key' : 'API key that created the token', ofKey, reply);
 }
 
 /** Counts a request for its API key, sets the rate limit headers and rejects a request above the limit. */
@@ -95,8 +95,12 @@ function assertPermitted(caller: Principal, request: FastifyRequest): void {
   if (isToken && tokenRule === 'keys-only')
     throw new Problem('forbidden', 'This operation requires an API key; a token is not enough.');
   if (!scopes.some((scope) => caller.scopes.has(scope))) {
-    const required = scopes.length === 1 ? 'the required scope' : 'one of the required scopes';
-    const detail = `The ${isToken ? 'token' : 'API key'} does not have ${required} ${scopes.join(', ')}.`;
+    const credential = isToken ? 'token' : 'API key';
+    const listed = scopes.join(', ');
+    const detail =
+      scopes.length === 1
+        ? `The ${credential} does not have the required scope ${listed}.`
+        : `The ${credential} does not have any of the scopes ${listed}; one of these scopes is required.`;
     throw new Problem('forbidden', detail);
   }
   if (caller.contactIds !== undefined && tokenRule === 'denied')

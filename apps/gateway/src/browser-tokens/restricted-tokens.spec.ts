@@ -371,13 +371,13 @@ function documented(): { name: string; method: string; path: string; body?: obje
 }
 
 describe('a token that is restricted to one contact', () => {
-  it('has an access rule in this test for every operation of the OpenAPI document', () => {
+  it('is tested with every operation of the OpenAPI document', () => {
     const names = documented().map(({ name }) => name);
     expect(names.length).toBeGreaterThan(30);
     expect(Object.keys(TABLE).sort()).toEqual(names.sort());
   });
 
-  it('is documented as a security scheme of exactly those operations that accept tokens', () => {
+  it('is a credential that the OpenAPI document lists for exactly the operations that accept tokens', () => {
     const acceptsTokens = (rule: Entry['rule'] = 'public'): boolean =>
       ['contact', 'filtered', 'denied'].includes(rule);
     const { paths } = describeApi(gateway.app) as unknown as ApiDocument;
@@ -421,7 +421,7 @@ describe('a token that is restricted to one contact', () => {
   it.each(
     Object.entries(TABLE).flatMap(([name, entry]) => (entry.rule === 'contact' ? [{ name, ...entry }] : [])),
   )(
-    'that calls $name gets the objects of its contact, and the status $refusal for all other objects',
+    'gets the objects of its contact from $name, and the status $refusal for all other objects',
     async ({ own, others, refusal }) => {
       gateway.upstream.messages = [{ id: 'm1', message: OWN.text }];
       for (const request of own) {
@@ -443,14 +443,11 @@ describe('a token that is restricted to one contact', () => {
 
   it.each(
     Object.entries(TABLE).flatMap(([name, entry]) => (entry.rule === 'filtered' ? [{ name, ...entry }] : [])),
-  )(
-    'that calls $name gets everything of its contact, and nothing else',
-    async ({ paths, parts, expected }) => {
-      visible = await eventsByWords();
-      expect(expected()).not.toEqual([]);
-      for (const path of paths) expect([path, await parts(path)]).toEqual([path, expected()]);
-    },
-  );
+  )('gets everything of its contact from $name, and nothing else', async ({ paths, parts, expected }) => {
+    visible = await eventsByWords();
+    expect(expected()).not.toEqual([]);
+    for (const path of paths) expect([path, await parts(path)]).toEqual([path, expected()]);
+  });
 
   it('shows no more of the health checks and metrics than a request without a token', async () => {
     expectNothingOfOthers(await (await ask('/health/ready')).text());
@@ -551,7 +548,7 @@ describe('an idempotency key', () => {
 });
 
 describe('the look-ups of a send', () => {
-  it('contain only the contacts of a restricted token; other callers see all contacts', async () => {
+  it('show a caller with a restricted token only the contacts of the token, and show other callers all contacts', async () => {
     const path = `/v1/sends/${sends.shared}`;
     const lookupsOf = async (reply: Response): Promise<unknown> => ((await reply.json()) as Send).lookups;
     const [own] = LOOKUP.candidates;

@@ -74,12 +74,13 @@ export class CreateTokenDto {
 export class CreatedTokenView implements CreatedToken {
   @ApiProperty({
     example: 'tok_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description: 'Id of the token. The token can be revoked by its id. The id is not secret.',
+    description: 'Id of the token. The token can be revoked by its id. The id of a token is not secret.',
   })
   id!: string;
   @ApiProperty({
     example: 'tt_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo',
-    description: 'The token. Only this response shows the token; Tidings stores only a hash of the token.',
+    description:
+      'The secret value of the token. Only this response shows the token; Tidings stores only a hash of the token.',
   })
   token!: string;
   @ApiProperty({ format: 'date-time', description: 'Time when the token expires.' })

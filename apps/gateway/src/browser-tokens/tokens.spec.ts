@@ -214,14 +214,14 @@ describe('the rate limit of a token', () => {
     expect(limitHeaders(await one.fetch('/v1/sends', { key }))).toEqual([40, 26]);
   });
 
-  it('is not the only one: a token also gets 429 when its API key has reached its limit', async () => {
+  it('does not replace the limit of the API key: a token also gets 429 when its API key has reached that limit', async () => {
     const { key } = await makeKey(one);
     const { token } = await makeToken(one, {}, key);
     await Promise.all(Array.from({ length: 38 }, () => one.fetch('/v1/sends', { key })));
     expect(limitHeaders(await one.fetch('/v1/sends', { token }))).toEqual([40, 0]);
     const problem = await problemOf(await one.fetch('/v1/sends', { token }));
     expect(problem).toMatchObject({ status: 429, code: 'rate_limited' });
-    expect(problem.detail).toContain('API key of the token');
+    expect(problem.detail).toContain('API key that created the token');
   });
 });
 
@@ -249,7 +249,7 @@ describe('a web page of an allowed origin', () => {
 });
 
 describe('the log', () => {
-  it('names the id of the token of a request, and who created and revoked it, but never the token', async () => {
+  it('names the id of the token that a request used, and who created and revoked the token, but never contains the token', async () => {
     const { id, token } = await makeToken(one);
     await one.fetch('/v1/sends', { token });
     await one.fetch('/v1/messages/send', { ...json({ phoneNumber: 'x' }), token });

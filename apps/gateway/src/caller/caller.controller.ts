@@ -20,7 +20,7 @@ export class CallerController {
     operationId: 'getCaller',
     summary: 'Get the account and the permissions of the caller',
     description:
-      'Shows to whom the API key or token of this request belongs, what it permits, and when it expires. Any scope is sufficient.',
+      'Shows to whom the API key or token of this request belongs, what it permits, and when it expires. The API key or token needs at least one scope, no matter which scope.',
   })
   @ApiOkResponse({ type: CallerView })
   @ApiProblems()

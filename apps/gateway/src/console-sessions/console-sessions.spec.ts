@@ -122,7 +122,7 @@ describe('a session of the console', () => {
     ['a page in CORS_ORIGINS', { 'sec-fetch-site': 'cross-site', origin: ORIGIN }, 401],
     ['a page in CORS_ORIGINS in an old browser', { origin: ORIGIN }, 401],
   ])(
-    'can be used only by pages of the gateway: a request of %s with %j gets %i',
+    'can be used only by pages of the gateway: a request from %s with the headers %j gets the status %i',
     async (_, given, status) => {
       const { id } = await browser.signIn();
       const headers = Object.fromEntries(

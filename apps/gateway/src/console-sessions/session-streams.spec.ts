@@ -47,7 +47,7 @@ async function msUntilEnd(clients: readonly StreamClient[]): Promise<number> {
 }
 
 describe('the event streams of a session', () => {
-  it('end at every gateway within a second of the sign-out, and those of other sessions go on', async () => {
+  it('end at every gateway within a second of the sign-out; the event streams of other sessions continue', async () => {
     const [one, two] = await start();
     const [browser, elsewhere] = [new ConsoleBrowser(one), new ConsoleBrowser(one)];
     const [gone, other, same] = [

@@ -14,13 +14,13 @@ export class PageQuery {
 }
 
 /** Query without documented parameters. */
-@ApiSchema({ description: 'No parameters.' })
+@ApiSchema({ description: 'A query without documented parameters.' })
 export class NoQuery {}
 
 export const AGE = {
   Age: {
     description:
-      'Age of the data in seconds. The header is absent if this request caused a request to the messaging service.',
+      'Age of the data in the response, in seconds. The header `Age` is absent if Tidings read the data from the messaging service for this request.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
 };

@@ -44,7 +44,7 @@ function otherParameterFaults(others: Readonly<Record<string, unknown>>): FieldF
 
 function faultOf(name: string, value: unknown): FieldFault[] {
   const meant = suggestedName(KNOWN, name);
-  if (meant !== undefined) return [unknownField(name, `; use ${meant} instead`)];
+  if (meant !== undefined) return [unknownField(name, meant)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (textsOf(value).every((text) => !hasUnstorable(text))) return [];
   return [{ field: name, message: 'must be text without NUL or unpaired surrogates' }];

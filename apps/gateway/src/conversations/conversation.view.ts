@@ -80,7 +80,7 @@ export class ConversationView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the first inbound message after the last outbound message. Null if there is no such message.',
+      'Time of the first inbound message after the last outbound message. Null if no inbound message is newer than the last outbound message.',
   })
   waitingSince!: string | null;
 
@@ -101,7 +101,7 @@ export class ConversationView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Increases with every change of the conversation. Ignore a row whose `revision` is lower than that of the row you have.',
+      'Increases with every change of the conversation. Ignore a row whose `revision` is lower than the `revision` of the row that you already have.',
     example: 7,
   })
   revision!: number;

@@ -56,7 +56,7 @@ export class ConversationsController {
     operationId: 'markConversationSeen',
     summary: 'Mark the messages of a conversation as seen',
     description:
-      'Messages never become unseen again. The mark counts for the whole account, and nothing is sent to the messaging service.',
+      'Messages never become unseen again. The messages are marked as seen for all callers of the account, and nothing is sent to the messaging service.',
   })
   @ApiNoContentResponse()
   @ApiProblems('validation_failed', 'not_found')

@@ -41,7 +41,7 @@ export class ConversationsReply {
 
   @ApiProperty({
     description:
-      'Cursor of the event log, taken before the page was read. Read the events after this cursor to keep the page up to date; the page may already include some of these changes.',
+      'Cursor of the event log, taken before the page was read. Read the events after this cursor to keep the page up to date. The page may already include some of the changes that events after the cursor report.',
   })
   after!: string;
 }
@@ -49,7 +49,8 @@ export class ConversationsReply {
 @ApiSchema({ name: 'SeenRequest' })
 export class SeenDto {
   @ApiProperty({
-    description: 'Id of the last message that was seen. Earlier inbound messages count as seen too.',
+    description:
+      'Id of the last message that was seen. Inbound messages of the conversation that are earlier than `upTo` count as seen too.',
     example: 'msg_f5124f487dbe7ba5',
   })
   @TextOf(1, 512)

@@ -62,7 +62,11 @@ class SendEntryView {
   })
   at!: string;
   @ApiProperty({ type: SendView }) send!: Send;
-  @ApiProperty({ enum: [true], required: false, description: 'Present if the send waits for its `sendAt`.' })
+  @ApiProperty({
+    enum: [true],
+    required: false,
+    description: 'True if the send waits for its `sendAt`; otherwise the field is absent.',
+  })
   scheduled?: true;
 }
 

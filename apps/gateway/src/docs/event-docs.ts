@@ -87,7 +87,8 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'send.expired': 'The send was not relayed before `expiresAt`, or before it reached its maximum age.',
   'upstream.unavailable':
     'The messaging service is unavailable or rejects the account. Sends wait until the event `upstream.recovered`.',
-  'upstream.recovered': 'The messaging service is available again. Waiting sends are relayed.',
+  'upstream.recovered':
+    'The messaging service is available again. Sends that waited for the messaging service are now relayed.',
   'account.suspect':
     'Many contacts or messages disappeared at once, so Tidings reports no deletion. Confirm the deletions if the contacts or messages were really deleted.',
   'webhook.disabled':

@@ -18,7 +18,7 @@ const ALWAYS: Headers = {
 const GATEWAY_HEADER: Headers = {
   'Tidings-Gateway': {
     description:
-      'Marks the response of a Tidings gateway. A gateway never uses a server with this header as its messaging service.',
+      'The header `Tidings-Gateway` marks every response of a Tidings gateway. If the responses of a server have the header `Tidings-Gateway`, no gateway uses that server as its messaging service.',
     schema: { type: 'string', enum: ['1'] },
   },
 };
@@ -35,12 +35,19 @@ const RATE_LIMIT: Headers = {
     description: 'Maximum number of requests of the API key or token per minute.',
     schema: COUNT,
   },
-  'RateLimit-Remaining': { description: 'Number of requests left in the current minute.', schema: COUNT },
-  'RateLimit-Reset': { description: 'Time until the limit is reset, in seconds.', schema: COUNT },
+  'RateLimit-Remaining': {
+    description: 'Number of requests that the API key or token may still send in the current minute.',
+    schema: COUNT,
+  },
+  'RateLimit-Reset': { description: 'Time until the rate limit is reset, in seconds.', schema: COUNT },
 };
 
 const WWW_AUTHENTICATE: Headers = {
-  'WWW-Authenticate': { description: '`Bearer`, if the request has a token.', schema: TEXT },
+  'WWW-Authenticate': {
+    description:
+      'The header `WWW-Authenticate` has the value `Bearer` if the request has a token, and is absent otherwise.',
+    schema: TEXT,
+  },
 };
 
 /** Statuses whose responses may have a `Retry-After` header. */

@@ -70,7 +70,7 @@ describe('The OpenAPI document', () => {
     }
   });
 
-  it('documents null as allowed for exactly those optional fields of JSON bodies that the gateway accepts with null', async () => {
+  it('says that an optional field of a JSON body may be null exactly if the gateway accepts null for this field', async () => {
     const checked: string[] = [];
     for (const { path, method, operation } of check.operations()) {
       const content = operation.requestBody?.content['application/json'];

@@ -16,7 +16,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 const OPTIONAL_HEADERS: Readonly<Record<string, string>> = {
   traceparent:
-    'Position of the attempt in a trace (W3C Trace Context). Present if the event belongs to a trace.',
+    'Position of the attempt in a trace (W3C Trace Context). The header `traceparent` is present if the event belongs to a trace.',
 };
 
 /** Returns the webhooks section of the OpenAPI document, with one entry per event type. */

@@ -87,7 +87,7 @@ export class EventsController {
     name: 'Last-Event-ID',
     required: false,
     description:
-      'Last `id` that the client received. The stream resumes after this `id`. `Last-Event-ID` takes precedence over `after`.',
+      'Last `id` that the client received from an event stream. The new stream starts after the cursor in `Last-Event-ID`. The header `Last-Event-ID` takes precedence over the parameter `after`.',
   })
   @ApiOkResponse(STREAM_REPLY)
   @ApiProblems('validation_failed', 'cursor_expired')

@@ -52,7 +52,7 @@ export class EventsQuery extends FilterQuery {
 
   @ApiProperty({
     description:
-      'Number of the newest events to return, oldest first, instead of the events after a cursor. With `last`, `next` is the end of the log. With a filter, only the newest 5,000 events are examined. Cannot be used with `after` or `wait`.',
+      'Number of the newest events to return, oldest first, instead of the events after a cursor. With `last`, the field `next` of the response is the cursor of the end of the log. With a filter, only the newest 5,000 events are examined. The parameter `last` cannot be used with `after` or `wait`.',
   })
   @Optional()
   @WholeNumberText(1, 1000)
@@ -77,7 +77,7 @@ export class StreamQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
     description:
-      'Event types or patterns, separated by commas. By default, all event types are sent. `conversation.updated` and `send.updated`, which are not stored, are sent only if `types` names them.',
+      'Event types or patterns, separated by commas. By default, events of all stored types are sent. `conversation.updated` and `send.updated`, which are not stored, are sent only if `types` names them.',
     example: 'message.*,conversation.updated,send.updated',
   })
   @Optional()

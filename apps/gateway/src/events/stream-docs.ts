@@ -4,19 +4,22 @@ import type { ApiResponseOptions } from '@nestjs/swagger';
 export const STREAM_DESCRIPTION = `The stream sends each event with \`id\` (the cursor after the event), \`event\` (the event type) and \`data\` (the
 event as JSON in a single line).
 
-**Start.** The stream starts after \`Last-Event-ID\`, or else after \`after\`. With neither \`Last-Event-ID\` nor \`after\`, the stream sends only new events.
+**Start.** The stream starts after the cursor in the header \`Last-Event-ID\`, or, without this header, after the
+cursor in the parameter \`after\`. With neither \`Last-Event-ID\` nor \`after\`, the stream sends only new events.
 To get earlier events, read \`GET /v1/events\` first, and start the stream with the \`next\` of the last page as \`after\`.
 
-**Resume.** After a disconnect, reconnect with the last received \`id\` as \`Last-Event-ID\`. The new stream sends every event
-that the client missed, once. The stream also sends an \`id\` without an event: at the start, and after events that the
-filter excludes. If the cursor has expired, the response has the status 410. After a 410, read \`GET /v1/events\` from the oldest event.
+**Resume.** After a disconnect, reconnect with the last received \`id\` as \`Last-Event-ID\`. After the reconnect, the
+stream sends all events that the client missed, without duplicates. The stream also sends an \`id\` without an event: at
+the start, and after events that the filter excludes. If the cursor has expired, the response has the status 410. After
+a 410, read \`GET /v1/events\` from the oldest event.
 
-**Conversations.** If \`types\` names \`conversation.updated\`, the stream also sends the row of each conversation that changes, in the form
-of \`GET /v1/conversations\`, at most four times a second per conversation. A row without a
-contact and without activity is no longer in the list: remove your copy. If \`types\` names \`send.updated\`, the stream sends
-\`{id, status, reference, revision}\` for each new status of a send. Rows and statuses of sends come without \`id\`, and the stream does
-not repeat them after a reconnect. After a reconnect, read the list of conversations and the open timeline again. Ignore a row or a
-status whose \`revision\` is lower than that of the one you have.
+**Conversations.** If \`types\` names \`conversation.updated\`, the stream also sends the row of each conversation that
+changes, in the form of \`GET /v1/conversations\`, at most four times a second per conversation. If a row has neither a
+contact nor activity, the conversation is no longer in the list: remove your copy of the row. If \`types\` names
+\`send.updated\`, the stream sends \`{id, status, reference, revision}\` for each new status of a send. The stream sends
+conversation rows and send statuses without an \`id\`, and does not repeat them after a reconnect. After a reconnect, read
+the list of conversations and the open timeline again. Ignore a row or a status whose \`revision\` is lower than the
+\`revision\` of the row or status that you already have.
 
 **Keep-alive.** The stream sends a comment at the start and after every 15 seconds without an event. The gateway disconnects
 a client that reads nothing for 30 seconds. The stream ends when the gateway stops, or when the API key or the cursor

@@ -31,7 +31,7 @@ export class HealthController {
   @ApiOperation({
     operationId: 'getLiveness',
     summary: 'Check that the process is running',
-    description: 'The check does not depend on Redis.',
+    description: 'The check of `/health/live` does not depend on Redis.',
   })
   @ApiOkResponse({ type: LiveView })
   @ApiPublicProblems()

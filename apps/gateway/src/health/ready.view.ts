@@ -21,7 +21,7 @@ export class ReadyView implements Readiness {
   @ApiProperty({
     type: [String],
     description:
-      'One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids of the affected accounts.',
+      'One text per problem: its description and its remedy. Each text contains the number of the affected accounts, but not the ids of the accounts. `GET /v1/status` shows the ids of the affected accounts.',
     example: [
       'no worker has sent a heartbeat in the last 9 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],

@@ -93,7 +93,11 @@ export class RedisReadiness {
 
   private async probe(): Promise<Findings> {
     try {
-      const findings = await withDeadline(this.writeAndRead(), PROBE_TIMEOUT_MS, 'the test write to Redis');
+      const findings = await withDeadline(
+        this.writeAndRead(),
+        PROBE_TIMEOUT_MS,
+        'writing a test value to Redis',
+      );
       this.loggedFault = '';
       return findings;
     } catch (error) {

@@ -84,7 +84,8 @@ function securityHeaders(): Record<string, string> {
     strictTransportSecurity: false,
   });
   setHeaders({} as IncomingMessage, response as unknown as ServerResponse, (error) => {
-    if (error !== undefined) throw new Error('helmet set no headers', { cause: error });
+    if (error !== undefined)
+      throw new Error('the package helmet could not set its headers', { cause: error });
   });
   return headers;
 }

@@ -108,7 +108,7 @@ describe('A slow caller', () => {
     socket.destroy();
   });
 
-  it('that sends no body is not disconnected while the response is late', async () => {
+  it('is not disconnected while it waits for a late response to a request without a body', async () => {
     const { socket, text } = await open(['GET /late HTTP/1.1']);
     await eventually('the reply arrives', () => text().endsWith('late'));
     socket.destroy();

@@ -74,9 +74,10 @@ export function otherFields(input: object, value: Record<string, unknown>): Reco
   return Object.fromEntries(Object.entries(value).filter(([field]) => !Object.hasOwn(input, field)));
 }
 
-/** Returns the fault of an unknown field. @param hint text after the message, such as `: write limit` */
-export function unknownField(field: string, hint = ''): FieldFault {
-  return { field: field.slice(0, 100), message: `is not a known field${hint}` };
+/** Returns the fault of an unknown field. @param meant name of the known field that the caller probably meant */
+export function unknownField(field: string, meant?: string): FieldFault {
+  const message = meant === undefined ? 'is not a known field' : `is not a known field; use ${meant} instead`;
+  return { field: field.slice(0, 100), message };
 }
 
 function rejectAll(others: Readonly<Record<string, unknown>>): FieldFault[] {

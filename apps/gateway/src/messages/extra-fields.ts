@@ -36,7 +36,7 @@ function faultOf(known: KnownNames, name: string, value: unknown): FieldFault[] 
   if (name === FILE)
     return [{ field: name, message: 'must be a file part of a multipart/form-data request' }];
   const meant = suggestedName(known, name);
-  if (meant !== undefined) return [unknownField(name, `; use ${meant} instead`)];
+  if (meant !== undefined) return [unknownField(name, meant)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (typeof value === 'boolean' || (typeof value === 'string' && !hasUnstorable(value))) return [];
   if (typeof value !== 'number') {

@@ -33,7 +33,7 @@ export class MessagesController {
     name: 'Idempotency-Key',
     required: false,
     description:
-      'Makes retries safe: a second request with the same key and body returns the first response and sends nothing. An idempotency key is kept as long as events are (`EVENT_RETENTION_HOURS`), but for at least 24 hours.',
+      'Idempotency key, which makes retries safe: a second request with the same key and body returns the first response and sends nothing. An idempotency key is kept as long as events are (`EVENT_RETENTION_HOURS`), but for at least 24 hours.',
     schema: { type: 'string', maxLength: 255 },
   })
   @ApiOkResponse({
@@ -41,7 +41,8 @@ export class MessagesController {
     headers: {
       Location: { description: 'URL path of the send: `/v1/sends/{id}`.', schema: { type: 'string' } },
       'Idempotent-Replayed': {
-        description: '`true` if the response is that of an earlier request with the same idempotency key.',
+        description:
+          '`true` if the response repeats the response to an earlier request with the same idempotency key.',
         schema: { type: 'string' },
       },
     },

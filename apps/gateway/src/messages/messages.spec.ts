@@ -134,7 +134,7 @@ describe('A send request', () => {
     expect(await faultyFields(json({ phoneNumber: NUMBER, message: 'hi', ...fields }))).toEqual([field]);
   });
 
-  it('may have fields with the value null, which count as omitted, and any field names in metadata', async () => {
+  it('may contain fields with the value null, which count as omitted; metadata may have any field names', async () => {
     const metadata = { constructor: 'x', then: 1, toString: null, hasOwnProperty: {} };
     const response = await send(json({ phoneNumber: NUMBER, message: 'hi', fileUrl: null, metadata }));
     expect(response.status).toBe(200);
@@ -229,7 +229,7 @@ describe('An Idempotency-Key', () => {
     ['168', 168],
     ['1', 24],
   ])(
-    'is kept as long as events, but at least 24 hours: with EVENT_RETENTION_HOURS=%s for %d hours',
+    'is kept for EVENT_RETENTION_HOURS, but at least 24 hours: if the variable is %s, for %d hours',
     async (hours, expected) => {
       await using other = await startTestGateway({
         redisUrl: redis.url,

@@ -61,7 +61,7 @@ export class MultipartForm {
 
   private async takeFile({ fieldname, filename, mimetype, file }: MultipartFile): Promise<void> {
     if (fieldname !== 'file') {
-      this.faults.push({ field: partName(fieldname), message: 'must not be a file part' });
+      this.faults.push({ field: partName(fieldname), message: 'must be a text part, not a file part' });
       file.resume();
       return;
     }

@@ -81,7 +81,7 @@ export class SendDto {
   })
   @Optional()
   @Instant()
-  @rule('expiresAfterSendAt', 'must be after `sendAt`', isAfterSendAt)
+  @rule('expiresAfterSendAt', 'must be later than `sendAt`', isAfterSendAt)
   expiresAt?: string;
 }
 

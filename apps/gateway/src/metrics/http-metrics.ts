@@ -11,7 +11,7 @@ export function measureRequests(server: FastifyInstance, metrics: PromMetrics): 
   const labels = ['method', 'route', 'status'] as const;
   const requests = metrics.counter(
     'tidings_http_requests_total',
-    'HTTP requests by method, route (`unmatched` for an unknown URL) and status (`aborted` if the caller left).',
+    'Number of HTTP requests by method, route (`unmatched` for an unknown URL) and status (`aborted` if the caller disconnected).',
     labels,
   );
   const seconds = metrics.histogram(

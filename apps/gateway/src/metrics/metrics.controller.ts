@@ -35,7 +35,7 @@ export class MetricsController {
       'Shows the requests of this gateway and the state of the installation: sends, polls, events, deliveries, workers and Redis. A request must come from a network in `METRICS_ALLOW_NETWORKS`, or contain the value of `METRICS_TOKEN` as a bearer token, or an API key with the scope `admin`.',
   })
   @ApiOkResponse({
-    description: 'The metrics.',
+    description: 'Metrics of the gateway and the installation in the text format of Prometheus.',
     content: { 'text/plain': { schema: { type: 'string' } } },
   })
   @ApiPublicProblems('unauthenticated')

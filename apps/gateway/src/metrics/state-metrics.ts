@@ -64,7 +64,11 @@ export class StateMetrics {
     let isUp = status !== 'unavailable';
     try {
       if (isUp)
-        await withDeadline(this.readState(), READ_TIMEOUT_MS, 'the read of the state for the metrics');
+        await withDeadline(
+          this.readState(),
+          READ_TIMEOUT_MS,
+          'reading the state of the installation for the metrics',
+        );
     } catch (error) {
       isUp = false;
       this.logger.warn({ err: error }, 'could not read the state for the metrics from Redis');
@@ -155,16 +159,19 @@ function installationGauges(metrics: PromMetrics): InstallationGauges {
     redisUp: metrics.gauge('tidings_redis_up', '1 if Redis accepts writes, else 0.'),
     degraded: metrics.gauge(
       'tidings_degraded',
-      '1 if the installation is degraded for this reason, else 0. `/health/ready` names the remedy.',
+      '1 if the installation is degraded for the reason in the label `reason`, else 0. `/health/ready` names the remedy.',
       ['reason'],
     ),
-    workers: metrics.gauge('tidings_workers', 'Running workers with each role.', ['role']),
+    workers: metrics.gauge('tidings_workers', 'Number of running workers by role.', ['role']),
     accounts: metrics.gauge(
       'tidings_accounts',
       `Number of accounts. Only the first ${MAX_ACCOUNTS} accounts, sorted by id, have metrics of their own.`,
     ),
     memoryUsed: metrics.gauge('tidings_redis_memory_used_bytes', 'Memory that Redis uses.'),
-    memoryMax: metrics.gauge('tidings_redis_memory_max_bytes', 'The maxmemory of Redis; 0 without a limit.'),
+    memoryMax: metrics.gauge(
+      'tidings_redis_memory_max_bytes',
+      'Memory that Redis may use (its setting maxmemory); 0 if there is no limit.',
+    ),
     persistent: metrics.gauge('tidings_redis_persistent', '1 if Redis writes an append-only file, else 0.'),
   };
 }
@@ -174,12 +181,18 @@ type AccountGauges = ReturnType<typeof accountGauges>;
 function accountGauges(metrics: PromMetrics) {
   const gauge = (name: string, help: string): Gauge<'account'> => metrics.gauge(name, help, ['account']);
   return {
-    upstreamUp: gauge('tidings_upstream_up', '1 unless the messaging service of the account is unavailable.'),
-    sends: metrics.gauge('tidings_sends', 'Stored sends by status.', ['account', 'status']),
-    oldestQueued: gauge('tidings_oldest_queued_send_seconds', 'Age of the oldest queued or relaying send.'),
-    lanesDue: gauge('tidings_lanes_due', 'Recipients with sends that are due to be processed.'),
-    contacts: gauge('tidings_contacts', 'Contacts that are polled.'),
-    contactsDue: gauge('tidings_contacts_due', 'Contacts that are due to be polled.'),
+    upstreamUp: gauge(
+      'tidings_upstream_up',
+      '1 if the messaging service of the account is available, else 0.',
+    ),
+    sends: metrics.gauge('tidings_sends', 'Number of stored sends by status.', ['account', 'status']),
+    oldestQueued: gauge(
+      'tidings_oldest_queued_send_seconds',
+      'Age of the oldest send with the status `queued` or `relaying`.',
+    ),
+    lanesDue: gauge('tidings_lanes_due', 'Number of recipients that have a send to process now.'),
+    contacts: gauge('tidings_contacts', 'Number of contacts that Tidings polls.'),
+    contactsDue: gauge('tidings_contacts_due', 'Number of contacts that are due for a poll.'),
     pollLag: gauge('tidings_poll_lag_seconds', 'How long the most overdue contact has been due.'),
     listReadable: gauge(
       'tidings_contact_list_readable',
@@ -191,19 +204,25 @@ function accountGauges(metrics: PromMetrics) {
     ),
     budgetAllowed: gauge(
       'tidings_budget_allowed_per_second',
-      'Requests per second that the budget allows now.',
+      'Requests per second to the messaging service that the budget allows now.',
     ),
-    budgetUsed: gauge('tidings_budget_used_per_second', 'Requests per second made recently.'),
+    budgetUsed: gauge(
+      'tidings_budget_used_per_second',
+      'Moving average of the requests per second to the messaging service.',
+    ),
     dispatchLag: gauge(
       'tidings_dispatch_lag_seconds',
       'Age of the oldest event for which no deliveries were created yet.',
     ),
-    deliveries: metrics.gauge('tidings_deliveries', 'Stored deliveries by status.', ['account', 'status']),
+    deliveries: metrics.gauge('tidings_deliveries', 'Number of stored deliveries by status.', [
+      'account',
+      'status',
+    ]),
     oldestDue: gauge(
       'tidings_oldest_due_delivery_seconds',
       'How long the most overdue delivery has been due.',
     ),
-    webhooks: metrics.gauge('tidings_webhooks', 'Webhooks by state: enabled or disabled.', [
+    webhooks: metrics.gauge('tidings_webhooks', 'Number of webhooks by state: enabled or disabled.', [
       'account',
       'state',
     ]),

@@ -237,7 +237,7 @@ describe('The page of the queues', () => {
     expect(text).not.toMatch(/<script(?![^>]* (src=|type="application\/json"))|<style|style=| on\w+=/);
   });
 
-  it('is the same for an operator as in a frame, except for the base path of its links', async () => {
+  it('is the same with and without a frame, except for the base path of its links', async () => {
     const [framed, own] = await Promise.all(
       [FRAME, '/console/queues'].map(async (path) => await (await gateway.fetch(path)).text()),
     );
@@ -274,7 +274,7 @@ describe('A navigation to the queues', () => {
   const to = (url: string, headers: Record<string, string>, method = 'GET'): boolean =>
     isNavigationToQueues({ url, headers, method } as unknown as Parameters<typeof isNavigationToQueues>[0]);
 
-  it('is recognized if a browser opens the page outside a frame, without a credential', () => {
+  it('is a GET request for the page outside a frame and without a credential, and no other request', () => {
     expect(to('/console/queues?a=b', NAVIGATION)).toBe(true);
     expect(to('/console/queues/', NAVIGATION)).toBe(true);
     expect(to('/console/queues/api/queues', NAVIGATION)).toBe(false);

@@ -36,7 +36,7 @@ it('error texts, results, log lines and progress objects of a job are hidden', (
   };
   const shown = JSON.stringify(visibleFields({ queues: [{ jobs: [job] }] }));
   expect(shown).not.toContain('secret');
-  expect(shown).toContain('"failedReason":"Hidden. See the log of the worker."');
+  expect(shown).toContain('"failedReason":"The error is not shown here, but in the log of the worker."');
 });
 
 it('the values of a metric, a progress in percent and an absent failure reason are not hidden', () => {

@@ -4,7 +4,7 @@ const MAX_TEXT = 100;
 /** Number of last characters that are shown of a recipient's phone number, which may belong to any account. */
 const SHOWN_DIGITS = 3;
 
-const HIDDEN = 'Hidden. See the log of the worker.';
+const HIDDEN = 'The error is not shown here, but in the log of the worker.';
 
 /**
  * Returns a reply of Bull Board without what an operator must not see. Of the data of a job, only its ids and the ends
