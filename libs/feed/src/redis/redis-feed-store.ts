@@ -8,7 +8,7 @@ import type {
   ContactState,
   ContactUpdate,
   CommittedPoll,
-  ExpeditedRecipients,
+  ExpeditePollsResult,
   FeedStore,
   KnownContacts,
   ListCommit,
@@ -38,13 +38,13 @@ import {
   commitContacts,
   commitPoll,
   expeditePoll,
-  expediteRecipients,
+  expeditePollsOfRecipients,
   recordContactListFailure,
   readContactPollState,
   readContactJson,
   readContactsJson,
   readContactListState,
-  readRates,
+  readContactRates,
   takeListPollRequest,
 } from './redis-feed-scripts.js';
 
@@ -278,7 +278,7 @@ export class RedisFeedStore implements FeedStore {
 
   async contactRates(account: string): Promise<ContactRates> {
     const keys = this.keys(account);
-    const reply = await readRates.run(this.redis, {
+    const reply = await readContactRates.run(this.redis, {
       rates: keys('polls', 'rates'),
       due: this.dueKey(account),
     });
@@ -380,13 +380,13 @@ export class RedisFeedStore implements FeedStore {
     await expeditePoll.run(this.redis, { due: this.dueKey(account), contact }, { contactId, dueIn: ms });
   }
 
-  async expediteRecipients(
+  async expeditePollsOfRecipients(
     account: string,
     phoneNumbers: readonly string[],
     ms: number,
-  ): Promise<ExpeditedRecipients> {
+  ): Promise<ExpeditePollsResult> {
     const keys = this.keys(account);
-    const reply = await expediteRecipients.run(
+    const reply = await expeditePollsOfRecipients.run(
       this.redis,
       {
         contacts: keys('contacts'),
