@@ -211,8 +211,8 @@ export class RedisFeedStore implements FeedStore {
         { records: part.map(({ id }) => keys('c', id)), ...shared },
         {
           version: expected,
-          // Only the last part marks the list as read. Otherwise, after a crash between two parts of the
-          // first list, the other contacts would count as new.
+          // Only the commit of the last part marks the contact list as read. Otherwise, after a crash between
+          // two parts of the account's first list, the contacts of the remaining parts would count as new.
           listedAt: last ? Math.round(listedAt) : '',
           suspectSince: suspectSince ?? '',
           count: part.length,
@@ -440,7 +440,7 @@ export class RedisFeedStore implements FeedStore {
 }
 
 /**
- * Splits the contact updates into parts, each of which one script run commits. Only the last part may be
+ * Splits the contact updates into parts. Each part is committed by one script run. Only the last part may be
  * empty.
  */
 async function* inParts(

@@ -40,7 +40,7 @@ export class RedisPollQueue implements PollQueue {
   private readonly holder = newId('req');
   private claims = 0;
   /**
-   * Combines claims in the same turn of the event loop into one script run. Each item is the account's
+   * Combines claims in the same turn of the event loop into one script run. Each claim passes the account's
    * configured budget.
    */
   private readonly batches: CallBatcher<number, ClaimReply>;
