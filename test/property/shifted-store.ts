@@ -41,7 +41,8 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
     allKnownMessages: (account, contactId) => store.allKnownMessages(account, contactId),
     overview: (account) => store.overview(account),
     expeditePoll: (account, contactId, ms) => store.expeditePoll(account, contactId, ms),
-    expediteRecipients: (account, numbers, ms) => store.expediteRecipients(account, numbers, ms),
+    expeditePollsOfRecipients: (account, numbers, ms) =>
+      store.expeditePollsOfRecipients(account, numbers, ms),
     requestListPoll: (account) => store.requestListPoll(account),
     takeListPollRequest: (account) => store.takeListPollRequest(account),
     recipientOf: (account, phoneNumber) => store.recipientOf(account, phoneNumber),

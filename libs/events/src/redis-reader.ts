@@ -3,7 +3,7 @@ import type { AccountKeys } from '#platform';
 /** The lease that allows one process to read an account's event log for dispatch. */
 export interface ReaderLease {
   token: string;
-  /** Time after its last renewal at which the lease ends, in milliseconds. */
+  /** Time after which the lease ends unless it is renewed, in milliseconds. */
   leaseMs: number;
 }
 

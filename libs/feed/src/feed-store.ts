@@ -287,9 +287,10 @@ export interface PollCommit {
    */
   dueInMs?: number;
   /**
-   * What the commit does with the first read of the contact. An object starts a new first read after stored state
-   * was lost; the new first read emits events for messages whose timestamp is later than `emitAfter` (milliseconds
-   * since 1970). `unchanged` leaves the first read as it is, and `over` ends it.
+   * How the commit changes the baseline of the contact. An object starts a new baseline after stored state
+   * was lost. Until the new baseline is complete, events are emitted for messages whose timestamp is later
+   * than `emitAfter` (milliseconds since 1970). `over` completes the baseline, and `unchanged` leaves it as
+   * it is.
    */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
   /**
@@ -329,14 +330,14 @@ export interface PollCommit {
 export interface CommittedPoll {
   /**
    * Detection delays of the new messages whose events this commit emitted, in milliseconds: the time from a
-   * message's timestamp to the commit, corrected for the difference between the clocks. Messages whose delay is
-   * unknown are left out.
+   * message's timestamp to the commit, corrected for the difference between upstream's clock and Redis'
+   * clock. Messages whose delay is unknown are left out.
    */
   delaysMs: readonly number[];
 }
 
-/** Result of {@link FeedStore.expediteRecipients}. */
-export interface ExpeditedRecipients {
+/** Result of {@link FeedStore.expeditePollsOfRecipients}. */
+export interface ExpeditePollsResult {
   /** True if at least one of the phone numbers belongs to a known contact. */
   hasContacts: boolean;
   /** True if the call requested a read of the contact list, because a number belongs to no known contact. */
@@ -418,11 +419,11 @@ export interface FeedStore {
    * {@link expeditePoll} does. If any of the numbers belongs to no known contact, requests that the contact list is
    * read soon.
    */
-  expediteRecipients(
+  expeditePollsOfRecipients(
     account: string,
     phoneNumbers: readonly string[],
     ms: number,
-  ): Promise<ExpeditedRecipients>;
+  ): Promise<ExpeditePollsResult>;
 
   /** Requests that the contact list is read soon. Several requests before the read lead to one read. */
   requestListPoll(account: string): Promise<void>;

@@ -67,7 +67,7 @@ describe('the contacts of a phone number', () => {
       for (const id of [own, second]) await harness.redis.zadd(due, 'XX', Date.now() + 60_000, id);
     };
     await later();
-    expect(await harness.store.expediteRecipients(ACCOUNT, [NUMBER], 250)).toEqual({
+    expect(await harness.store.expeditePollsOfRecipients(ACCOUNT, [NUMBER], 250)).toEqual({
       hasContacts: true,
       requestsList: false,
     });
@@ -79,7 +79,7 @@ describe('the contacts of a phone number', () => {
     expect(await ownersOf()).toEqual([second]);
     harness.store.aheadMs = 0;
     await later();
-    expect(await harness.store.expediteRecipients(ACCOUNT, [NUMBER, '+15559999999'], 250)).toEqual({
+    expect(await harness.store.expeditePollsOfRecipients(ACCOUNT, [NUMBER, '+15559999999'], 250)).toEqual({
       hasContacts: true,
       requestsList: true,
     });

@@ -11,11 +11,11 @@ import {
 } from '#upstream';
 import {
   DELETION_EVENT_CHANGES,
-  areTooManyMissingForDeletions,
-  RETURN_EVENT_CHANGES,
-  createAccountSuspectEventIfNew,
+  isOutageMoreLikelyThanDeletions,
+  REAPPEARANCE_EVENT_CHANGES,
+  createEventIfAccountBecomesSuspect,
 } from '../diff/absence.js';
-import { contactChanges } from '../form/contact-fingerprint.js';
+import { diffContactFields } from '../form/contact-fingerprint.js';
 import { type ChangedContact, ContactListComparison } from './contact-list-comparison.js';
 import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/volatile-contact-fields.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
@@ -28,18 +28,18 @@ import {
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /**
- * If a contact is in the account's first contact list, its first read emits events for messages that were sent
- * at most this long before the account was added, in milliseconds.
+ * For a contact in the account's first contact list, the first read of the contact emits events for messages
+ * that were sent at most this long before the account was added, in milliseconds.
  */
 const FIRST_LIST_SLACK_MS = 60_000;
 /**
- * Messages that were sent after an account was added, but before its first contact list was read, emit events
- * if they are at most this old, in milliseconds.
+ * Messages that were sent after an account was added, but before the account's first contact list was read,
+ * emit events if the messages are at most this old, in milliseconds.
  */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
- * If a contact first appears in a later contact list, its first read emits events for messages that were sent
- * at most this long before the previous list was read, in milliseconds.
+ * For a contact that first appears in a later contact list, the first read of the contact emits events for
+ * messages that were sent at most this long before the previous list was read, in milliseconds.
  */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
@@ -168,7 +168,7 @@ export class ContactListPoll {
     const isOtherService =
       known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
     const isOutage =
-      areTooManyMissingForDeletions(missing.length, list.reader.present) && !areDeletionsConfirmed;
+      isOutageMoreLikelyThanDeletions(missing.length, list.reader.present) && !areDeletionsConfirmed;
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced: isSuspect || isOtherService },
@@ -181,14 +181,14 @@ export class ContactListPoll {
     if (isOtherService && known.services.get(upstream) === undefined)
       this.volatile?.logger.warn(
         { account, contacts: list.reader.count },
-        'the new upstream address shows other contacts, so it probably belongs to another messaging service; sends that were stored for the previous address are not relayed',
+        'the new upstream address shows other contacts than the previous address, so the new address probably belongs to another messaging service; sends that were stored for the previous address are not relayed',
       );
     return this.store.commitContacts(account, {
       version: known.version,
       redisRun: known.redisRun,
       startedAt: known.now,
-      // If a contact first appears in a later list, this time decides for which of its messages events are
-      // emitted. A suspect list does not change this time.
+      // `listedAt` decides for which messages events are emitted if a contact first appears in a later list.
+      // A suspect list does not change `listedAt`.
       listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
       unreadable: verdict.unreadable,
@@ -252,7 +252,7 @@ export class ContactListPoll {
       isBaseline || quick === 'same' || quick === 'quiet'
         ? undefined
         : await this.store.contactRecord(account, contact.id);
-    const changes = contactChanges(record?.raw, contact);
+    const changes = diffContactFields(record?.raw, contact);
     const verdict = quick === 'differs' ? tracker.verdict(contact, Object.keys(changes)) : quick;
     const listed = {
       fingerprint: verdict === 'withheld' && before !== undefined ? before.fingerprint : fingerprint,
@@ -268,7 +268,7 @@ export class ContactListPoll {
     if (isNew)
       return { ...update, raw, words, event: contactEvent('contact.created', contact, revision, {}) };
     const event = before.deleted
-      ? contactEvent('contact.created', contact, revision, RETURN_EVENT_CHANGES)
+      ? contactEvent('contact.created', contact, revision, REAPPEARANCE_EVENT_CHANGES)
       : contactEvent('contact.updated', contact, revision, tracker.withoutMuted(changes));
     return { ...update, raw, words, event };
   }
@@ -353,7 +353,7 @@ function contactEvent(
 }
 
 function suspicionOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
-  return createAccountSuspectEventIfNew(now, suspectAt, {
+  return createEventIfAccountBecomesSuspect(now, suspectAt, {
     reason: 'upstream shows far fewer contacts than before',
     count,
   });

@@ -10,7 +10,7 @@ beforeEach(() => {
   written = [];
   isAway = false;
   const store = {
-    expediteRecipients: (account: string, phoneNumbers: readonly string[], ms: number) => {
+    expeditePollsOfRecipients: (account: string, phoneNumbers: readonly string[], ms: number) => {
       if (isAway) return Promise.reject(new Error('Redis is away'));
       written.push([account, phoneNumbers, ms]);
       return Promise.resolve({ hasContacts: true, requestsList: false });

@@ -20,7 +20,7 @@ export class PollExpediter {
   private readonly batches = new Map<string, Batch>();
 
   constructor(
-    private readonly store: Pick<FeedStore, 'expediteRecipients'>,
+    private readonly store: Pick<FeedStore, 'expeditePollsOfRecipients'>,
     private readonly withinMs: number,
   ) {}
 
@@ -43,7 +43,9 @@ export class PollExpediter {
         clearTimeout(timer);
         // Later requests belong to the next batch.
         if (this.batches.get(account)?.numbers === numbers) this.batches.delete(account);
-        resolve(this.store.expediteRecipients(account, [...numbers], this.withinMs).then(() => undefined));
+        resolve(
+          this.store.expeditePollsOfRecipients(account, [...numbers], this.withinMs).then(() => undefined),
+        );
       };
     });
     const batch = { numbers, written, write };

@@ -62,7 +62,8 @@ export class RecipientLookup {
           if (!contact.isMissing) recipient = await this.pollListAndFind(account, phoneNumber);
           if (isGone(recipient, contact.id)) continue;
         }
-        // The other contacts with this number are still read, because one of them may have the message.
+        // The read of one contact failed. The other contacts with this phone number are still read, because
+        // one of them may have the message.
         failure ??= error;
       }
     }

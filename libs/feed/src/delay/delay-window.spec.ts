@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import {
   DELAY_STATISTICS_SLOT_TTL_MS,
   timeSlotNumberAt,
-  slotNumbersInStatistics,
+  timeSlotNumbersOfLastHour,
   DELAY_STATISTICS_MAX_AGE_MS,
 } from './delay-window.js';
 
@@ -16,7 +16,7 @@ describe('the stored delays of the last hour', () => {
         moment,
         fc.integer({ min: DELAY_STATISTICS_MAX_AGE_MS, max: 10 * DELAY_STATISTICS_MAX_AGE_MS }),
         (now, age) => {
-          expect(slotNumbersInStatistics(now)).not.toContain(timeSlotNumberAt(now - age));
+          expect(timeSlotNumbersOfLastHour(now)).not.toContain(timeSlotNumberAt(now - age));
         },
       ),
     );
@@ -25,7 +25,7 @@ describe('the stored delays of the last hour', () => {
   it('cover at least 55 minutes', () => {
     fc.assert(
       fc.property(moment, fc.integer({ min: 0, max: 55 * 60_000 }), (now, age) => {
-        expect(slotNumbersInStatistics(now)).toContain(timeSlotNumberAt(now - age));
+        expect(timeSlotNumbersOfLastHour(now)).toContain(timeSlotNumberAt(now - age));
       }),
     );
   });
@@ -33,7 +33,7 @@ describe('the stored delays of the last hour', () => {
   it('do not include a time slot that Redis may already have deleted', () => {
     fc.assert(
       fc.property(moment, (writtenAt) => {
-        expect(slotNumbersInStatistics(writtenAt + DELAY_STATISTICS_SLOT_TTL_MS)).not.toContain(
+        expect(timeSlotNumbersOfLastHour(writtenAt + DELAY_STATISTICS_SLOT_TTL_MS)).not.toContain(
           timeSlotNumberAt(writtenAt),
         );
       }),

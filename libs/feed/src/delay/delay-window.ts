@@ -23,7 +23,7 @@ export function timeSlotNumberAt(ms: number): number {
  * Returns the numbers of the time slots that the statistics include at the time `now` (milliseconds since
  * 1970). No delay in these slots is older than {@link DELAY_STATISTICS_MAX_AGE_MS}.
  */
-export function slotNumbersInStatistics(now: number): number[] {
+export function timeSlotNumbersOfLastHour(now: number): number[] {
   const current = timeSlotNumberAt(now);
   return Array.from({ length: DELAY_STATISTICS_MAX_AGE_MS / SLOT_MS }, (_, n) => current - n);
 }

@@ -69,7 +69,7 @@ const SUSPICION_MS = 600_000;
  * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970
  * by Redis' clock
  */
-export function isAccountSuspectedOfDataLoss(suspectAt: number, now: number): boolean {
+export function isAccountSuspect(suspectAt: number, now: number): boolean {
   return now - suspectAt < SUSPICION_MS;
 }
 
@@ -79,12 +79,12 @@ export function isAccountSuspectedOfDataLoss(suspectAt: number, now: number): bo
  * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970
  * by Redis' clock
  */
-export function createAccountSuspectEventIfNew(
+export function createEventIfAccountBecomesSuspect(
   now: number,
   suspectAt: number | undefined,
   data: { reason: string; count: number; contactId?: string },
 ): NewEvent | undefined {
-  if (isAccountSuspectedOfDataLoss(suspectAt ?? 0, now)) return undefined;
+  if (isAccountSuspect(suspectAt ?? 0, now)) return undefined;
   // If two workers notice the outage at the same time, both use the same revision, so that the log records
   // only one event.
   return { type: 'account.suspect', subject: 'suspect', revision: `after:${suspectAt ?? 0}`, data };
@@ -98,7 +98,7 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
   const tooMany =
-    areTooManyMissingForDeletions(missing.length, present.length) && !input.areDeletionsConfirmed;
+    isOutageMoreLikelyThanDeletions(missing.length, present.length) && !input.areDeletionsConfirmed;
   const { lastShownAt = Infinity } = input;
   const result: AbsenceResult = {
     known: new Map(),
@@ -129,16 +129,16 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
 }
 
 /** Returns true if so many elements are missing that an outage is more likely than deletions. */
-export function areTooManyMissingForDeletions(missing: number, total: number): boolean {
+export function isOutageMoreLikelyThanDeletions(missing: number, total: number): boolean {
   return missing > MAX_FEW_MISSING && missing > total * MAX_MISSING_SHARE;
 }
 
 /**
- * `DELETION_EVENT_CHANGES` is the value of `changes` in the event of a deletion. `RETURN_EVENT_CHANGES` is its
- * value in the event of a deleted message or contact that has returned.
+ * `DELETION_EVENT_CHANGES` is the value of `changes` in the event of a deletion. `REAPPEARANCE_EVENT_CHANGES`
+ * is the value of `changes` in the event of a deleted message or contact that appears again.
  */
 export const DELETION_EVENT_CHANGES = { deleted: { from: false, to: true } };
-export const RETURN_EVENT_CHANGES = { deleted: { from: true, to: false } };
+export const REAPPEARANCE_EVENT_CHANGES = { deleted: { from: true, to: false } };
 
 /**
  * Returns the event that reports the deletion of a message.

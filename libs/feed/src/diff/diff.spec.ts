@@ -234,7 +234,7 @@ describe('a known message', () => {
     ]);
   });
 
-  it('that lost a field or has another timestamp causes an event with the name of that field', () => {
+  it('that lost a field, or whose timestamp changed, causes an event that names each changed field', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     const { service, ...raw } = shown('m').raw as Record<string, unknown>;

@@ -5,7 +5,7 @@ import {
   messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
-  fieldsWithoutOwnName,
+  fieldsGroupedAsOther,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -260,5 +260,5 @@ class EventCollector {
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {
-  return field === 'other' ? fieldsWithoutOwnName(raw) : (raw[field] ?? null);
+  return field === 'other' ? fieldsGroupedAsOther(raw) : (raw[field] ?? null);
 }

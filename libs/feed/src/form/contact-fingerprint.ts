@@ -38,7 +38,7 @@ export function contactFingerprintIncludingUrlSignatures({ raw }: Pick<UpstreamC
  * changed if only the signature of a URL in it differs.
  * @param before the contact as last stored, in JSON; if undefined, every field counts as new
  */
-export function contactChanges(
+export function diffContactFields(
   before: string | undefined,
   { raw }: Pick<UpstreamContact, 'raw'>,
 ): ContactChanges {

@@ -200,10 +200,11 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
 }
 
 /**
- * Returns all fields of a message except the id, the fields in {@link FIELDS_NAMED_IN_CHANGES}, and the flags
- * `read` and `delivered`. If any of these fields changed, the `changes` of the event contain all of them as `other`.
+ * Returns the fields of a message that the `changes` of an event group as `other`: all fields except the id,
+ * the fields in {@link FIELDS_NAMED_IN_CHANGES}, and the flags `read` and `delivered`. If one of the returned
+ * fields changed, `other` contains all of them.
  */
-export function fieldsWithoutOwnName(raw: UpstreamMessage['raw']): Record<string, unknown> {
+export function fieldsGroupedAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),

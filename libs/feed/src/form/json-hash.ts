@@ -182,8 +182,8 @@ export class JsonHash {
 const leavesOutNothing = (): boolean => false;
 
 /**
- * Maps the 32-bit integers one to one to 32-bit integers. Each bit of the result depends on all bits of the
- * input.
+ * Maps a 32-bit integer to a 32-bit integer. Different integers have different results. Each bit of the
+ * result depends on all bits of the input.
  */
 function spread(bits: number): number {
   let spreading = bits;

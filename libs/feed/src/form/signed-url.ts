@@ -38,10 +38,10 @@ const SIGNATURES: ReadonlySet<string> = new Set([
 const SIGNATURE = /^(?:x-(?:amz|goog)-|x-oss-(?:signature|credential|date|expires|security)|q-sign)/;
 
 /**
- * Matches `policy`, the short parameter names of Azure, and the names of Tencent that begin with `q-`, for example.
- * These query parameters belong to a signature only if the URL also has a parameter of {@link SIGNATURES} or
- * {@link SIGNATURE}. Some names match only with a value of at least eight characters, such as a time or a digest,
- * because `t=90` may be a position in a video.
+ * Matches query parameters that belong to a signature only if the URL also has a parameter of
+ * {@link SIGNATURES} or {@link SIGNATURE}. Examples are `policy`, the short parameter names of Azure, and the
+ * names of Tencent that begin with `q-`. Some names match only with a value of at least eight characters, such
+ * as a time or a digest, because `t=90` may be a position in a video.
  */
 const BESIDE_SIGNATURES =
   /^(?:(?:policy|st|se|sp|sv|sr|si|sip|spr|srt|ss|sdd|ske|skt|sks|skv|skoid|sktid|token_path|q-.*)(?:=|$)|(?:exp|expiration|e|t|ts|timestamp|hash|md5|nonce)=.{8})/i;

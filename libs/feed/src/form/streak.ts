@@ -6,7 +6,7 @@
  *
  * A streak starts at a read at which the field differs for nearly all elements that have it. The streak
  * becomes longer at each read at which the field differs for the samples again. It becomes shorter at each
- * read at which the field does not.
+ * read at which the field does not differ.
  *
  * 1. At the first {@link MutingThresholds.emittedReads} reads with changes, the changes emit events.
  * 2. At the next read with changes, the changes are *withheld*: they emit no event, and the snapshot is kept.
@@ -20,9 +20,9 @@
  */
 export interface Streak {
   /**
-   * Number of reads at which the field differed, minus the number of reads at which it did not. The length is
-   * at most {@link MutingThresholds.emittedReads} + 2. While changes of the field are withheld or muted, reads
-   * without changes are counted in {@link unchangedReads} instead.
+   * Number of reads at which the field differed, minus the number of reads at which it did not differ. The
+   * length is at most {@link MutingThresholds.emittedReads} + 2. While changes of the field are withheld or
+   * muted, reads without changes are counted in {@link unchangedReads} instead.
    */
   length: number;
   /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  contactChanges,
+  diffContactFields,
   contactFingerprint,
   contactFingerprintIncludingUrlSignatures,
 } from './contact-fingerprint.js';
@@ -40,7 +40,7 @@ class Account {
       const id = String(raw['id']);
       const contact = { id, raw };
       const before = this.stored.get(id);
-      const changes = (): Fields => contactChanges(before?.raw, contact);
+      const changes = (): Fields => diffContactFields(before?.raw, contact);
       const verdict =
         before === undefined
           ? 'changed'
@@ -124,7 +124,7 @@ describe('the fingerprint of a contact', () => {
     const stored = contactFingerprintIncludingUrlSignatures(shown(signed));
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };
-      const changes = contactChanges(JSON.stringify(shown(signed).raw), contact);
+      const changes = diffContactFields(JSON.stringify(shown(signed).raw), contact);
       const tracker = new VolatileContactFieldTracker(NO_VOLATILE_CONTACT_FIELDS);
       return verdictOf(tracker, contact, stored, () => Object.keys(changes));
     };

@@ -41,8 +41,8 @@ const MAX_NAME = 64;
  */
 const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
 /**
- * Decides when a field of fewer than ten contacts is muted: nine consecutive changes emit events first,
- * because people may really change so few contacts before each of several reads.
+ * Decides when a field of fewer than ten contacts is muted: nine consecutive changes emit events first.
+ * People may really have edited all of these few contacts before each of several reads.
  */
 const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 
@@ -62,9 +62,10 @@ export type ContactVerdict =
   | 'changed';
 
 /**
- * Result of comparing a contact with its stored fingerprint. `differs` means that the caller must find the
- * changed fields and pass them to {@link VolatileContactFieldTracker.verdict}. Callers use `changed` for a new
- * contact.
+ * Result of comparing a contact with its stored fingerprint. `same` and `quiet` mean the same as in
+ * {@link ContactVerdict}. `differs`: the caller must find the changed fields and pass them to
+ * {@link VolatileContactFieldTracker.verdict}. `changed`: the contact is new. The caller sets this value
+ * without a comparison.
  */
 export type QuickVerdict = 'same' | 'quiet' | 'differs' | 'changed';
 
@@ -76,7 +77,7 @@ interface Counts {
 
 /**
  * During one read of the contact list, decides which changes of volatile fields are emitted, and counts for
- * each field how many reads in a row it differed.
+ * each field at how many reads in a row the field differed.
  */
 export class VolatileContactFieldTracker {
   private readonly muted: ReadonlySet<string>;

@@ -193,7 +193,7 @@ describe('edits of messages by people', () => {
     );
   });
 
-  it('that are repeated before many consecutive reads still cause an event with the last text once the edits stop', () => {
+  it('over many consecutive reads are followed by an event with the last text once the edits stop', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {

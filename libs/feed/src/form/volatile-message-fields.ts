@@ -141,9 +141,9 @@ export function updateVolatileFields(
 }
 
 /**
- * Returns true if too few messages have an undocumented field to judge whether the field is volatile. In a
- * few messages such a field may really change before many consecutive reads, for example a counter of edits.
- * URLs of attachments do not change in this way, so they are judged even in few messages.
+ * Returns true if a field is undocumented and so few messages have it that it cannot be judged whether the
+ * field is volatile. In a few messages, such a field may really change before many consecutive reads. An
+ * example is a counter of edits. Documented fields are judged however few messages have them.
  */
 function isTooFew(field: number, streak: Streak | undefined, { carrying }: FieldView): boolean {
   const carriers = streak?.samples.length ?? carrying;

@@ -1,6 +1,6 @@
 import { pause } from '#platform';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
-import { areTooManyMissingForDeletions } from '../diff/absence.js';
+import { isOutageMoreLikelyThanDeletions } from '../diff/absence.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { PageOrder } from '../walk/page-order.js';
@@ -105,7 +105,7 @@ export class CommittingPageReader {
    * @param known number of known messages
    */
   holdBack(known: number): void {
-    this.isHoldingBack = areTooManyMissingForDeletions(known, known);
+    this.isHoldingBack = isOutageMoreLikelyThanDeletions(known, known);
   }
 
   /**
@@ -255,7 +255,8 @@ export class CommittingPageReader {
     // The pages that wait for their commit may contain messages that another read has committed meanwhile.
     // These messages are left out, because the other read may be newer.
     const held = this.heldPages.flatMap(({ items }) => items).filter(({ id }) => !known.has(id));
-    // A message may be on several of these pages. Only its latest form is used.
+    // A message may be on several of the pages that are committed now. Only the latest form of the message is
+    // used.
     const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
     const isNew = served.some(({ id }) => !known.has(id));
     const reading = { ...this.readingOf(served), ...this.newHead(page, read), detectsVolatility: page === 1 };

@@ -1,6 +1,6 @@
 import type { Logger } from '#platform';
 import type { MessagePage } from '#upstream';
-import { areTooManyMissingForDeletions } from '../diff/absence.js';
+import { isOutageMoreLikelyThanDeletions } from '../diff/absence.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
@@ -63,8 +63,8 @@ export class ContactPoll {
   }
 
   /**
-   * Reads all new messages of a contact: first the newest messages and then, if the pages with the newest
-   * messages may not show all new ones, the older messages.
+   * Reads all new messages of a contact. Reads the newest messages first. Then also reads older messages, if
+   * the pages with the newest messages may not show all new messages.
    * @param lookUp receives the messages, if they are read because of a look-up of sends
    * @returns true if the reads were committed; false if the contact is unknown
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
@@ -126,7 +126,8 @@ export class ContactPoll {
     if (lookUp !== undefined) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
-    // A page with another limit would be read and then not used: its messages would be lost if they were deleted.
+    // If the poll requests its first page with another limit, no page is read here. The poll would not use
+    // such a page, and would miss a message that upstream deletes before the next request.
     const limit = firstPageLimitOf(planOf(start));
     if (limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE) return undefined;
     let page: MessagePage;
@@ -144,8 +145,8 @@ export class ContactPoll {
   }
 
   /**
-   * Reads older messages of a contact, if such a read is due. Reads either all pages, or only until every
-   * message was read whose flags (`delivered`, `read`) may still change.
+   * Reads older messages of a contact, if such a read is due. Reads either all pages, or only as many as
+   * needed to find all messages with flags (`delivered`, `read`) that may still change.
    * @param signal aborts the read after the current page
    * @param lookUp receives the messages, if they are read because of a look-up of sends
    * @returns true if the read reached its end, or if no read of older messages was due
@@ -293,7 +294,7 @@ export class ContactPoll {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
-    return areTooManyMissingForDeletions(present, present) && served.every(({ id }) => !known.has(id));
+    return isOutageMoreLikelyThanDeletions(present, present) && served.every(({ id }) => !known.has(id));
   }
 }
 
@@ -314,13 +315,13 @@ function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
   return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
 }
 
-/** A first page that was already read, or the error that the read ended with. */
+/** Result of a read of the first page that has already ended: the page or an error. */
 interface FirstPage {
   limit: number;
   outcome: { page: MessagePage } | { error: unknown };
 }
 
-/** Returns the page, or throws the error that its read ended with. */
+/** Returns the first page that was read, or throws the error of its read. */
 async function pageOf({ outcome }: FirstPage): Promise<MessagePage> {
   if ('page' in outcome) return Promise.resolve(outcome.page);
   throw outcome.error;
@@ -338,9 +339,9 @@ function claimedState(purpose: ReadPurpose): ContactState | undefined {
 }
 
 /**
- * Returns true if nothing needs to be compared when the first page is the same as at the last read. The commit
- * then stores only the time of the read and the next due time. This requires that the contact's state has not
- * changed since the last read, and that no other read of the contact is due.
+ * Returns true if no message needs to be compared, provided that the first page is the same as at the last
+ * read. The commit then stores only the time of the read and the next due time. Returns false if, for
+ * example, the contact's state has changed since the last read, or another read of the contact is due.
  */
 function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
   const { version, now, pollState, extension, expediteRequests, emitAfter, hasRow } = state;
@@ -420,7 +421,8 @@ function isHeadDisturbed(
   const now = hashIds(shown.filter((id) => known.has(id)));
   const marks = new Set(splitIdHashes(now));
   const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
-  // A change of the list's order counts only if the order was known before.
+  // If the list now has another order than at the previous read, the head counts as disturbed only if the
+  // previous order was known.
   if (order !== pollState.order) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
   // The end of an oldest-first list must show the same known messages as before, in the same order.
   if (order === 'oldestFirst') {
@@ -429,7 +431,8 @@ function isHeadDisturbed(
     return wasRead && now !== before;
   }
   if (order === 'unsorted' || (order === 'unknown' && showsEnd)) return isMissing;
-  // If the read reached the end of the list, all messages of the previous head must still be there.
+  // If the read reached the end of the list, the known messages that it returned must begin with all messages
+  // of the previous head.
   if (showsEnd) return !now.startsWith(before);
   return !before.startsWith(now) && !now.startsWith(before);
 }

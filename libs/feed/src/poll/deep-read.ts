@@ -13,7 +13,7 @@ import {
 } from '../walk/page-reader.js';
 import { lastPageOf } from '../walk/page-tail.js';
 import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
-import { rowMessageOf, upstreamAheadMs } from './row-update.js';
+import { rowMessageOf, upstreamClockLeadMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
 import type { FeedSource, LookUpReads, ReadPurpose } from '../ports.js';
@@ -57,8 +57,8 @@ export interface DeepTask {
   contactId: string;
   purpose: ReadPurpose;
   /**
-   * `everything`: read all messages. `look`: read until every message was read whose flags (`delivered`,
-   * `read`) may still change.
+   * `everything`: read all messages. `look`: read only as many pages as needed to find all messages with
+   * flags (`delivered`, `read`) that may still change.
    */
   goal: 'everything' | 'look';
   /** Receives the messages, if they are read because of a look-up of sends. */
@@ -87,7 +87,7 @@ export class DeepRead {
   private knownBefore: ReadonlySet<string> = new Set();
   private presentBefore: readonly string[] = [];
   private orderDetector = new MessageOrderDetector();
-  /** True if upstream failed to return a page above its documented page size. */
+  /** True if upstream failed to answer a request for more messages per page than the documented maximum. */
   private refusesLargePages = false;
   private firstIds: readonly string[] = [];
   private lastIds: string[] = [];
@@ -360,8 +360,9 @@ export class DeepRead {
 
   private addToRowMessages(messages: readonly UpstreamMessage[]): void {
     const { state, reader } = this.pages;
-    // The difference between the clocks is computed only once, from the first reply that has a date.
-    this.aheadMs ??= reader.date === undefined ? undefined : upstreamAheadMs(reader.date, state.now);
+    // The difference between upstream's clock and Redis' clock is computed only once, from the first reply
+    // that has a date.
+    this.aheadMs ??= reader.date === undefined ? undefined : upstreamClockLeadMs(reader.date, state.now);
     const clock = { now: state.now, upstreamAheadMs: this.aheadMs ?? 0 };
     for (const message of messages) this.rowMessages.add(rowMessageOf(message, clock, false));
   }

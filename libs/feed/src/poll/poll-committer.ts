@@ -6,8 +6,8 @@ import {
   type AbsenceResult,
   classifyMissingMessages,
   createMessageDeletionEvent,
-  isAccountSuspectedOfDataLoss,
-  createAccountSuspectEventIfNew,
+  isAccountSuspect,
+  createEventIfAccountBecomesSuspect,
 } from '../diff/absence.js';
 import type { LearnedContactState } from '../snapshot/learned-contact-state.js';
 import { type Arrival, arrivalsOfEmittedMessages } from '../delay/poll-report.js';
@@ -23,7 +23,7 @@ import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-sta
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import { PollIntervalPlanner } from '../schedule/poll-plans.js';
 import { msUntilNextFlagCheck, pollStateAfterRead } from './poll-state-after-read.js';
-import { type RowUpdateInput, rowUpdateOf, upstreamAheadMs } from './row-update.js';
+import { type RowUpdateInput, rowUpdateOf, upstreamClockLeadMs } from './row-update.js';
 import type { BoundSend, LookUpReads, RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
@@ -170,7 +170,7 @@ export class PollCommitter {
       sends,
       deleted: absence?.deleted ?? [],
       fullRead: reading.fullRead,
-      clock: { now: state.now, upstreamAheadMs: upstreamAheadMs(reading.date, state.now) },
+      clock: { now: state.now, upstreamAheadMs: upstreamClockLeadMs(reading.date, state.now) },
     });
     const committed = await this.store.commitPoll(account, contactId, {
       version: state.version,
@@ -189,13 +189,14 @@ export class PollCommitter {
       ...(schedule === undefined ? {} : { bucket: schedule.bucket, dueInMs: schedule.dueInMs }),
       baseline: baselineAfter(start, reading),
       deep: this.deepAfter(start, reading, pollState, kind),
-      // Only new messages and reappeared messages count. A change of an old message does not show who owns
-      // the phone number now.
+      // Phone numbers are taken only from new and reappeared messages. A change of an old message does not
+      // show who owns the phone number now.
       numbers: numbersIn(reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false)),
       row,
       report: {
         startedAt: state.now,
-        // The state of an `end` was read after the last reply.
+        // For `end`, the stored state was read only after upstream's last reply. `startedAt` is then too late
+        // to be compared with the date of the reply.
         ...(reading.date === undefined || kind === 'end' ? {} : { upstreamDate: reading.date }),
         arrivals,
         interval: this.settings.interval,
@@ -208,8 +209,8 @@ export class PollCommitter {
   }
 
   /**
-   * Commits a read of the newest messages that got the same page as an earlier read without changes; see
-   * `isUnchangedIfPageIs`. Ends the claim of the contact.
+   * Commits a read of the newest messages that found no changes, because its first page is the same as at an
+   * earlier read; see `isUnchangedIfPageIs`. Ends the claim of the contact.
    * @param date time of upstream's reply, in milliseconds since 1970 by upstream's clock
    * @param lease id of the claim's lease; absent if the contact was not claimed
    * @returns when the account's next contact is due; undefined if another read of the contact was committed
@@ -285,7 +286,7 @@ export class PollCommitter {
       isChanged(message, fingerprints.get(message.id), known.get(message.id)),
     );
     if (observed.length === 0) return new Map();
-    lookUp?.add(contactId, observed, upstreamAheadMs(date, state.now));
+    lookUp?.add(contactId, observed, upstreamClockLeadMs(date, state.now));
     return this.binder.bind({
       account,
       contactId,
@@ -308,7 +309,7 @@ export class PollCommitter {
     arrivals: readonly Arrival[],
   ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
     const { now, extension } = state;
-    const aheadMs = upstreamAheadMs(date, now);
+    const aheadMs = upstreamClockLeadMs(date, now);
     const before = extension.rate === undefined ? undefined : unpackMessageRate(extension.rate);
     const rate = rateStateAfterRead(before, {
       arrivals: arrivals.length,
@@ -319,7 +320,7 @@ export class PollCommitter {
     const perSecond = expectedMessageRate(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
     const plan = await this.planner.planOf(account, budget, state.contacts);
-    // If a read of messages whose flags may still change is already due, it does not shorten the interval.
+    // A read of messages whose flags may still change shortens the interval only if that read is not due yet.
     // Otherwise the contact would be read without a pause.
     const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(pollState, now));
     return {
@@ -370,7 +371,8 @@ export class PollCommitter {
   ): LearnedContactState | undefined {
     const before = state.extension;
     const { headLimit, detectsVolatility, fullRead } = reading;
-    // A resync ends only with a stable read of all pages. Any other read may have missed messages.
+    // A resync ends only with a read of all pages during which no message moved between pages. Any other read
+    // may have missed messages.
     const isOver = kind === 'end' && before.resyncing === true && fullRead?.isStable === true;
     // A read of older messages does not change what is stored about the head. Reads of the newest messages
     // run at the same time and have newer values.
@@ -414,8 +416,7 @@ export class PollCommitter {
     // If upstream shows no message of this contact, that alone does not indicate an outage. An outage is
     // likely if the account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
-    const emptied =
-      empty && isAccountSuspectedOfDataLoss(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
+    const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
     const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
     return classifyMissingMessages({
       contactId,
@@ -505,8 +506,8 @@ const REVISIONS_A_SECOND = 1_000;
 
 /**
  * Returns a number above all revisions that events of the contact's messages had before a loss of stored
- * state. A repeated revision would repeat an event id, and the event log would drop the event. A message gets
- * fewer events than seconds pass, so the Unix time in seconds is high enough.
+ * state. A repeated revision would repeat an event id, and the event log would drop the event. The Unix time
+ * in seconds is high enough, because a message has less than one event per second on average.
  */
 function floorAfterLoss({ now, pollState }: ContactState): number {
   return Math.max(Math.floor(now / 1_000), (pollState.revisionFloor ?? 0) + REVISIONS_A_SECOND);
@@ -561,5 +562,5 @@ function suspicionOf(
   count: number,
 ): NewEvent | undefined {
   const reason = 'upstream shows far fewer messages of a contact than before';
-  return createAccountSuspectEventIfNew(now, suspectAt, { reason, count, contactId });
+  return createEventIfAccountBecomesSuspect(now, suspectAt, { reason, count, contactId });
 }

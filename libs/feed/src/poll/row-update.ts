@@ -45,18 +45,19 @@ export interface MessageClock {
 }
 
 /**
- * Returns how far upstream's clock is ahead, in milliseconds; 0 if unknown.
+ * Returns how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown.
  * @param date time of upstream's reply by the `Date` header, in milliseconds since 1970
  * @param now time by Redis' clock, in milliseconds since 1970
  */
-export function upstreamAheadMs(date: number | undefined, now: number): number {
-  // The header has no fraction of a second, so it is half a second too early on average.
+export function upstreamClockLeadMs(date: number | undefined, now: number): number {
+  // The `Date` header contains no fraction of a second. On average, its time is therefore half a second too
+  // early.
   return date === undefined ? 0 : date + 500 - now;
 }
 
 /**
- * Minimum difference of the clocks that is corrected, in milliseconds. A smaller difference may be a rounding
- * error of the `Date` header.
+ * Minimum difference between upstream's clock and Redis' clock that is corrected, in milliseconds. A smaller
+ * difference may be a rounding error of the `Date` header.
  */
 const MIN_DIFFERENCE_MS = 1_500;
 
@@ -155,7 +156,10 @@ function boundSends({
   });
 }
 
-/** After a stable read of all pages, returns the entries for all messages that upstream shows. */
+/**
+ * Returns row entries for all messages that upstream shows, if all pages were read and no message moved
+ * between pages during the read. Otherwise returns no entries.
+ */
 function allMessages({ fullRead, endsResync }: RowUpdateInput): RowEntry[] {
   if (fullRead?.isStable !== true) return [];
   const { rowMessages, startedAt } = fullRead;

@@ -2,7 +2,7 @@ import { type BackgroundTaskScheduler, type RedisClient, DUE_TIMES_CHECK_INTERVA
 import type {
   CommittedPoll,
   ContactUpdate,
-  ExpeditedRecipients,
+  ExpeditePollsResult,
   ListCommit,
   PollCommit,
   UnchangedPoll,
@@ -69,12 +69,12 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     this.announceDue(account, ms);
   }
 
-  override async expediteRecipients(
+  override async expeditePollsOfRecipients(
     account: string,
     phoneNumbers: readonly string[],
     ms: number,
-  ): Promise<ExpeditedRecipients> {
-    const found = await super.expediteRecipients(account, phoneNumbers, ms);
+  ): Promise<ExpeditePollsResult> {
+    const found = await super.expeditePollsOfRecipients(account, phoneNumbers, ms);
     if (found.hasContacts) this.announceDue(account, ms);
     if (found.requestsList) this.hints.announce(account, POLL_TASK_NAMES.contacts, 0);
     return found;

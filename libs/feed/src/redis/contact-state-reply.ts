@@ -38,7 +38,7 @@ const CONTACT_STATE_FIELDS = [
 ];
 
 /** Converts the state of a contact from an array, as `claim-polls.lua` returns it, to a {@link ContactReply}. */
-export function contactReplyOf(values: readonly unknown[]): ContactReply {
+export function parseContactReply(values: readonly unknown[]): ContactReply {
   const reply: Record<string, unknown> = {};
   for (const [place, name] of CONTACT_STATE_FIELDS.entries()) reply[name] = values[place];
   return reply as unknown as ContactReply;

@@ -5,7 +5,7 @@ import {
   mergeDelayHistograms,
   delayPercentiles,
 } from '../delay/delay-histogram.js';
-import { slotNumbersInStatistics } from '../delay/delay-window.js';
+import { timeSlotNumbersOfLastHour } from '../delay/delay-window.js';
 import { pollStatisticsKey, delayHistogramRedisKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
 
@@ -33,7 +33,7 @@ interface OverviewReply {
 /** Reads figures about an account's polling for `GET /v1/status`. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
-  const slots = slotNumbersInStatistics(await redisTime(redis, list));
+  const slots = timeSlotNumbersOfLastHour(await redisTime(redis, list));
   const reply = (await readOverview.run(redis, {
     list,
     due: keys('polls', 'due'),

@@ -30,9 +30,9 @@ export const recordContactListFailure = LuaScript.from(
 export const readContactJson = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
 export const readContactsJson = LuaScript.from(import.meta.url, 'lua/read-contacts.lua');
 export const takeListPollRequest = LuaScript.from(import.meta.url, 'lua/take-list-poll-request.lua');
-export const readRates = LuaScript.from(import.meta.url, 'lua/read-rates.lua');
+export const readContactRates = LuaScript.from(import.meta.url, 'lua/read-rates.lua');
 export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
-export const expediteRecipients = LuaScript.from(
+export const expeditePollsOfRecipients = LuaScript.from(
   import.meta.url,
   'lua/expedite-recipients.lua',
   LISTED_CONTACT_FLAGS,

@@ -8,7 +8,7 @@ import type {
   ContactState,
   ContactUpdate,
   CommittedPoll,
-  ExpeditedRecipients,
+  ExpeditePollsResult,
   FeedStore,
   KnownContacts,
   ListCommit,
@@ -38,13 +38,13 @@ import {
   commitContacts,
   commitPoll,
   expeditePoll,
-  expediteRecipients,
+  expeditePollsOfRecipients,
   recordContactListFailure,
   readContactPollState,
   readContactJson,
   readContactsJson,
   readContactListState,
-  readRates,
+  readContactRates,
   takeListPollRequest,
 } from './redis-feed-scripts.js';
 
@@ -211,8 +211,8 @@ export class RedisFeedStore implements FeedStore {
         { records: part.map(({ id }) => keys('c', id)), ...shared },
         {
           version: expected,
-          // Only the last part marks the list as read. Otherwise, after a crash between two parts of the
-          // first list, the other contacts would count as new.
+          // Only the commit of the last part marks the contact list as read. Otherwise, after a crash between
+          // two parts of the account's first list, the contacts of the remaining parts would count as new.
           listedAt: last ? Math.round(listedAt) : '',
           suspectSince: suspectSince ?? '',
           count: part.length,
@@ -278,7 +278,7 @@ export class RedisFeedStore implements FeedStore {
 
   async contactRates(account: string): Promise<ContactRates> {
     const keys = this.keys(account);
-    const reply = await readRates.run(this.redis, {
+    const reply = await readContactRates.run(this.redis, {
       rates: keys('polls', 'rates'),
       due: this.dueKey(account),
     });
@@ -380,13 +380,13 @@ export class RedisFeedStore implements FeedStore {
     await expeditePoll.run(this.redis, { due: this.dueKey(account), contact }, { contactId, dueIn: ms });
   }
 
-  async expediteRecipients(
+  async expeditePollsOfRecipients(
     account: string,
     phoneNumbers: readonly string[],
     ms: number,
-  ): Promise<ExpeditedRecipients> {
+  ): Promise<ExpeditePollsResult> {
     const keys = this.keys(account);
-    const reply = await expediteRecipients.run(
+    const reply = await expeditePollsOfRecipients.run(
       this.redis,
       {
         contacts: keys('contacts'),
@@ -440,7 +440,7 @@ export class RedisFeedStore implements FeedStore {
 }
 
 /**
- * Splits the contact updates into parts, each of which one script run commits. Only the last part may be
+ * Splits the contact updates into parts. Each part is committed by one script run. Only the last part may be
  * empty.
  */
 async function* inParts(

@@ -11,8 +11,8 @@ import {
   type PollQueue,
   type PollOutcome,
 } from '../poll/poll-queue.js';
-import { contactReplyOf, contactStateOf } from './contact-state-reply.js';
-import { nextDueOf, pollQueueKeys } from './redis-poll-queue-keys.js';
+import { parseContactReply, contactStateOf } from './contact-state-reply.js';
+import { parseNextDue, pollQueueKeys } from './redis-poll-queue-keys.js';
 
 const claim = LuaScript.from(import.meta.url, 'lua/claim-polls.lua');
 
@@ -40,7 +40,7 @@ export class RedisPollQueue implements PollQueue {
   private readonly holder = newId('req');
   private claims = 0;
   /**
-   * Combines claims in the same turn of the event loop into one script run. Each item is the account's
+   * Combines claims in the same turn of the event loop into one script run. Each claim passes the account's
    * configured budget.
    */
   private readonly batches: CallBatcher<number, ClaimReply>;
@@ -84,7 +84,7 @@ export class RedisPollQueue implements PollQueue {
         leasesOf,
       },
     )) as ClaimsReply;
-    const nextDue = nextDueOf(reply.nextDue);
+    const nextDue = parseNextDue(reply.nextDue);
     const shared = { ...nextDue, tokenRequestedAt, availableForPolls: Number(String(reply.available)) };
     return leasesOf.map((lease, place): ClaimReply => {
       const claimed = reply.claims[place];
@@ -99,7 +99,7 @@ export class RedisPollQueue implements PollQueue {
     lease: string,
     isUpstreamAvailable: boolean,
   ): ClaimedPoll {
-    const state = contactStateOf(contactReplyOf(values), this.rowsKept === 'on');
+    const state = contactStateOf(parseContactReply(values), this.rowsKept === 'on');
     return {
       kind: String(kind) === 'deep' ? 'deep' : 'head',
       contactId: String(contactId),
@@ -139,7 +139,7 @@ export class RedisPollQueue implements PollQueue {
         postponedMs: POSTPONED_READ_DELAY_MS,
       },
     )) as { dueIn: number; nextDue: string[] };
-    return { ...nextDueOf(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };
+    return { ...parseNextDue(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };
   }
 
   private keys(account: string): AccountKeys {

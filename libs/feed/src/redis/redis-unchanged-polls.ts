@@ -5,7 +5,7 @@ import type { UnchangedPoll } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { packLearnedContactState } from '../snapshot/learned-contact-state.js';
 import { commitUnchangedPolls } from './redis-feed-scripts.js';
-import { nextDueOf, pollQueueKeys } from './redis-poll-queue-keys.js';
+import { parseNextDue, pollQueueKeys } from './redis-poll-queue-keys.js';
 
 /** Maximum number of polls that one script run commits. A running script blocks all other clients of Redis. */
 const MAX_POLLS_A_COMMIT = 64;
@@ -60,7 +60,7 @@ export class UnchangedPollCommitter {
       },
     );
     const { nextDue, committed } = reply as { nextDue: string[]; committed: number[] };
-    return polls.map((_, place) => (committed[place] === 1 ? nextDueOf(nextDue) : undefined));
+    return polls.map((_, place) => (committed[place] === 1 ? parseNextDue(nextDue) : undefined));
   }
 }
 
@@ -73,8 +73,9 @@ function newestReport(polls: readonly PollOfContact[]): PollReport {
 
 /**
  * Returns the reports that give the closest bounds of the difference between upstream's clock and Redis'
- * clock. The report with the latest `Date` header gives the lower bound. The report whose `Date` header is
- * earliest relative to its start gives the upper bound. Other reports cannot narrow these bounds.
+ * clock. The report with the latest `Date` header gives the lower bound. The report for which the time of the
+ * `Date` header minus the start of the poll is smallest gives the upper bound. Other reports cannot narrow
+ * these bounds.
  */
 function tightestReports(polls: readonly PollOfContact[]): Iterable<PollReport> & readonly PollReport[] {
   const reports = polls.map(({ poll: { report } }) => report);

@@ -12,8 +12,8 @@ export interface DetectionDelay {
   /** Number of new messages from whose detection delays `p50Ms` and `p95Ms` were calculated. */
   count: number;
   /**
-   * Number of new messages without a usable timestamp. Their detection delays are estimated from the times of
-   * the polls; they are included in `count`.
+   * Number of new messages without a usable timestamp. These messages are included in `count`. Their
+   * detection delays are estimated from the times of the polls.
    */
   estimated: number;
   /**
@@ -64,8 +64,8 @@ export interface FeedOverview {
    */
   rates: RateHistogram;
   /**
-   * Settings for the minimum and maximum polling interval of a contact that the workers last used. Absent
-   * before the first poll.
+   * Minimum and maximum polling interval of a contact, from the settings of the worker that made the last
+   * poll. Absent before the first poll.
    */
   interval?: IntervalBounds;
   /**

@@ -55,7 +55,7 @@ export function forecastDetectionDelay(
   };
 }
 
-/** Returns the delay within which `wanted` new messages per second are detected, in milliseconds. */
+/** Returns the delay within which `wanted` of the new messages per second are detected, in milliseconds. */
 function percentile(shares: readonly Share[], wanted: number): number {
   let low = 0;
   let high = Math.max(...shares.map(({ intervalMs }) => intervalMs));
