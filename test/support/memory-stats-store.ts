@@ -5,8 +5,8 @@ import {
   type KeptStats,
   type MinuteCounts,
   minuteOf,
-  noCounts,
-  SHOWN_MINUTES,
+  createZeroCounts,
+  STATISTICS_MINUTES,
   type StatsStore,
 } from '#metrics';
 
@@ -27,7 +27,7 @@ export class MemoryStatsStore implements StatsStore {
     this.accounts.set(account, kept);
     for (const [minute, counts] of minutes) {
       if (!this.isKept(minute)) continue;
-      const sums = kept.get(minute) ?? noCounts();
+      const sums = kept.get(minute) ?? createZeroCounts();
       for (const name of COUNT_NAMES) addCount(sums, name, Math.round(counts[name]));
       kept.set(minute, sums);
     }
@@ -42,6 +42,6 @@ export class MemoryStatsStore implements StatsStore {
 
   private isKept(minute: number): boolean {
     const age = minuteOf(this.now()) - minute;
-    return age >= -1 && age <= SHOWN_MINUTES;
+    return age >= -1 && age <= STATISTICS_MINUTES;
   }
 }

@@ -5,16 +5,16 @@ import {
   COUNT_NAMES,
   type MinuteCounts,
   minuteOf,
-  noCounts,
+  createZeroCounts,
   RedisStatsStore,
-  SHOWN_MINUTES,
+  STATISTICS_MINUTES,
   type StatsStore,
 } from '#metrics';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { MemoryStatsStore } from '../../support/memory-stats-store.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
-const counts = (given: Partial<MinuteCounts>): MinuteCounts => ({ ...noCounts(), ...given });
+const counts = (given: Partial<MinuteCounts>): MinuteCounts => ({ ...createZeroCounts(), ...given });
 
 let server: TestRedis;
 let redis: RedisClient;
@@ -89,13 +89,12 @@ describe.each([
   });
 
   it('ignore minutes that are too old or in the future', async () => {
-    const given = [-1, 0, SHOWN_MINUTES - 1, SHOWN_MINUTES + 5, -5].map((age): [number, MinuteCounts] => [
-      minute - age,
-      counts({ sendsSent: 1 }),
-    ]);
+    const given = [-1, 0, STATISTICS_MINUTES - 1, STATISTICS_MINUTES + 5, -5].map(
+      (age): [number, MinuteCounts] => [minute - age, counts({ sendsSent: 1 })],
+    );
     await store.add('a', new Map(given));
     const kept = [...(await store.read('a')).minutes.keys()].sort();
-    expect(kept).toEqual([minute - SHOWN_MINUTES + 1, minute, minute + 1]);
+    expect(kept).toEqual([minute - STATISTICS_MINUTES + 1, minute, minute + 1]);
   });
 
   it('are separate for each account', async () => {
@@ -116,11 +115,11 @@ describe('The statistics in Redis', () => {
     await redis.hset(key(), ...old);
     await store.add('a', new Map([[minute, counts({ sendsSent: 1 })]]));
     // The test may run across the end of a minute.
-    expect(await redis.hlen(key())).toBeLessThanOrEqual(SHOWN_MINUTES + 1);
-    expect(await redis.hlen(key())).toBeGreaterThanOrEqual(SHOWN_MINUTES);
+    expect(await redis.hlen(key())).toBeLessThanOrEqual(STATISTICS_MINUTES + 1);
+    expect(await redis.hlen(key())).toBeGreaterThanOrEqual(STATISTICS_MINUTES);
     const ttl = await redis.pttl(key());
-    expect(ttl).toBeGreaterThan(SHOWN_MINUTES * 60_000);
-    expect(ttl).toBeLessThanOrEqual((SHOWN_MINUTES + 2) * 60_000);
+    expect(ttl).toBeGreaterThan(STATISTICS_MINUTES * 60_000);
+    expect(ttl).toBeLessThanOrEqual((STATISTICS_MINUTES + 2) * 60_000);
   });
 
   it('take less than 10 KB for a busy account', async () => {

@@ -230,7 +230,7 @@ describe('a read of the newest messages', () => {
     expect(pages.reads.length).toBeLessThanOrEqual(4);
   });
 
-  it('stops after a bounded number of pages if every page has only new messages, and reports that it may have missed some', async () => {
+  it('stops after a bounded number of pages if every page has only new messages, and reports that it may have missed new messages', async () => {
     let n = 1_000;
     const pages = contact('newestFirst', 1, 0);
     pages.page = () => ({ items: Array.from({ length: 20 }, () => message((n += 1), 1e6 - n)), skipped: 0 });
@@ -340,7 +340,7 @@ describe('a page of messages that equals the previous page', () => {
     expect(read.metNoKnownMessage).toBe(false);
   });
 
-  it('ends a read that has found all messages if upstream repeats its last page for higher page numbers', async () => {
+  it('ends the read if upstream returns its last page again for every higher page number, and all messages were read', async () => {
     const pages = contact('newestFirst', 3, 3);
     const page = pages.page.bind(pages);
     pages.page = (number, limit) => page(Math.min(number, 3), limit);

@@ -8,7 +8,8 @@ export interface PageRequest {
 }
 
 /**
- * The last page should contain at least this many messages, and have room for at least this many new ones.
+ * The page that is requested at the end of an oldest-first list should contain at least this number of messages, and
+ * have room for at least this number of new messages.
  */
 const MIN_ROOM = 3;
 

@@ -1,8 +1,8 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { COUNT_NAMES, type CountsByMinute, isMaximum, noCounts } from './minute-counts.js';
-import { type KeptStats, SHOWN_MINUTES, type StatsStore } from './stats-store.js';
+import { COUNT_NAMES, type CountsByMinute, isMaximumCount, createZeroCounts } from './minute-counts.js';
+import { type KeptStats, STATISTICS_MINUTES, type StatsStore } from './stats-store.js';
 
-const addStats = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE: SHOWN_MINUTES });
+const addStats = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE: STATISTICS_MINUTES });
 
 const readStats = LuaScript.from(import.meta.url, 'lua/read-stats.lua');
 
@@ -21,7 +21,7 @@ export class RedisStatsStore implements StatsStore {
     for (const [minute, values] of minutes) {
       for (const [index, name] of COUNT_NAMES.entries()) {
         const value = Math.round(values[name]);
-        if (value > 0) counts.push(minute, index + 1, isMaximum(name) ? 'max' : 'sum', value);
+        if (value > 0) counts.push(minute, index + 1, isMaximumCount(name) ? 'max' : 'sum', value);
       }
     }
     if (counts.length === 0) return;
@@ -35,7 +35,7 @@ export class RedisStatsStore implements StatsStore {
       now: Number(now),
       minutes: new Map(
         minutes.map(([minute = 0, ...values]) => {
-          const counts = noCounts();
+          const counts = createZeroCounts();
           for (const [index, name] of COUNT_NAMES.entries()) counts[name] = values[index] ?? 0;
           return [minute, counts];
         }),

@@ -83,7 +83,7 @@ export interface Agenda {
  * when a task is scheduled that is due before all other tasks. Wake-ups can be lost.
  */
 export interface AgendaWakeUps {
-  /** Returns true if wake-ups currently arrive. Otherwise the agenda must be read often. */
+  /** Returns true if wake-ups currently reach this process. If not, this process must read the agenda often. */
   isTrusted(): boolean;
 
   /**
