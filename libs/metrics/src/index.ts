@@ -21,7 +21,7 @@ export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';
 export { createBacklogReader } from './stats/redis-backlog.js';
 export {
-  COUNT_NAMES,
+  MINUTE_COUNT_NAMES,
   type CountsByMinute,
   type MinuteCounts,
   addCount,

@@ -22,8 +22,8 @@ const MISNAMED = [
 
 /**
  * Interval at which prom-client measures the lag of the event loop, in milliseconds. prom-client cannot turn this
- * measurement off, so the interval is the longest that a timer allows. {@link EventLoopLagMeter} measures the lag instead,
- * because it costs an idle process far less.
+ * measurement off, so the interval is the longest that a timer allows. {@link EventLoopLagMeter} measures the lag
+ * instead, because it costs an idle process far less.
  */
 const LAG_INTERVAL_MS = 2_147_483_647;
 /** Gauges of prom-client's event loop lag. They are removed and replaced by those of {@link EventLoopLagMeter}. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisAccountErasure } from '#accounts';
 import {
-  COUNT_NAMES,
+  MINUTE_COUNT_NAMES,
   type MinuteCounts,
   minuteOf,
   createZeroCounts,
@@ -51,7 +51,7 @@ describe.each([
   });
 
   it('contain every count that was added for a minute', async () => {
-    const all = Object.fromEntries(COUNT_NAMES.map((name, i) => [name, i + 1])) as MinuteCounts;
+    const all = Object.fromEntries(MINUTE_COUNT_NAMES.map((name, i) => [name, i + 1])) as MinuteCounts;
     await store.add('a', new Map([[minute, all]]));
     expect((await store.read('a')).minutes).toEqual(new Map([[minute, all]]));
   });
@@ -125,7 +125,7 @@ describe('The statistics in Redis', () => {
   it('take less than 10 KB for a busy account', async () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
-    const busy = Object.fromEntries(COUNT_NAMES.map((name) => [name, 60_000])) as MinuteCounts;
+    const busy = Object.fromEntries(MINUTE_COUNT_NAMES.map((name) => [name, 60_000])) as MinuteCounts;
     await store.add('a', new Map(Array.from({ length: 61 }, (_, i) => [minute - i, busy])));
     expect(await redis.memory('USAGE', key(), 'SAMPLES', 0)).toBeLessThan(10_000);
   });
@@ -134,12 +134,12 @@ describe('The statistics in Redis', () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
     await store.add('a', new Map([[minute, counts({ sendsCreated: 1, backlogDeliveries: 2 })]]));
-    const later = `redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack({${[...COUNT_NAMES, 'new'].map((_, i) => i + 1).join()}}))`;
+    const later = `redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack({${[...MINUTE_COUNT_NAMES, 'new'].map((_, i) => i + 1).join()}}))`;
     await redis.eval(later, 1, key(), minute);
     await store.add('a', new Map([[minute, counts({ sendsCreated: 1 })]]));
     const read = `return cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))`;
     const numbers = (await redis.eval(read, 1, key(), minute)) as number[];
-    expect([numbers[0], numbers.at(-1)]).toEqual([2, COUNT_NAMES.length + 1]);
+    expect([numbers[0], numbers.at(-1)]).toEqual([2, MINUTE_COUNT_NAMES.length + 1]);
     expect((await store.read('a')).minutes.get(minute)?.sendsCreated).toBe(2);
   });
 

@@ -4,7 +4,7 @@ import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#up
 import { type HeadPlan, type HeadRead, readNewestMessages } from './head-walk.js';
 import { sortOldestFirst, messageOrderOf, type PageOrder } from './page-order.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
-import { lastPageOf } from './page-tail.js';
+import { lastPageRequestOf } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
   id: `m${n}`,
@@ -355,7 +355,7 @@ describe('the page to request at the end of an oldest-first list', () => {
     'contains the last message and has room for a new message: page size %d',
     (pageSize) => {
       for (let length = 1; length <= 200; length += 1) {
-        const { page, limit } = lastPageOf(length, pageSize);
+        const { page, limit } = lastPageRequestOf(length, pageSize);
         expect(limit).toBeLessThanOrEqual(pageSize);
         // With two messages and a page size of two there is no such page.
         if (pageSize === 2 && length % 2 === 0) continue;

@@ -10,7 +10,7 @@ import {
   PageReader,
 } from './page-reader.js';
 import type { ReadPage } from './read-in-parts.js';
-import { lastPageOf } from './page-tail.js';
+import { lastPageRequestOf } from './page-tail.js';
 
 /**
  * Max number of pages that a read of the newest messages covers in one direction, so that a faulty upstream
@@ -416,7 +416,7 @@ class HeadWalk {
 
   private async readTailOnce(): Promise<{ pages: number; foundNew: boolean }> {
     const before = this.pages.requests;
-    const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
+    const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
@@ -462,7 +462,7 @@ class HeadWalk {
     const ids = reads.flatMap((read) => read.ids);
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
-    const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
+    const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
     // If `start` is below 0, the next read will begin with messages that this read did not return. The head is
     // then not known, and is left empty.

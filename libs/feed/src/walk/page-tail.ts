@@ -23,7 +23,7 @@ const MIN_ROOM = 3;
  * best. For a few lengths, such as 12 with a page size of 4, the last page is full with every limit. The
  * result is then the page after the last one.
  */
-export function lastPageOf(length: number, pageSize: number): PageRequest {
+export function lastPageRequestOf(length: number, pageSize: number): PageRequest {
   const spare = (limit: number): number => Math.min(length % limit, limit - (length % limit));
   const smaller = Array.from({ length: pageSize - 1 }, (_, i) => i + 1);
   const roomiest = smaller.reduce((best, limit) => (spare(limit) > spare(best) ? limit : best), pageSize);

@@ -12,8 +12,8 @@ export class UnreadableMessageFinder {
   private at: number;
   private readonly end: number;
   /**
-   * A failing message is known to be at or after the current position and before this position. Undefined if
-   * no failing message is known to be ahead.
+   * Position with at least one failing message before it, at or after the current position. Undefined if no
+   * further failing message is known.
    */
   private failsBefore: number | undefined;
 

@@ -4,7 +4,7 @@ const MINUTE_MS = 60_000;
  * Names of the counts that are kept for each minute of an account. Redis stores a minute as a list of numbers in this
  * order. Add new names at the end and remove none, because different builds may share the stored lists.
  */
-export const COUNT_NAMES = [
+export const MINUTE_COUNT_NAMES = [
   'sendsCreated',
   'sendsAccepted',
   'sendsSent',
@@ -30,7 +30,7 @@ export const COUNT_NAMES = [
   'backlogDeliveries',
 ] as const;
 
-export type CountName = (typeof COUNT_NAMES)[number];
+export type CountName = (typeof MINUTE_COUNT_NAMES)[number];
 
 /** Counts for which a minute keeps the largest value. For every other count, a minute keeps the sum of the values. */
 const MAXIMA: ReadonlySet<CountName> = new Set([
@@ -63,7 +63,7 @@ export function startOfMinute(minute: number): number {
 
 /** Returns counts that are all 0, for a minute in which nothing was counted yet. */
 export function createZeroCounts(): MinuteCounts {
-  return Object.fromEntries(COUNT_NAMES.map((name) => [name, 0])) as MinuteCounts;
+  return Object.fromEntries(MINUTE_COUNT_NAMES.map((name) => [name, 0])) as MinuteCounts;
 }
 
 /** Adds a value to a count. If the count is a maximum, the larger of the two values is kept instead of the sum. */

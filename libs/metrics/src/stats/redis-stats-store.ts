@@ -1,5 +1,10 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { COUNT_NAMES, type CountsByMinute, isMaximumCount, createZeroCounts } from './minute-counts.js';
+import {
+  MINUTE_COUNT_NAMES,
+  type CountsByMinute,
+  isMaximumCount,
+  createZeroCounts,
+} from './minute-counts.js';
 import { type KeptStats, STATISTICS_MINUTES, type StatsStore } from './stats-store.js';
 
 const addStats = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE: STATISTICS_MINUTES });
@@ -19,7 +24,7 @@ export class RedisStatsStore implements StatsStore {
   async add(account: string, minutes: CountsByMinute): Promise<void> {
     const counts: (string | number)[] = [];
     for (const [minute, values] of minutes) {
-      for (const [index, name] of COUNT_NAMES.entries()) {
+      for (const [index, name] of MINUTE_COUNT_NAMES.entries()) {
         const value = Math.round(values[name]);
         if (value > 0) counts.push(minute, index + 1, isMaximumCount(name) ? 'max' : 'sum', value);
       }
@@ -36,7 +41,7 @@ export class RedisStatsStore implements StatsStore {
       minutes: new Map(
         minutes.map(([minute = 0, ...values]) => {
           const counts = createZeroCounts();
-          for (const [index, name] of COUNT_NAMES.entries()) counts[name] = values[index] ?? 0;
+          for (const [index, name] of MINUTE_COUNT_NAMES.entries()) counts[name] = values[index] ?? 0;
           return [minute, counts];
         }),
       ),
