@@ -101,7 +101,7 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      // To save memory, snapshots without any other field hashes than those in `USUAL` share one array.
+      // To save memory, all snapshots whose field hashes equal those in `USUAL` share one array.
       fields:
         (follows & (HAS_TIMESTAMP - 1)) === 0
           ? USUAL[direction]

@@ -41,8 +41,8 @@ export interface PageRead {
   /** Number of elements on the page, including unreadable ones. */
   count: number;
   /**
-   * True if the page is probably full: it has `limit` elements, or upstream has returned no longer page so far.
-   * More pages may then follow.
+   * True if the page is probably full: it has `limit` elements, or no page so far was longer. More pages may then
+   * follow.
    */
   full: boolean;
   /** Ids of the messages that were neither known before this read nor on an earlier page of this read. */

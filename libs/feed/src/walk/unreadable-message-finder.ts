@@ -12,8 +12,8 @@ export class UnreadableMessageFinder {
   private at: number;
   private readonly end: number;
   /**
-   * Position with at least one failing message before it, at or after the current position. Undefined if no
-   * further failing message is known.
+   * Some message from the current position up to, but not including, this position makes requests fail. Undefined
+   * if no such message is known.
    */
   private failsBefore: number | undefined;
 

@@ -38,8 +38,8 @@ export interface DueTasks {
 
 /**
  * Tasks of all accounts, sorted by the time when they are due. A worker therefore spends time only on tasks
- * that are due. All times are by Redis' clock. After a crash, a task may be missing on the agenda, but the other
- * Redis keys of the account still say what is to be done. Workers therefore check these keys of each account
+ * that are due. All times are by Redis' clock. After a crash, a task may be missing on the agenda, but the
+ * account's data in Redis still says what is to be done. Workers therefore check the data of each account
  * regularly.
  */
 export interface Agenda {
