@@ -1,12 +1,12 @@
 import {
   addCount,
-  COUNT_NAMES,
+  MINUTE_COUNT_NAMES,
   type CountsByMinute,
   type KeptStats,
   type MinuteCounts,
   minuteOf,
-  noCounts,
-  SHOWN_MINUTES,
+  createZeroCounts,
+  STATISTICS_MINUTES,
   type StatsStore,
 } from '#metrics';
 
@@ -27,8 +27,8 @@ export class MemoryStatsStore implements StatsStore {
     this.accounts.set(account, kept);
     for (const [minute, counts] of minutes) {
       if (!this.isKept(minute)) continue;
-      const sums = kept.get(minute) ?? noCounts();
-      for (const name of COUNT_NAMES) addCount(sums, name, Math.round(counts[name]));
+      const sums = kept.get(minute) ?? createZeroCounts();
+      for (const name of MINUTE_COUNT_NAMES) addCount(sums, name, Math.round(counts[name]));
       kept.set(minute, sums);
     }
     for (const minute of kept.keys()) if (!this.isKept(minute)) kept.delete(minute);
@@ -42,6 +42,6 @@ export class MemoryStatsStore implements StatsStore {
 
   private isKept(minute: number): boolean {
     const age = minuteOf(this.now()) - minute;
-    return age >= -1 && age <= SHOWN_MINUTES;
+    return age >= -1 && age <= STATISTICS_MINUTES;
   }
 }

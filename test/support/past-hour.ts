@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { minuteOf, noCounts, RedisStatsStore } from '#metrics';
+import { minuteOf, createZeroCounts, RedisStatsStore } from '#metrics';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 
 /**
@@ -30,7 +30,7 @@ function countsOf(minute: number) {
   const events = 3 * sends + received;
   const failures = minute > 40 ? 4 : 0;
   return {
-    ...noCounts(),
+    ...createZeroCounts(),
     ...{ sendsCreated: sends, sendsAccepted: sends, sendsSent: sends - failed, sendsFailed: failed },
     ...{ eventsTotal: events, eventsReceived: received },
     ...{ deliveriesSucceeded: events, deliveryAttemptsFailed: failures },

@@ -16,7 +16,7 @@ import {
   type Tokens,
 } from '#accounts';
 import {
-  countSends,
+  withSendCounting,
   createBacklogReader,
   registerClockDifferenceMetric,
   registerRedisCommandMetrics,
@@ -234,7 +234,7 @@ function sendsOf(
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoredSendIntake(
-    countSends(
+    withSendCounting(
       new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
       stats,
     ),

@@ -68,7 +68,8 @@ export class FeedMetrics {
           this.stats.addDelay(account, 'detection', delayMs);
         }
       },
-      // With a lease, this commit also ends the poll's claim, and the queue's method `end` is not called.
+      // If the commit is called with a lease, the commit itself ends the poll's claim. The method `end` of the
+      // queue is then not called and cannot count the poll.
       commitUnchangedPoll: ({ parameters: [, , { lease }], outcome }) => {
         if (lease !== undefined && 'result' in outcome && outcome.result !== undefined)
           this.polls.labels('head', 'done').inc();

@@ -7,7 +7,7 @@
  * | `prom-metrics.ts`           | the metrics of one process, kept with prom-client |
  * | `*-metrics.ts`              | metrics of upstream, the feed, the relay, deliveries, Redis and the clock |
  * | `redis-command-observer.ts` | reports the commands of a connection to Redis |
- * | `event-loop-lag.ts`         | measures by how much timers are late |
+ * | `event-loop-lag-meter.ts`   | measures by how much timers are late |
  * | `bounded-metric-label.ts`   | limits the number of values of a label |
  * | `metrics-authorization.ts`  | decides who may read the metrics |
  * | `stats/`                    | statistics of each account in the last hour, by minute, stored in Redis for the API |
@@ -21,17 +21,17 @@ export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';
 export { createBacklogReader } from './stats/redis-backlog.js';
 export {
-  COUNT_NAMES,
+  MINUTE_COUNT_NAMES,
   type CountsByMinute,
   type MinuteCounts,
   addCount,
   minuteOf,
-  noCounts,
+  createZeroCounts,
 } from './stats/minute-counts.js';
 export { openStatsRecorder } from './stats/redis-stats-recorder.js';
 export { RedisStatsStore } from './stats/redis-stats-store.js';
-export { countSends } from './stats/send-stats.js';
+export { withSendCounting } from './stats/send-stats.js';
 export { type DelaySeries, type StatsOfHour, statsOfHour } from './stats/stats-of-hour.js';
 export { type Backlog, type ReadBacklog, type StatsCounter, StatsRecorder } from './stats/stats-recorder.js';
-export { type KeptStats, SHOWN_MINUTES, type StatsStore } from './stats/stats-store.js';
+export { type KeptStats, STATISTICS_MINUTES, type StatsStore } from './stats/stats-store.js';
 export { UpstreamMetrics } from './upstream-metrics.js';

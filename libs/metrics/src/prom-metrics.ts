@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { EventLoopLag, type LagReport } from './event-loop-lag.js';
+import { EventLoopLagMeter, type LagReport } from './event-loop-lag-meter.js';
 
 export type { Counter, Gauge, Histogram };
 
@@ -22,11 +22,11 @@ const MISNAMED = [
 
 /**
  * Interval at which prom-client measures the lag of the event loop, in milliseconds. prom-client cannot turn this
- * measurement off, so the interval is the longest that a timer allows. {@link EventLoopLag} measures the lag instead,
- * because it costs an idle process far less.
+ * measurement off, so the interval is the longest that a timer allows. {@link EventLoopLagMeter} measures the lag
+ * instead, because it costs an idle process far less.
  */
 const LAG_INTERVAL_MS = 2_147_483_647;
-/** Gauges of prom-client's event loop lag. They are removed and replaced by those of {@link EventLoopLag}. */
+/** Gauges of prom-client's event loop lag. They are removed and replaced by those of {@link EventLoopLagMeter}. */
 const REPLACED = ['', '_min', '_max', '_mean', '_stddev', '_p50', '_p90', '_p99'].map(
   (kind) => `nodejs_eventloop_lag${kind}_seconds`,
 );
@@ -44,7 +44,7 @@ function metricsOfNode(): Registry {
 }
 
 function registerEventLoopLag(registry: Registry): void {
-  const lag = new EventLoopLag();
+  const lag = new EventLoopLagMeter();
   lag.start();
   // prom-client reads gauges in the order of their registration, so the first gauge sets the values of all of them.
   const last: Gauge = new Gauge({

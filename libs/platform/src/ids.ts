@@ -9,14 +9,14 @@ const BYTES_OF_AN_ID = 16;
 const pool = Buffer.alloc(BYTES_OF_AN_ID * 256);
 let used = pool.length;
 
-/** Beginning of every token of this process. No other process has the same beginning. */
-const PROCESS_TOKEN = randomBytes(10).toString('hex');
-let tokens = 0;
+/** Beginning of every text that {@link uniqueString} returns in this process. It differs in every process. */
+const PROCESS_PREFIX = randomBytes(10).toString('hex');
+let returned = 0;
 
 /** Returns a short text that no process has returned before. The text is not secret, because it can be guessed. */
 export function uniqueString(): string {
-  tokens += 1;
-  return `${PROCESS_TOKEN}${tokens.toString(36)}`;
+  returned += 1;
+  return `${PROCESS_PREFIX}${returned.toString(36)}`;
 }
 
 /**

@@ -2,19 +2,19 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisAccountErasure } from '#accounts';
 import {
-  COUNT_NAMES,
+  MINUTE_COUNT_NAMES,
   type MinuteCounts,
   minuteOf,
-  noCounts,
+  createZeroCounts,
   RedisStatsStore,
-  SHOWN_MINUTES,
+  STATISTICS_MINUTES,
   type StatsStore,
 } from '#metrics';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { MemoryStatsStore } from '../../support/memory-stats-store.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
-const counts = (given: Partial<MinuteCounts>): MinuteCounts => ({ ...noCounts(), ...given });
+const counts = (given: Partial<MinuteCounts>): MinuteCounts => ({ ...createZeroCounts(), ...given });
 
 let server: TestRedis;
 let redis: RedisClient;
@@ -51,7 +51,7 @@ describe.each([
   });
 
   it('contain every count that was added for a minute', async () => {
-    const all = Object.fromEntries(COUNT_NAMES.map((name, i) => [name, i + 1])) as MinuteCounts;
+    const all = Object.fromEntries(MINUTE_COUNT_NAMES.map((name, i) => [name, i + 1])) as MinuteCounts;
     await store.add('a', new Map([[minute, all]]));
     expect((await store.read('a')).minutes).toEqual(new Map([[minute, all]]));
   });
@@ -89,13 +89,12 @@ describe.each([
   });
 
   it('ignore minutes that are too old or in the future', async () => {
-    const given = [-1, 0, SHOWN_MINUTES - 1, SHOWN_MINUTES + 5, -5].map((age): [number, MinuteCounts] => [
-      minute - age,
-      counts({ sendsSent: 1 }),
-    ]);
+    const given = [-1, 0, STATISTICS_MINUTES - 1, STATISTICS_MINUTES + 5, -5].map(
+      (age): [number, MinuteCounts] => [minute - age, counts({ sendsSent: 1 })],
+    );
     await store.add('a', new Map(given));
     const kept = [...(await store.read('a')).minutes.keys()].sort();
-    expect(kept).toEqual([minute - SHOWN_MINUTES + 1, minute, minute + 1]);
+    expect(kept).toEqual([minute - STATISTICS_MINUTES + 1, minute, minute + 1]);
   });
 
   it('are separate for each account', async () => {
@@ -116,17 +115,17 @@ describe('The statistics in Redis', () => {
     await redis.hset(key(), ...old);
     await store.add('a', new Map([[minute, counts({ sendsSent: 1 })]]));
     // The test may run across the end of a minute.
-    expect(await redis.hlen(key())).toBeLessThanOrEqual(SHOWN_MINUTES + 1);
-    expect(await redis.hlen(key())).toBeGreaterThanOrEqual(SHOWN_MINUTES);
+    expect(await redis.hlen(key())).toBeLessThanOrEqual(STATISTICS_MINUTES + 1);
+    expect(await redis.hlen(key())).toBeGreaterThanOrEqual(STATISTICS_MINUTES);
     const ttl = await redis.pttl(key());
-    expect(ttl).toBeGreaterThan(SHOWN_MINUTES * 60_000);
-    expect(ttl).toBeLessThanOrEqual((SHOWN_MINUTES + 2) * 60_000);
+    expect(ttl).toBeGreaterThan(STATISTICS_MINUTES * 60_000);
+    expect(ttl).toBeLessThanOrEqual((STATISTICS_MINUTES + 2) * 60_000);
   });
 
   it('take less than 10 KB for a busy account', async () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
-    const busy = Object.fromEntries(COUNT_NAMES.map((name) => [name, 60_000])) as MinuteCounts;
+    const busy = Object.fromEntries(MINUTE_COUNT_NAMES.map((name) => [name, 60_000])) as MinuteCounts;
     await store.add('a', new Map(Array.from({ length: 61 }, (_, i) => [minute - i, busy])));
     expect(await redis.memory('USAGE', key(), 'SAMPLES', 0)).toBeLessThan(10_000);
   });
@@ -135,12 +134,12 @@ describe('The statistics in Redis', () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
     await store.add('a', new Map([[minute, counts({ sendsCreated: 1, backlogDeliveries: 2 })]]));
-    const later = `redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack({${[...COUNT_NAMES, 'new'].map((_, i) => i + 1).join()}}))`;
+    const later = `redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack({${[...MINUTE_COUNT_NAMES, 'new'].map((_, i) => i + 1).join()}}))`;
     await redis.eval(later, 1, key(), minute);
     await store.add('a', new Map([[minute, counts({ sendsCreated: 1 })]]));
     const read = `return cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))`;
     const numbers = (await redis.eval(read, 1, key(), minute)) as number[];
-    expect([numbers[0], numbers.at(-1)]).toEqual([2, COUNT_NAMES.length + 1]);
+    expect([numbers[0], numbers.at(-1)]).toEqual([2, MINUTE_COUNT_NAMES.length + 1]);
     expect((await store.read('a')).minutes.get(minute)?.sendsCreated).toBe(2);
   });
 

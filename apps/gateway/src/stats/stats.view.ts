@@ -1,10 +1,10 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { type DelaySeries, SHOWN_MINUTES, type StatsOfHour } from '#metrics';
+import { type DelaySeries, STATISTICS_MINUTES, type StatsOfHour } from '#metrics';
 
 /** Describes a list with one count per minute. */
 const Counts = (description: string): PropertyDecorator =>
   ApiProperty({
-    maxItems: SHOWN_MINUTES,
+    maxItems: STATISTICS_MINUTES,
     type: 'array',
     items: { type: 'integer', minimum: 0 },
     description,
@@ -13,7 +13,7 @@ const Counts = (description: string): PropertyDecorator =>
 /** Describes a list with one value per minute, or null for minutes in which nothing was measured. */
 const Measurements = (description: string): PropertyDecorator =>
   ApiProperty({
-    maxItems: SHOWN_MINUTES,
+    maxItems: STATISTICS_MINUTES,
     type: 'array',
     items: { type: 'integer', minimum: 0, nullable: true },
     description,
@@ -76,7 +76,7 @@ export class StatsView implements StatsOfHour {
   @ApiProperty({ type: 'integer', example: 60, description: 'Duration of each step, in seconds.' })
   stepSeconds!: number;
   @ApiProperty({
-    maxItems: SHOWN_MINUTES,
+    maxItems: STATISTICS_MINUTES,
     type: 'array',
     items: { type: 'string', format: 'date-time' },
     description: 'Start of each minute, oldest first. The last minute is the current, incomplete one.',

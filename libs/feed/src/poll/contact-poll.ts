@@ -9,7 +9,7 @@ import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-messag
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
-import { lastPageOf } from '../walk/page-tail.js';
+import { lastPageRequestOf } from '../walk/page-tail.js';
 import { PollCommitter, type PollStart } from './poll-committer.js';
 import { hashIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
 import type { FeedSource, LookUpReads, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
@@ -426,7 +426,7 @@ function isHeadDisturbed(
   if (order !== pollState.order) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
   // The end of an oldest-first list must show the same known messages as before, in the same order.
   if (order === 'oldestFirst') {
-    const { page, limit } = lastPageOf(length, pollState.pageSize);
+    const { page, limit } = lastPageRequestOf(length, pollState.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;
     return wasRead && now !== before;
   }

@@ -34,9 +34,9 @@ const FOLLOWED_AFTER_SECONDS = 60;
  */
 const MAX_STARVATION = 1.25;
 /**
- * The configured maximum never limits a contact's polling interval to less than this multiple of the interval
- * that all contacts would have if their rates of change were equal. The multiple is above 1, so that a part
- * of the budget is left for contacts that change often.
+ * Maximum polling interval of a contact if the configured maximum is shorter, as a multiple of the interval that
+ * all contacts would have if their rates of change were equal. The multiple is above 1, so that a part of the
+ * budget is left for contacts that change often.
  */
 const MIN_STARVATION = 1.1;
 

@@ -22,7 +22,7 @@ describe('the polling forecast of an account', () => {
     expect(twice).toBeGreaterThan(0);
   });
 
-  it('contains a longest poll interval above the configured maximum if the budget is too small for that maximum', () => {
+  it('says that the longest poll interval exceeds the configured maximum if the budget is too small for that maximum', () => {
     const at = (requestsPerSecond: number): number =>
       forecastPolling(
         { contacts: 1_000, rates, interval },

@@ -15,8 +15,8 @@ export interface PlannedBudget {
    */
   allowed: number;
   /**
-   * Requests per second, without the first requests of polls, and without reads of older messages that were
-   * made while no other poll waited.
+   * Number of recent requests per second, without two kinds of requests: the first request of each poll, and
+   * reads of older messages that were made while no other poll waited.
    */
   usedByOthers: number;
 }
@@ -39,8 +39,8 @@ export interface PollOutlook {
    */
   longestIntervalMs?: number;
   /**
-   * Forecasts for half the request budget, the request budget itself, and twice the request budget, in this
-   * order.
+   * Forecasts of the detection delays with half the request budget, with the request budget itself, and with
+   * twice the request budget, in this order.
    */
   forecast: readonly BudgetForecast[];
 }

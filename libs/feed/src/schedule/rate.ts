@@ -69,8 +69,8 @@ const PRIOR_WATCHED_MS = 86_400_000;
 const PRIOR_STARTS = 0.2;
 /**
  * Reduces the weight of small numbers of conversations: n conversations count as n² / (n + DISCOUNT). A few
- * contacts have most of the conversations, so a single conversation of a contact is mostly chance, while ten
- * are not.
+ * contacts have most of the conversations. A single conversation of a contact is therefore probably chance, but
+ * ten conversations show that the contact writes often.
  */
 const DISCOUNT = 2;
 /**
@@ -162,8 +162,8 @@ function continueProbability(state: RateState, age: number): number {
 }
 
 /**
- * Adds one new message to the data about a contact's rate. The message counts partly as the continuation of a
- * conversation and partly as the start of a new one, according to the probability of each.
+ * Adds one new message to the data about a contact's rate. The message either continues a conversation or starts
+ * a new one. It counts as both, each weighted with its probability.
  * @param time when the message arrived, in milliseconds since 1970
  */
 function addMessage(state: RateState, time: number): RateState {

@@ -6,9 +6,9 @@ import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../p
 /**
  * A packed message snapshot contains in this order: flags (1 byte), presence bits (2 bytes), revision (1 byte
  * or more), timestamp in minutes (4 bytes, optional), time since which the message is missing, in seconds (4
- * bytes, optional), hash of the whole message (8 bytes), and each field hash that differs from {@link USUAL}
- * (2 bytes each). It has at most 64 bytes, because Redis stores a hash compactly only while no value is
- * longer.
+ * bytes, optional), hash of the whole message (8 bytes), and each field hash that differs from the usual hash
+ * of that field in {@link USUAL} (2 bytes each). It has at most 64 bytes, because Redis stores a hash compactly
+ * only if no value is longer.
  *
  * These constants are the flags.
  */
@@ -34,8 +34,8 @@ const SECOND_MS = 1_000;
 const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
 
 /**
- * Field hashes of a message that has only a direction and no other content, by direction. A packed snapshot
- * contains only the field hashes that differ from these.
+ * The usual field hashes, by direction: those of a message that has only a direction and no other content. A
+ * packed snapshot contains only the field hashes that differ from the usual ones.
  */
 const USUAL: Readonly<Record<Direction, readonly number[]>> = {
   other: usualFields({}),
@@ -101,7 +101,7 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      // All snapshots whose field hashes are the usual ones share one array, to save memory.
+      // To save memory, all snapshots whose field hashes equal those in `USUAL` share one array.
       fields:
         (follows & (HAS_TIMESTAMP - 1)) === 0
           ? USUAL[direction]

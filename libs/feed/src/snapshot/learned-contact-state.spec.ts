@@ -23,7 +23,7 @@ describe('the packed form of what polls have learned about a contact', () => {
     },
   );
 
-  it('takes no bytes if empty', () => {
+  it('takes no bytes if nothing has been learned', () => {
     expect(packLearnedContactState({})).toHaveLength(0);
   });
 

@@ -22,19 +22,19 @@ export interface LearnedContactState {
    */
   resyncing?: boolean;
   /**
-   * The first page, as the last read got it. Present if that read changed nothing. Each commit of an older
-   * build removes this page.
+   * The first page of the contact at the last read of the newest messages. Present if that read found no
+   * change. A worker of an older build of Tidings removes this page whenever it commits a poll.
    */
   unchangedPage?: UnchangedPage;
 }
 
 /**
- * The first page of a contact, as the last read of the newest messages got it with the documented limit. That
- * read changed nothing. If upstream returns the same bytes again and the contact's state is still the same,
- * the page need not be compared with the snapshot.
+ * The first page of a contact at the last read of the newest messages. That read used the documented limit and
+ * found no change. If upstream returns the same bytes again and the contact's state is still the same, the page
+ * need not be compared with the snapshot.
  */
 export interface UnchangedPage {
-  /** Value of `ContactState.version` with which the page was compared. */
+  /** Value of `ContactState.version` when the page was compared with the snapshot. */
   version: number;
   /** Hash of the body of the reply. */
   digest: string;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { PageOrder } from '../walk/page-order.js';
 
 /**
- * What the polls so far have found out about a contact's list of messages, from which the next poll is planned.
- * All times are in milliseconds since 1970, by Redis' clock.
+ * What earlier polls have found out about a contact's list of messages. The next poll of the contact is planned from
+ * this data. All times are in milliseconds since 1970, by Redis' clock.
  */
 export interface PollState {
   order: PageOrder;
@@ -49,7 +49,7 @@ export interface PollState {
   lookUpDueAt?: number;
   /** Number of known messages. If it is above 0 but no snapshots are stored, the snapshots were lost. */
   count: number;
-  /** Epoch of the event log in which the contact's events are recorded. */
+  /** Random id (`epoch`) of the event log in which the contact's events are recorded; a new log gets another id. */
   epoch?: string;
   /**
    * When a read first found so many messages missing that an outage is likely. Absent if no outage is likely.

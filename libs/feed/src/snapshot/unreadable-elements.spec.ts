@@ -17,11 +17,11 @@ const after = (...counts: number[]): UnreadableElementHistory => {
 };
 
 describe('a contact that is missing from a list with unreadable elements', () => {
-  it('counts as possibly unreadable if the list that first lacked the contact has more unreadable elements than the list before', () => {
+  it('counts as possibly unreadable if the first read without the contact found more unreadable elements than the read before', () => {
     expect(mayContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
-  it('does not count as possibly unreadable if the number of unreadable elements rose only in earlier or later lists', () => {
+  it('does not count as possibly unreadable if the number of unreadable elements rose only before or after the contact went missing', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
     const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayContactBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);
@@ -45,7 +45,7 @@ describe('the history of unreadable list elements', () => {
     expect(parseUnreadableElementHistory(serializeUnreadableElementHistory(elements), 0)).toEqual(elements);
   });
 
-  it('contains at most 20 rises, and still covers every time at which an element became unreadable', () => {
+  it('contains at most 20 increases, and still covers every time at which an element became unreadable', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);

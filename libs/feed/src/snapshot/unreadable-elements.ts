@@ -9,7 +9,7 @@ export interface UnreadableElementHistory {
   count: number;
   /** When the last read of the contact list began, in milliseconds since 1970 by Redis' clock. */
   at: number;
-  /** Number of unreadable elements before the first of the {@link rises}. */
+  /** Number of unreadable elements before the first increase in {@link rises}. */
   base: number;
   /**
    * The increases of the number of unreadable elements, latest last. Empty once the number has fallen to
@@ -27,7 +27,10 @@ interface CountRise {
   to: number;
 }
 
-/** Max number of rises that are kept. If there are more, the two oldest are merged into one. */
+/**
+ * Max number of increases in the history of unreadable elements. If there are more, the two oldest are merged into
+ * one.
+ */
 const MAX_RISES = 20;
 
 /**

@@ -4,7 +4,7 @@ import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#up
 import { type HeadPlan, type HeadRead, readNewestMessages } from './head-walk.js';
 import { sortOldestFirst, messageOrderOf, type PageOrder } from './page-order.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
-import { lastPageOf } from './page-tail.js';
+import { lastPageRequestOf } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
   id: `m${n}`,
@@ -230,7 +230,7 @@ describe('a read of the newest messages', () => {
     expect(pages.reads.length).toBeLessThanOrEqual(4);
   });
 
-  it('stops after a bounded number of pages if every page has only new messages, and reports that it may have missed some', async () => {
+  it('stops after a bounded number of pages if every page has only new messages, and reports that it may have missed new messages', async () => {
     let n = 1_000;
     const pages = contact('newestFirst', 1, 0);
     pages.page = () => ({ items: Array.from({ length: 20 }, () => message((n += 1), 1e6 - n)), skipped: 0 });
@@ -340,7 +340,7 @@ describe('a page of messages that equals the previous page', () => {
     expect(read.metNoKnownMessage).toBe(false);
   });
 
-  it('ends a read that has found all messages if upstream repeats its last page for higher page numbers', async () => {
+  it('ends the read if upstream returns its last page again for every higher page number, and all messages were read', async () => {
     const pages = contact('newestFirst', 3, 3);
     const page = pages.page.bind(pages);
     pages.page = (number, limit) => page(Math.min(number, 3), limit);
@@ -355,7 +355,7 @@ describe('the page to request at the end of an oldest-first list', () => {
     'contains the last message and has room for a new message: page size %d',
     (pageSize) => {
       for (let length = 1; length <= 200; length += 1) {
-        const { page, limit } = lastPageOf(length, pageSize);
+        const { page, limit } = lastPageRequestOf(length, pageSize);
         expect(limit).toBeLessThanOrEqual(pageSize);
         // With two messages and a page size of two there is no such page.
         if (pageSize === 2 && length % 2 === 0) continue;

@@ -10,7 +10,7 @@ import {
   PageReader,
 } from './page-reader.js';
 import type { ReadPage } from './read-in-parts.js';
-import { lastPageOf } from './page-tail.js';
+import { lastPageRequestOf } from './page-tail.js';
 
 /**
  * Max number of pages that a read of the newest messages covers in one direction, so that a faulty upstream
@@ -75,8 +75,8 @@ export interface HeadRead {
    */
   shown: readonly string[];
   /**
-   * Ids of the messages in the new head, in the order in which upstream lists them. The next new messages
-   * will appear at this end of the list.
+   * Ids of the messages in the new head, in the order in which upstream lists them. The head is the end of the list
+   * at which upstream adds new messages.
    */
   head: readonly string[];
   order: PageOrder;
@@ -94,7 +94,10 @@ export interface HeadRead {
   metNoKnownMessage: boolean;
   skipped: number;
   unreadable: readonly string[];
-  /** Limit and digest of the page that was read. Present if the first page is the only one, and all of it could be read. */
+  /**
+   * Limit and digest of the first page. Present if no other page was read, and the first page contains no unreadable
+   * element.
+   */
   onlyPage?: { limit: number; digest: string };
   /**
    * Time of the first reply by upstream's clock, in milliseconds since 1970. Absent if upstream did not send
@@ -226,7 +229,10 @@ class HeadWalk {
     return this.showsEnd && first.ids.length >= this.length;
   }
 
-  /** Decides whether page 1 contains all messages of a list whose order is not known. */
+  /**
+   * Sets {@link coversAllNew} after a read of page 1 of a list whose order is not known: true only if page 1 contains
+   * all messages of the list.
+   */
   private settleWithoutOrder(first: PageRead): void {
     this.coversAllNew = this.showsAll(first);
     if (this.coversAllNew) this.length = first.ids.length;
@@ -254,7 +260,7 @@ class HeadWalk {
     try {
       return await this.take(1, LARGE_PAGE_LIMIT);
     } catch (error) {
-      // Upstream may no longer honour the large limit, so the page is requested with the documented one.
+      // Upstream may no longer accept `LARGE_PAGE_LIMIT`, so page 1 is requested with the documented limit.
       if (!mayBeCausedByPageSize(error)) throw error;
       this.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       return this.takeFirst();
@@ -302,8 +308,8 @@ class HeadWalk {
     this.head = first.ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     this.shown = first.ids;
     const { pageSize } = this.pages;
-    // A page with fewer messages than the pages of other contacts is not full, unless upstream returns only
-    // short pages for this contact.
+    // If the contact has more messages than its longest page, that page shows how long a full page of this contact
+    // is. Otherwise the longest page of any contact shows how long a full page is.
     const isCapped = this.length > pageSize;
     const longest = isCapped
       ? pageSize
@@ -410,7 +416,7 @@ class HeadWalk {
 
   private async readTailOnce(): Promise<{ pages: number; foundNew: boolean }> {
     const before = this.pages.requests;
-    const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
+    const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
@@ -456,9 +462,10 @@ class HeadWalk {
     const ids = reads.flatMap((read) => read.ids);
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
-    const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
+    const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
-    // The head is empty if this read did not read all messages that the next read will request first.
+    // If `start` is below 0, the next read will begin with messages that this read did not return. The head is
+    // then not known, and is left empty.
     this.head = start < 0 ? [] : ids.slice(start);
   }
 }

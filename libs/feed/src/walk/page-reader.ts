@@ -41,8 +41,8 @@ export interface PageRead {
   /** Number of elements on the page, including unreadable ones. */
   count: number;
   /**
-   * True if the page is as long as a full page with this limit, as far as earlier pages show. More pages may
-   * then follow.
+   * True if the page is probably full: it has `limit` elements, or no page so far was longer. More pages may then
+   * follow.
    */
   full: boolean;
   /** Ids of the messages that were neither known before this read nor on an earlier page of this read. */
@@ -99,7 +99,10 @@ export class PageReader {
   askedForLargePage = false;
   /** Number of requests that this reader has sent to upstream. */
   requests = 0;
-  /** Limit and digest of the first page. Undefined if other pages were read too, or not all of it could be read. */
+  /**
+   * Limit and digest of the first page. Undefined if other pages were read too, or if the first page contains an
+   * unreadable element.
+   */
   onlyPage: { limit: number; digest: string } | undefined;
   /**
    * True if a message appeared on two pages, and the arrival of new messages does not explain this. New
@@ -141,8 +144,8 @@ export class PageReader {
   }
 
   /**
-   * Must be called before the list is read again from its first page. Pages that were read before this call
-   * no longer count when a repeated page or message is detected.
+   * Must be called before the list is read again from its first page. After this call, a page or message counts
+   * as repeated only if it was read since the call.
    */
   beginPass(): void {
     this.served = new Set();
@@ -232,7 +235,7 @@ export class PageReader {
     // look like the end of the list.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.largestPage = Math.max(this.largestPage, items.length);
-    // A page with more messages than the documented size shows that pages of the documented size can be full.
+    // `pageSize` is the size of pages with the documented limit, so a larger page raises it at most to that limit.
     const onSmall =
       limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE
         ? Math.min(items.length, DOCUMENTED_MAX_MESSAGES_PER_PAGE)

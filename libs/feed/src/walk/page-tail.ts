@@ -8,7 +8,8 @@ export interface PageRequest {
 }
 
 /**
- * The last page should contain at least this many messages, and have room for at least this many new ones.
+ * The page that is requested at the end of an oldest-first list should contain at least this number of messages, and
+ * have room for at least this number of new messages.
  */
 const MIN_ROOM = 3;
 
@@ -22,7 +23,7 @@ const MIN_ROOM = 3;
  * best. For a few lengths, such as 12 with a page size of 4, the last page is full with every limit. The
  * result is then the page after the last one.
  */
-export function lastPageOf(length: number, pageSize: number): PageRequest {
+export function lastPageRequestOf(length: number, pageSize: number): PageRequest {
   const spare = (limit: number): number => Math.min(length % limit, limit - (length % limit));
   const smaller = Array.from({ length: pageSize - 1 }, (_, i) => i + 1);
   const roomiest = smaller.reduce((best, limit) => (spare(limit) > spare(best) ? limit : best), pageSize);

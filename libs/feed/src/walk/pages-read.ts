@@ -35,15 +35,22 @@ export interface PagesRead {
   skipped: number;
   /** For each unreadable element, a text that identifies it. */
   unreadable: readonly string[];
-  /** Limit and digest of the page that was read. Present if the first page is the only one, and all of it could be read. */
+  /**
+   * Limit and digest of the first page. Present if no other page was read, and the first page contains no unreadable
+   * element.
+   */
   onlyPage?: { limit: number; digest: string };
   /**
-   * Time of a reply by upstream's clock, in milliseconds since 1970. The reply is newer than the state of the contact on
-   * which the commit is based, except at the end of a read of older messages. Absent if upstream did not send a `Date`
-   * header.
+   * Time of a reply by upstream's clock, in milliseconds since 1970: of the first reply in a read of the newest
+   * messages, and of the latest reply in a read of older messages. Upstream sent this reply after the contact's state
+   * was read from Redis, except in the last commit of a read of older messages. Absent if upstream did not send a
+   * `Date` header.
    */
   date?: number;
-  /** Time of the first reply of the whole read, like {@link date}. Absent if it is the same reply. */
+  /**
+   * Time of the first reply in a read of older messages, by upstream's clock, in milliseconds since 1970. Absent in a
+   * read of the newest messages, whose {@link date} is already the time of the first reply.
+   */
   firstDate?: number;
   /** Present if a read of all pages has reached its end. */
   fullRead?: FullRead;

@@ -12,8 +12,8 @@ export class UnreadableMessageFinder {
   private at: number;
   private readonly end: number;
   /**
-   * A failing message is known to be at or after the current position and before this position. Undefined if
-   * no failing message is known to be ahead.
+   * Some message from the current position up to, but not including, this position makes requests fail. Undefined
+   * if no such message is known.
    */
   private failsBefore: number | undefined;
 

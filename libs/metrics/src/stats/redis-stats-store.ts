@@ -1,8 +1,13 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { COUNT_NAMES, type CountsByMinute, isMaximum, noCounts } from './minute-counts.js';
-import { type KeptStats, SHOWN_MINUTES, type StatsStore } from './stats-store.js';
+import {
+  MINUTE_COUNT_NAMES,
+  type CountsByMinute,
+  isMaximumCount,
+  createZeroCounts,
+} from './minute-counts.js';
+import { type KeptStats, STATISTICS_MINUTES, type StatsStore } from './stats-store.js';
 
-const addStats = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE: SHOWN_MINUTES });
+const addStats = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE: STATISTICS_MINUTES });
 
 const readStats = LuaScript.from(import.meta.url, 'lua/read-stats.lua');
 
@@ -19,9 +24,9 @@ export class RedisStatsStore implements StatsStore {
   async add(account: string, minutes: CountsByMinute): Promise<void> {
     const counts: (string | number)[] = [];
     for (const [minute, values] of minutes) {
-      for (const [index, name] of COUNT_NAMES.entries()) {
+      for (const [index, name] of MINUTE_COUNT_NAMES.entries()) {
         const value = Math.round(values[name]);
-        if (value > 0) counts.push(minute, index + 1, isMaximum(name) ? 'max' : 'sum', value);
+        if (value > 0) counts.push(minute, index + 1, isMaximumCount(name) ? 'max' : 'sum', value);
       }
     }
     if (counts.length === 0) return;
@@ -35,8 +40,8 @@ export class RedisStatsStore implements StatsStore {
       now: Number(now),
       minutes: new Map(
         minutes.map(([minute = 0, ...values]) => {
-          const counts = noCounts();
-          for (const [index, name] of COUNT_NAMES.entries()) counts[name] = values[index] ?? 0;
+          const counts = createZeroCounts();
+          for (const [index, name] of MINUTE_COUNT_NAMES.entries()) counts[name] = values[index] ?? 0;
           return [minute, counts];
         }),
       ),

@@ -23,7 +23,7 @@ export function countSendStatus(
 }
 
 /** Wraps a gateway's store in an object that counts new sends, and the status changes that callers request. */
-export function countSends<T extends RelayStore>(store: T, stats: StatsCounter): T {
+export function withSendCounting<T extends RelayStore>(store: T, stats: StatsCounter): T {
   return observeMethodCalls<RelayStore>(store, {
     insert: ({ parameters: [account], outcome }) => {
       if ('result' in outcome && outcome.result.kind === 'new') stats.add(account, 'sendsCreated');

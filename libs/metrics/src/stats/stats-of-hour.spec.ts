@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { minuteOf, noCounts } from './minute-counts.js';
+import { minuteOf, createZeroCounts } from './minute-counts.js';
 import { statsOfHour } from './stats-of-hour.js';
 
 const NOW = Date.parse('2026-11-25T10:30:20.500Z');
@@ -24,9 +24,9 @@ describe('The statistics of an hour', () => {
     expect(stats.backlog.deliveries.at(-1)).toBe(5);
   });
 
-  it('show the counts of each minute at its position, and leave out minutes before that hour', () => {
+  it('show the counts of each minute in chronological order, and leave out minutes before that hour', () => {
     const counts = {
-      ...noCounts(),
+      ...createZeroCounts(),
       ...{ sendsSent: 3, deliveryDelays: 2, deliveryDelaySumMs: 301, deliveryDelayMaxMs: 300 },
       ...{ backlogSamples: 2, backlogSends: 0, backlogDeliveries: 8 },
     };

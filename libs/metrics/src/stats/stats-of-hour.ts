@@ -1,6 +1,6 @@
-import { type CountName, minuteOf, noCounts, startOfMinute } from './minute-counts.js';
+import { type CountName, minuteOf, createZeroCounts, startOfMinute } from './minute-counts.js';
 import type { Backlog } from './stats-recorder.js';
-import { type KeptStats, SHOWN_MINUTES } from './stats-store.js';
+import { type KeptStats, STATISTICS_MINUTES } from './stats-store.js';
 
 /** A value per minute, oldest first. 0 means that nothing happened. */
 type Series = number[];
@@ -33,12 +33,12 @@ export interface StatsOfHour {
 
 /**
  * Computes the statistics of an account from its counts. Pure function.
- * @param backlog the present backlog, which is shown for the current minute
+ * @param backlog the present numbers of waiting sends and deliveries, which are shown for the current minute
  */
 export function statsOfHour({ now, minutes: kept }: KeptStats, backlog: Backlog): StatsOfHour {
   const last = minuteOf(now);
-  const minutes = Array.from({ length: SHOWN_MINUTES }, (_, i) => last - SHOWN_MINUTES + 1 + i);
-  const counts = minutes.map((minute) => kept.get(minute) ?? noCounts());
+  const minutes = Array.from({ length: STATISTICS_MINUTES }, (_, i) => last - STATISTICS_MINUTES + 1 + i);
+  const counts = minutes.map((minute) => kept.get(minute) ?? createZeroCounts());
   const starts = minutes.map((minute) => new Date(startOfMinute(minute)).toISOString());
   const series = (name: CountName): Series => counts.map((minute) => minute[name]);
   const delay = (kind: 'detection' | 'delivery'): DelaySeries => ({

@@ -5,9 +5,9 @@ import {
   type CountsByMinute,
   type MinuteCounts,
   minuteOf,
-  noCounts,
+  createZeroCounts,
 } from './minute-counts.js';
-import { SHOWN_MINUTES, type StatsStore } from './stats-store.js';
+import { STATISTICS_MINUTES, type StatsStore } from './stats-store.js';
 
 /** Time from the first unwritten count until all counts are written, in milliseconds. */
 const WRITE_AFTER_MS = 5_000;
@@ -31,7 +31,7 @@ export interface StatsCounter {
   addDelay(account: string, kind: 'detection' | 'delivery', ms: number): void;
 }
 
-/** Numbers of waiting sends and deliveries. */
+/** Numbers of waiting sends and deliveries of an account. */
 export interface Backlog {
   /** Number of sends with the status `queued` or `relaying`. */
   sends: number;
@@ -53,7 +53,7 @@ export class StatsRecorder implements StatsCounter {
   private isStopped = false;
   /** True if the last write failed. Only the first of several failures in a row is logged. */
   private hasFailed = false;
-  /** Accounts whose backlog this process has read in the minute {@link sampledMinute}. */
+  /** Accounts whose {@link Backlog} this process has read in the minute {@link sampledMinute}. */
   private readonly sampled = new Set<string>();
   private sampledMinute = 0;
 
@@ -100,9 +100,9 @@ export class StatsRecorder implements StatsCounter {
     let counts = minutes.get(minute);
     if (counts === undefined) {
       // Limits the memory per account: the minute that was added first is dropped.
-      const [oldest] = minutes.size > SHOWN_MINUTES ? minutes.keys() : [];
+      const [oldest] = minutes.size > STATISTICS_MINUTES ? minutes.keys() : [];
       if (oldest !== undefined) minutes.delete(oldest);
-      counts = noCounts();
+      counts = createZeroCounts();
       minutes.set(minute, counts);
     }
     return counts;
@@ -144,7 +144,10 @@ export class StatsRecorder implements StatsCounter {
     }
   }
 
-  /** Adds the account's backlog to the counts of the current minute. Reads the backlog only once a minute. */
+  /**
+   * Adds the numbers of the account's waiting sends and deliveries to the counts of the current minute. Reads these
+   * numbers only once a minute.
+   */
   private async withBacklog(account: string, minutes: Map<number, MinuteCounts>): Promise<CountsByMinute> {
     const minute = minuteOf(this.clock.now());
     if (minute !== this.sampledMinute) this.sampled.clear();
@@ -152,7 +155,7 @@ export class StatsRecorder implements StatsCounter {
     if (this.sampled.has(account)) return minutes;
     this.sampled.add(account);
     const { sends, deliveries } = await this.readBacklog(account);
-    const counts = minutes.get(minute) ?? noCounts();
+    const counts = minutes.get(minute) ?? createZeroCounts();
     addCount(counts, 'backlogSamples', 1);
     addCount(counts, 'backlogSends', sends);
     addCount(counts, 'backlogDeliveries', deliveries);

@@ -1,7 +1,7 @@
 import type { CountsByMinute } from './minute-counts.js';
 
 /** Number of minutes that the statistics show. The last of them is the current, incomplete minute. */
-export const SHOWN_MINUTES = 60;
+export const STATISTICS_MINUTES = 60;
 
 /** The stored counts of an account. */
 export interface KeptStats {

@@ -8,7 +8,7 @@ import {
 import { findRolesWithoutWorker } from '../environment/worker-roles.js';
 
 describe('the heartbeat entry of a process in Redis', () => {
-  it('is parsed to the written values, and lists worker roles in the format of earlier builds', () => {
+  it('is parsed to the written values, and lists the roles of a worker in the format that earlier builds can parse', () => {
     const instance = createProcessInstance('1.2.0+abc', 17);
     expect(instance.name).toMatch(/^[\w.-]+$/);
     expect(parseProcessInstance(formatProcessInstance(instance))).toEqual(instance);

@@ -52,8 +52,9 @@ export function parseProcessInstance(member: string): Instance {
 }
 
 /**
- * Returns the names of the processes that announce their version. Processes of earlier builds are left out:
- * they do not write a marker to the blob store either, so other processes must not expect one from them.
+ * Returns the names of the processes that announce their version. Processes of earlier builds do not announce it.
+ * They are left out, because they write no marker file to the blob store, and other processes must not expect one
+ * from them.
  */
 export function namesOfVersionedInstances(members: readonly string[]): string[] {
   return members

@@ -83,17 +83,20 @@ describe('A Tidings process', () => {
     expect([stops, handle.exits, handle.sent]).toEqual([1, [0], []]);
   });
 
-  it.each(['uncaughtException', 'unhandledRejection'])('logs an %s and exits with 1', async (event) => {
-    const handle = new FakeProcess();
-    const logged: object[] = [];
-    await runThisProcess(({ setLog }) => {
-      setLog({ info: () => undefined, fatal: (details) => logged.push(details) });
-      return Promise.resolve(running());
-    }, handle);
-    handle.emit(event, new Error('nobody caught me'));
-    expect(handle.exits).toEqual([1]);
-    expect(JSON.stringify(logged)).toContain('nobody caught me');
-  });
+  it.each(['uncaughtException', 'unhandledRejection'])(
+    'logs the error of an %s event and exits with 1',
+    async (event) => {
+      const handle = new FakeProcess();
+      const logged: object[] = [];
+      await runThisProcess(({ setLog }) => {
+        setLog({ info: () => undefined, fatal: (details) => logged.push(details) });
+        return Promise.resolve(running());
+      }, handle);
+      handle.emit(event, new Error('nobody caught me'));
+      expect(handle.exits).toEqual([1]);
+      expect(JSON.stringify(logged)).toContain('nobody caught me');
+    },
+  );
 
   it('exits with 1 if an error occurs while it stops', async () => {
     const handle = new FakeProcess();

@@ -1,8 +1,8 @@
 /**
- * Ignores errors of standard output and standard error, so that the process keeps running if the program that
- * reads its output ends.
+ * Makes the process ignore errors of standard output and standard error. The process then keeps running if the
+ * program that reads its output ends.
  */
-export function ignoreBrokenOutput(): void {
+export function ignoreOutputErrors(): void {
   for (const stream of [process.stdout, process.stderr]) {
     if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
   }

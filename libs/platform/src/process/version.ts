@@ -15,7 +15,7 @@ export function productVersion(): string {
 }
 
 /** Returns the product's version, followed by a digest of its sources if it runs from a build. */
-export function buildVersion(): string {
+export function readBuildVersion(): string {
   const stamp = join(root(), 'dist/.build.json');
   if (!existsSync(stamp)) return productVersion();
   const built = Object.entries(sourcesIn(readFileSync(stamp, 'utf8')))

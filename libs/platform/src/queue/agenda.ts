@@ -39,7 +39,7 @@ export interface DueTasks {
 /**
  * Tasks of all accounts, sorted by the time when they are due. A worker therefore spends time only on tasks
  * that are due. All times are by Redis' clock. After a crash, a task may be missing on the agenda, but the
- * account's own keys in Redis still say what is to be done. Workers therefore check the keys of each account
+ * account's data in Redis still says what is to be done. Workers therefore check the data of each account
  * regularly.
  */
 export interface Agenda {
@@ -83,7 +83,7 @@ export interface Agenda {
  * when a task is scheduled that is due before all other tasks. Wake-ups can be lost.
  */
 export interface AgendaWakeUps {
-  /** Returns true if wake-ups currently arrive. Otherwise the agenda must be read often. */
+  /** Returns true if wake-ups currently reach this process. If not, this process must read the agenda often. */
   isTrusted(): boolean;
 
   /**

@@ -10,9 +10,11 @@ const RETRY_AFTER_MS = 500;
  * regular check of the account.
  */
 const MAX_WAITING = 20_000;
-/** Maximum time that a task waits for its write, as a share of the time until the task is due. */
+/**
+ * Maximum time that a task waits until it is written to the agenda, as a share of the time until the task is due.
+ */
 const MAX_GAP_SHARE = 1 / 20;
-/** Maximum time that any task waits for its write, in milliseconds. */
+/** Maximum time that any task waits until it is written to the agenda, in milliseconds. */
 const MAX_GAP_MS = 25;
 
 /**
@@ -96,7 +98,7 @@ export class BackgroundTaskScheduler {
   }
 }
 
-/** Returns the time that a task may wait for its write, in milliseconds. */
+/** Returns how long a task that is due at `time` may wait until it is written to the agenda, in milliseconds. */
 function gapOf(time: number | { atMs: number }): number {
   return typeof time === 'number' ? Math.min(time * MAX_GAP_SHARE, MAX_GAP_MS) : 0;
 }

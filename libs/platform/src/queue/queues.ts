@@ -4,8 +4,8 @@
  */
 export interface QueuePayloads {
   /**
-   * Wakes a relay worker: these recipients (`lane` and those in `more`) may have a send to relay. Earlier builds know
-   * only `lane`; their reconcile task finds the recipients in `more`.
+   * Wakes a relay worker: these recipients (`lane` and those in `more`) may have a send to relay. A worker of an
+   * earlier build ignores `more`, and finds the sends of those recipients at its next check for lost jobs.
    */
   relay: { account: string; lane: string; more?: string[] };
   /** Wakes a poll worker: this account may have contacts whose poll is due. */

@@ -1,4 +1,4 @@
-import { channelOfSoonerTasks } from './redis-agenda.js';
+import { agendaWakeUpChannel } from './redis-agenda.js';
 import type { AgendaName } from './redis-agendas.js';
 import type { AgendaWakeUps } from './agenda.js';
 import type { RedisChannels } from '../redis/redis-channels.js';
@@ -12,7 +12,7 @@ export class RedisAgendaWakeUps implements AgendaWakeUps {
     prefix: string,
     name: AgendaName,
   ) {
-    this.channel = channelOfSoonerTasks(prefix, name);
+    this.channel = agendaWakeUpChannel(prefix, name);
   }
 
   isTrusted(): boolean {

@@ -85,14 +85,18 @@ export class RedisAgenda implements Agenda {
   }
 }
 
-/** Returns the channel of an agenda's wake-ups. A message means that a new task is due before all other tasks. */
-export function channelOfSoonerTasks(prefix: string, name: string): string {
+/**
+ * Returns the Redis channel on which an agenda's wake-ups are published. A wake-up means that a new task is due before
+ * all other tasks.
+ */
+export function agendaWakeUpChannel(prefix: string, name: string): string {
   return `${agendaKeys(prefix, name)('due')}:sooner`;
 }
 
 /**
- * In the keys of an agenda, a name stands where other keys have the id of an account. The name starts with a dot,
- * which no account id contains, so no account has the same keys.
+ * Returns the function that builds the Redis keys of an agenda. These keys contain the agenda's name where the keys
+ * of an account contain the account's id. The name starts with a dot, which no account id contains. The keys of an
+ * agenda therefore differ from those of every account.
  */
 function agendaKeys(prefix: string, name: string): AccountKeys {
   return accountKeys(prefix, `.agenda-${name}`);

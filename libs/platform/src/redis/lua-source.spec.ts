@@ -22,7 +22,7 @@ async function lua(name: string, ...lines: string[]): Promise<string> {
 }
 
 describe('a Lua script', () => {
-  it('gets a local variable for each declared key and argument, and for the start of a declared list', async () => {
+  it('gets a local variable for each declared key and argument; for a declared list, the variable contains the index of the first element', async () => {
     const path = await lua(
       'script.lua',
       '--- Does it.',

@@ -30,14 +30,15 @@ export const REDIS_COMMAND_TIMEOUT_MS = 1_000;
 /**
  * If a server that must reply sends nothing for this time, in milliseconds, the connection is closed. After a
  * failover, the host of the old master may be unreachable, and TCP alone would wait for a quarter of an hour.
- * The limit of a patient connection is longer, because a blocking read of BullMQ takes up to 10 s.
+ * The limit of a `patient` connection is longer, because a blocking read of BullMQ takes up to 10 s.
  */
 const SOCKET_TIMEOUT_MS: Readonly<Record<RedisBehaviour, number>> = { failFast: 3_000, patient: 15_000 };
 
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const SENTINEL_TIMEOUT_MS = 1_000;
 /**
- * Time after which a patient command on a Redis Cluster is retried while a master is away, in milliseconds.
+ * Time after which a command of a `patient` connection to a Redis Cluster is retried while a master is away, in
+ * milliseconds.
  */
 const CLUSTER_RETRY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -114,11 +115,12 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
       return new Cluster(nodes, {
         enableOfflineQueue: patient,
         // With the ready check, `connect()` never settles if the cluster is down, and BullMQ's workers wait
-        // for it endlessly. Without the check, commands fail with CLUSTERDOWN, and patient ones are retried.
+        // for it endlessly. Without the check, commands fail with CLUSTERDOWN, and a `patient` connection retries
+        // them.
         enableReadyCheck: false,
         clusterRetryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
         // The library's default is to retry a command sixteen times, even one that may have run already.
-        // `failFast` needs no retries, and `patient` needs retries without limit.
+        // A `failFast` connection needs no retries. A `patient` connection retries without limit.
         retryDelayOnFailover: patient ? CLUSTER_RETRY_MS : 0,
         retryDelayOnClusterDown: patient ? CLUSTER_RETRY_MS : 0,
         ...(patient ? { maxRedirections: Infinity } : {}),

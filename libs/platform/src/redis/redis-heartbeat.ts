@@ -62,7 +62,7 @@ export class RedisHeartbeat {
     }
   }
 
-  /** Returns true if this process has written a heartbeat within the last {@link HEARTBEAT_TTL_MS}. */
+  /** Returns true if this process has written a heartbeat in the last {@link HEARTBEAT_TTL_MS} milliseconds. */
   isFresh(): boolean {
     return performance.now() - this.lastBeatAt < HEARTBEAT_TTL_MS;
   }

@@ -1,5 +1,6 @@
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks';
-// Fake timers in a test replace only the global functions, not these imports. The measurement must outlive the test.
+// These functions are imported, because the fake timers of a test replace only the global functions. The measurement
+// thus keeps running during and after such a test.
 import { clearTimeout, setTimeout } from 'node:timers';
 
 /** Time between two measurements while the process is idle, in milliseconds. Each measurement wakes the process. */
@@ -31,7 +32,7 @@ export interface LagReport {
  * Measures by how much timers are late. While the process is busy, it measures twenty times a second. While the process
  * is idle, it measures once a second, because an idle process has no lag and each measurement costs CPU time.
  */
-export class EventLoopLag {
+export class EventLoopLagMeter {
   private readonly lags: RecordableHistogram = createHistogram();
   private timer: NodeJS.Timeout | undefined;
   private expectedAt = 0;
@@ -73,7 +74,7 @@ export class EventLoopLag {
 
   private measure(): void {
     this.lastMs = Math.max(performance.now() - this.expectedAt, 0);
-    // The histogram accepts only integers, and no 0.
+    // The histogram accepts only integers above 0.
     this.lags.record(Math.max(Math.round(this.lastMs * NANOSECONDS_PER_MS), 1));
     const used = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(used, this.used);

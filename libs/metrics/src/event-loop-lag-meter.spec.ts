@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { EventLoopLag } from './event-loop-lag.js';
+import { EventLoopLagMeter } from './event-loop-lag-meter.js';
 
 describe('the lag of the event loop', () => {
-  let lag: EventLoopLag;
+  let lag: EventLoopLagMeter;
 
   beforeEach(() => {
-    lag = new EventLoopLag();
+    lag = new EventLoopLagMeter();
   });
   afterEach(() => {
     lag.stop();
