@@ -135,7 +135,7 @@ export class LaneRunner {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
     // Run the next step only if it cannot post the send to another service. An unreachable server cannot receive a
-    // POST. If a reachable server did not return its contact list, the send must have been stored for this same address.
+    // POST. If a reachable server did not return its contact list, the send must have been stored for this address.
     const isIntended = intendedUpstreamAddressHash(head.record, address) === address;
     if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
     return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, undefined), address);

@@ -2,7 +2,7 @@ import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import type { LookUpReads } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { MAX_CANDIDATES, type StoredCandidate } from '../send/send-lookup.js';
+import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/send-lookup.js';
 import {
   CLOCK_TOLERANCE_MS,
   startOfFirstUnmatchedPost,
@@ -70,7 +70,7 @@ export class SimilarMessageCollector implements LookUpReads {
       (other) => other.contactId !== contactId || other.message.id !== message.id,
     );
     const closest = [...others, one].sort((a, b) => distance(a) - distance(b));
-    this.similar.set(record, closest.slice(0, MAX_CANDIDATES));
+    this.similar.set(record, closest.slice(0, MAX_CANDIDATES_PER_LOOKUP));
   }
 
   /**

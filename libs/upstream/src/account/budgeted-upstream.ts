@@ -49,7 +49,7 @@ export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
  */
 const MAX_FORBIDDEN = 3;
 
-/** Page size in upstream's documentation, in messages: the value of the query parameter `limit`. */
+/** Page size that upstream documents: number of messages, the value of the query parameter `limit`. */
 const DOCUMENTED_LIMIT = 20;
 
 /**
@@ -67,8 +67,8 @@ export class BudgetedUpstream {
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
   /**
-   * The checks that {@link admissionOf} returned. The account then had no 403 answers to its POSTs, so a successful POST
-   * need not reset the number of 403 answers.
+   * The checks that {@link admissionOf} returned. The account then had no 403 answers to its POSTs, so a successful
+   * POST need not reset the number of 403 answers.
    */
   private readonly withoutForbidden = new WeakSet<TokenExpiryCheck>();
 

@@ -50,7 +50,7 @@ describe('a circuit breaker', () => {
     await slow.answer();
   });
 
-  it('opens after consecutive requests without any answer, even if many more are running', async () => {
+  it('opens after consecutive requests without any answer, even if many other requests are still running', async () => {
     const circuit = new CircuitBreaker();
     const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
     const silent = (): Promise<never> => Promise.reject(new UpstreamTimeoutError(1_000));
