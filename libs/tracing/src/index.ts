@@ -7,10 +7,10 @@
  * | `tracing.ts`      | the interfaces of tracing, independent of OpenTelemetry |
  * | `start-tracing.ts` | starts tracing, if it is configured |
  * | `otel-*.ts`       | the implementation with OpenTelemetry |
- * | `*-traces.ts`     | the spans of the relay, the polls and the deliveries |
+ * | `*-tracer.ts`     | the spans of the relay, the polls and the deliveries |
  */
-export { DeliveryTraces } from './delivery-traces.js';
-export { FeedTraces } from './feed-traces.js';
+export { DeliveryTracer } from './delivery-tracer.js';
+export { FeedTracer } from './feed-tracer.js';
 export { startTracing } from './start-tracing.js';
-export { RelayTraces } from './relay-traces.js';
+export { RelayTracer } from './relay-tracer.js';
 export { isSampled, type TraceSpan, type Tracing } from './tracing.js';

@@ -46,7 +46,7 @@ describe('the trace sampler', () => {
     ['parentbased_always_off', false, false],
     ['parentbased_traceidratio', true, false],
   ] as const)(
-    '%s with the ratio 0.5 decides whether to record a trace without a caller (low trace id: %p, high trace id: %p)',
+    '%s with the ratio 0.5 decides whether to record a trace that no caller began (low trace id: %p, high trace id: %p)',
     (name, low, high) => {
       expect([records(name, 0.5, LOW), records(name, 0.5, HIGH)]).toEqual([low, high]);
     },

@@ -99,7 +99,7 @@ export class OtelTracing implements Tracing {
     try {
       await withDeadline(this.provider.shutdown(), CLOSE_TIMEOUT_MS, 'the last export of spans');
     } catch (error) {
-      this.logger.warn({ err: error }, 'could not export the last spans');
+      this.logger.warn({ err: error }, 'could not export the last trace spans before the process stopped');
     }
   }
 }
@@ -155,7 +155,7 @@ function loggedExporter(exporter: SpanExporter, logger: Logger): SpanExporter {
       exporter.export(spans, (result) => {
         if (result.error !== undefined && performance.now() >= quietUntil) {
           quietUntil = performance.now() + WARN_EVERY_MS;
-          logger.warn({ err: result.error }, 'could not export spans; they are lost');
+          logger.warn({ err: result.error }, 'could not export trace spans; the spans are lost');
         }
         done(result);
       });

@@ -1,6 +1,6 @@
 import {
   ABSENCE_MS,
-  CLOCK_SLACK_MS,
+  CLOCK_TOLERANCE_MS,
   MessageCheck,
   type Report,
   type Rule,
@@ -115,7 +115,7 @@ export class FeedOracle {
 
 function isMissingLongEnough(presence: Presence | undefined, at: number): boolean {
   const gone = presence?.missingSince(at);
-  return gone !== undefined && at - gone >= ABSENCE_MS - CLOCK_SLACK_MS;
+  return gone !== undefined && at - gone >= ABSENCE_MS - CLOCK_TOLERANCE_MS;
 }
 
 function checkSequences(events: readonly EmittedEvent[], report: Report): void {

@@ -23,7 +23,7 @@ export type Rule = 'miss' | 'double' | 'false' | 'false deletion' | 'late deleti
 export type Report = (rule: Rule, about: string) => void;
 
 /** All processes run on one machine, but read its clock at slightly different moments. */
-export const CLOCK_SLACK_MS = 50;
+export const CLOCK_TOLERANCE_MS = 50;
 /** A deletion needs two reads at least this far apart, so its event cannot come sooner. */
 export const ABSENCE_MS = 60_000;
 /**
@@ -192,7 +192,7 @@ export class MessageCheck {
       (candidate, revision) =>
         revision >= this.revision &&
         sameForm(candidate, form) &&
-        (served.get(revision)?.first ?? Infinity) <= at + CLOCK_SLACK_MS,
+        (served.get(revision)?.first ?? Infinity) <= at + CLOCK_TOLERANCE_MS,
     );
     if (found < 0)
       this.report(
@@ -207,7 +207,7 @@ export class MessageCheck {
     const gone = this.truth.presence.missingSince(at);
     if (this.deletionEmitted) this.report('double', about);
     if (gone === undefined) this.report('false deletion', `${about}: the message exists upstream`);
-    else if (at - gone < ABSENCE_MS - CLOCK_SLACK_MS)
+    else if (at - gone < ABSENCE_MS - CLOCK_TOLERANCE_MS)
       this.report('false deletion', `${about}: emitted after ${at - gone} ms`);
     this.deletionEmitted = true;
   }

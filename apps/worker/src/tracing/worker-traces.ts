@@ -1,15 +1,15 @@
-import { DeliveryTraces, FeedTraces, RelayTraces, type Tracing } from '#tracing';
+import { DeliveryTracer, FeedTracer, RelayTracer, type Tracing } from '#tracing';
 
 /** What a worker traces. The objects that it observes are built in `compose.ts` and the files of the roles. */
 export class WorkerTraces {
-  readonly feed: FeedTraces;
-  readonly relay: RelayTraces;
-  readonly deliveries: DeliveryTraces;
+  readonly feed: FeedTracer;
+  readonly relay: RelayTracer;
+  readonly deliveries: DeliveryTracer;
 
   private constructor(tracing: Tracing) {
-    this.feed = new FeedTraces(tracing);
-    this.relay = new RelayTraces(tracing);
-    this.deliveries = new DeliveryTraces(tracing);
+    this.feed = new FeedTracer(tracing);
+    this.relay = new RelayTracer(tracing);
+    this.deliveries = new DeliveryTracer(tracing);
   }
 
   /** Returns undefined if traces are off. */

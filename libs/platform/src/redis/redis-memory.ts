@@ -29,7 +29,7 @@ export async function redisMemory(client: RedisClient): Promise<RedisMemory[]> {
   return infos.map((info) => ({ used: figure(info, 'used_memory'), max: figure(info, 'maxmemory') }));
 }
 
-/** Returns the number of this name from a reply to `INFO memory`. */
+/** Returns the value of the field `name` in a reply to `INFO memory`. */
 function figure(info: string, name: string): number {
   return Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
 }

@@ -7,7 +7,7 @@ export class TimeLimit {
   private readonly steady = performance.now();
   private readonly wall = Date.now();
 
-  /** @param ms length of the limit, in milliseconds */
+  /** @param ms duration of the time limit, in milliseconds */
   constructor(private readonly ms: number) {}
 
   isOver(): boolean {

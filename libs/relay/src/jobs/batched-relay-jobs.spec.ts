@@ -24,7 +24,7 @@ it('a lane is woken at once, and wake() does not wait until the wake-up job is w
   expect(woken).toEqual([['a', ['one']]]);
 });
 
-it('lanes that are added during a write are written together in the next write, each lane once', async () => {
+it('lanes that are woken while wake-up jobs are being written share the next write, which contains each lane once', async () => {
   const { jobs, woken, endWrite } = recorder();
   await jobs.wake('a', ['one']);
   for (const lane of ['two', 'three', 'two', 'one']) await jobs.wake('a', [lane]);
@@ -36,7 +36,7 @@ it('lanes that are added during a write are written together in the next write, 
   expect(woken.at(-1)).toEqual(['a', ['two']]);
 });
 
-it('at most 10,000 lanes wait for the next write, and further lanes are dropped', async () => {
+it('at most 10,000 lanes wait until their wake-up jobs are written, and further lanes are dropped', async () => {
   const { jobs, woken, endWrite } = recorder();
   await jobs.wake('a', ['first']);
   await jobs.wake(

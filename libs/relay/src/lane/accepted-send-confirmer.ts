@@ -136,8 +136,8 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Returns the minimum time of the last read of the contact list with which this look-up can end the send's
-   * confirmation period, in milliseconds since 1970. Returns -Infinity if this look-up cannot end the period.
+   * Returns the time since which the contact list must have been read if this look-up is to end the send's confirmation
+   * period, in milliseconds since 1970. Returns -Infinity if this look-up cannot end the period.
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
@@ -153,7 +153,7 @@ export class AcceptedSendConfirmer {
     const lookedAt = state.lookLeftMs === undefined ? begunAtOf(record) : state.lookedAt;
     return {
       leftMs: state.lookLeftMs ?? confirmationPeriodMs(order, this.settings),
-      // The time between a failed look-up and the next successful look-up does not count.
+      // After a failed look-up, `lookedAt` is absent: the confirmation period stands still until a look-up succeeds.
       passedMs: Math.max(now - (lookedAt ?? now), 0),
     };
   }

@@ -12,7 +12,7 @@ import { type LaneStep, nextLaneStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore } from '../send/relay-store.js';
-import { SendPost } from './send-post.js';
+import { SendPoster } from './send-poster.js';
 import { stateChangeOfExpiredSend } from '../send/send-expiry.js';
 import { isAwaitingMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 import { SendLookUpRunner } from './send-look-up.js';
@@ -47,7 +47,7 @@ type ListFailure = 'no_list' | 'failed';
 /** Relays the sends of one recipient to upstream, one at a time, in the order in which they joined the lane. */
 export class LaneRunner {
   private readonly search: SendLookUpRunner;
-  private readonly post: SendPost;
+  private readonly post: SendPoster;
   /** For each account: time of the Redis restart that was last logged, in milliseconds since 1970. */
   private readonly loggedRestarts = new Map<string, number>();
   /** For each account: result of the last failed read of the contact list, and until when no new read is made. */
@@ -65,7 +65,7 @@ export class LaneRunner {
     random: () => number = Math.random,
   ) {
     this.search = new SendLookUpRunner(store, lookup, settings);
-    this.post = new SendPost(store, sender, lookup, blobs, this.search, settings, logger, random);
+    this.post = new SendPoster(store, sender, lookup, blobs, this.search, settings, logger, random);
   }
 
   /**
@@ -134,8 +134,8 @@ export class LaneRunner {
   ): Promise<number | undefined> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
-    // An unreachable server cannot receive a POST, so the step is safe. If the server is reachable but reading its
-    // contact list failed, the step is safe only if the send was stored for this same address.
+    // Run the next step only if it cannot post the send to another service. An unreachable server cannot receive a
+    // POST. If a reachable server did not return its contact list, the send must have been stored for this address.
     const isIntended = intendedUpstreamAddressHash(head.record, address) === address;
     if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
     return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, undefined), address);

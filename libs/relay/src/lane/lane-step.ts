@@ -16,12 +16,9 @@ export type LaneStep =
    * `unknown`.
    */
   | { kind: 'wrong_service' }
-  /** Upstream may have accepted an earlier POST. Search for the send's message before the next POST. */
+  /** Upstream may have accepted an earlier POST. Look up the send before the next POST. */
   | { kind: 'recheck' }
-  /**
-   * The process that posted the send died or hangs. Search for the send's message to find out whether upstream accepted
-   * it.
-   */
+  /** The process that posted the send died or hangs. Look up the send to find out whether upstream accepted it. */
   | { kind: 'recover' }
   | { kind: 'search' }
   /** A send with this status must not be in a lane. Remove the send from the lane. */

@@ -47,10 +47,10 @@ export class SendLookUpRunner {
   }
 
   /**
-   * Returns the change that starts look-ups of a send before its POST. They make sure that the send is not posted
-   * twice: Redis may have lost the record of a POST, or an operator requested a resend. If no message is found, the
-   * send is posted. One complete look-up is enough for a resend, or if the confirmation period has passed since the
-   * Redis restart.
+   * Returns the change that starts look-ups of a queued send, so that the send is not posted twice: Redis may have lost
+   * the record of a POST, or an operator requested a resend. If no look-up finds the message, the send is posted. After
+   * a Redis restart, the look-ups last until the confirmation period has passed since the restart. After a resend, one
+   * complete look-up is enough.
    */
   recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
     const leftMs =

@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '#platform';
 import type { BlobStore, BlobEntry } from '#blobs';
-import { mayStatusNeedFile } from '../send/file-rule.js';
+import { mayStillNeedFile } from '../send/file-rule.js';
 import { sendIdOfUploadedFile } from '../send/file-owner.js';
 import type { RelayStore } from '../send/relay-store.js';
 
@@ -58,6 +58,6 @@ export class UnusedFileRemoval {
     const sendId = sendIdOfUploadedFile(blobId.replace(/\.part$/, ''));
     if (sendId === undefined) return true;
     const record = await this.store.find(account, sendId);
-    return record?.order.file?.blobId === blobId && mayStatusNeedFile(record.state.status);
+    return record?.order.file?.blobId === blobId && mayStillNeedFile(record.state.status);
   }
 }

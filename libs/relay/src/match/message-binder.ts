@@ -95,15 +95,15 @@ export class MessageBinder {
     const { account, contactId, upstreamNow } = sightings;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
       const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
-      // Make this query after the query for waiting sends, because another poll may have recorded the sends of some
-      // messages meanwhile. The caller puts the ids of these sends into the messages' events.
+      // Read the messages' sends after the waiting sends, because another poll may have recorded the sends of some
+      // messages in between. The caller puts the ids of these sends into the messages' events.
       const withoutSend = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
       const { matches, undecided } = matchMessages(open, waiting, ahead);
       if (matches.length === 0 && (await this.endUndecidedSearches(sightings, undecided))) return;
-      // After recording all matches, repeat the matching, because a send may have a second message in this list.
+      // Record all matches, then match again, because another of these messages may belong to the same send.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
     }
     throw new Error(
@@ -176,7 +176,7 @@ export class MessageBinder {
         return false;
       this.logger.warn(
         { account, sendId: record.order.id },
-        'several identical messages match a send; the status of the send is now unknown',
+        'several messages match a send equally well; the send now has the status "unknown"',
       );
     }
     return true;

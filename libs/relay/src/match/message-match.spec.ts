@@ -77,7 +77,7 @@ describe('a message matches a send', () => {
     expect(match([message('m1', 'Hi')], [])).toEqual([]);
   });
 
-  it('in order if several have equal text: the oldest message matches the send that was posted first', () => {
+  it('in order if several messages and sends have equal text: the oldest message matches the send that was posted first', () => {
     expect(match([message('m1', 'Hi'), message('m2', 'Hi')], [send('s1', 'Hi'), send('s2', 'Hi')])).toEqual([
       'm1=s1',
       'm2=s2',
@@ -98,7 +98,7 @@ describe('a message matches a send', () => {
     ]);
   });
 
-  it('only if the send was posted before the message, even if an earlier send has equal text', () => {
+  it('only if the send was posted before the message was sent, even if an earlier send has equal text', () => {
     const later = send('s2', 'Hi', {}, { begunAt: BEGUN + 60_000 });
     expect(match([message('m1', 'Hi')], [later])).toEqual([]);
     expect(
@@ -171,7 +171,7 @@ describe('a message matches a send', () => {
   });
 });
 
-describe('the matching of several messages with equal text to sends:', () => {
+describe('when messages and sends with equal text are matched,', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[], string[]]>([
     [
       'equally many messages and sends match in order, even if upstream may not have accepted the sends',
@@ -271,7 +271,7 @@ describe('the matching of several messages with equal text to sends:', () => {
 });
 
 describe('a send that several messages match equally well', () => {
-  it('is returned with these messages, but not with messages that belong to other sends or are unlikely', () => {
+  it('is returned with these messages, but without messages that belong to other sends or were sent long after the POST', () => {
     const waiting = [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })];
     const shown = [at('m1', 1), at('m2', 2), at('m3', 3), at('m4', 60)];
     const [only, ...more] = matchMessages(shown, waiting, 0).undecided;
@@ -342,7 +342,7 @@ describe('a message with the text of several sends', () => {
   });
 });
 
-describe('the matching of messages to sends by attachments and text:', () => {
+describe('when messages and sends are matched by attachments and text,', () => {
   const both = { file: FILE, fileUrl: 'https://x/y' };
   it.each<[string, SendRecord[], UpstreamMessage[], string[]]>([
     [

@@ -1,10 +1,10 @@
 import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import {
-  CLOCK_SLACK_MS,
+  CLOCK_TOLERANCE_MS,
   startOfFirstUnmatchedPost,
   isMessageOverdue,
-  matchedMessages,
+  boundMessagesOf,
   type SendRecord,
 } from '../send/send-record.js';
 
@@ -15,7 +15,10 @@ export interface Match {
 }
 
 export interface MatchResult {
-  /** The matches, at most one per send. If a send has a second message, the next call returns that match. */
+  /**
+   * The matches, at most one per send. If a second message matches a send, {@link matchMessages} returns the second
+   * match when it is called again after the first match was recorded.
+   */
   matches: Match[];
   /** Sends for which several messages match equally well. */
   undecided: Undecided[];
@@ -60,8 +63,10 @@ export function matchMessages(
   waiting: readonly SendRecord[],
   upstreamAheadMs: number,
 ): MatchResult {
-  const slots = waiting.flatMap((record) => slotsOf(record, upstreamAheadMs)).sort((a, b) => a.from - b.from);
-  const wanted = new Set(slots.map(({ text }) => text));
+  const expectedMessages = waiting
+    .flatMap((record) => expectedMessagesOf(record, upstreamAheadMs))
+    .sort((a, b) => a.from - b.from);
+  const wanted = new Set(expectedMessages.map(({ text }) => text));
   const unmatched = new Map(messages.map((message) => [message, normalizeText(message.body)]));
   const found: Match[] = [];
   const undecided = new Map<SendRecord, Set<UpstreamMessage>>();
@@ -71,19 +76,19 @@ export function matchMessages(
         const candidates = [...unmatched].flatMap(([message, level]) =>
           level === text && fits(message, text, attachments) ? [message] : [],
         );
-        const open = slots.filter(
-          (slot) => slot.text === text && slot.attachments === attachments && !slot.taken,
+        const open = expectedMessages.filter(
+          (expected) => expected.text === text && expected.attachments === attachments && !expected.taken,
         );
         const paired = pair(candidates, open);
-        for (const { message, slot } of paired.matches) {
+        for (const { message, expected } of paired.matches) {
           unmatched.delete(message);
-          slot.taken = true;
-          found.push({ message, record: slot.record });
+          expected.taken = true;
+          found.push({ message, record: expected.record });
         }
-        for (const { message, slot, rivals } of paired.ambiguous) {
+        for (const { message, expected, rivals } of paired.ambiguous) {
           unmatched.delete(message);
-          slot.taken = true;
-          undecided.set(slot.record, new Set([...(undecided.get(slot.record) ?? []), ...rivals]));
+          expected.taken = true;
+          undecided.set(expected.record, new Set([...(undecided.get(expected.record) ?? []), ...rivals]));
         }
       }
     }
@@ -101,43 +106,43 @@ export function matchMessages(
   };
 }
 
-/** One message that a send is expected to have. A send that was posted twice has two slots. */
-interface Slot {
+/** A message that upstream is expected to show for a send. A send that was posted twice has two of them. */
+interface ExpectedMessage {
   record: SendRecord;
   text: string;
   attachments: number;
   /** Start of the first POST whose message is not known, by upstream's clock, in milliseconds since 1970. */
   from: number;
   likelyUntil: number;
-  /** 0: the message is expected; 1: the message is overdue; 2: the send already has a message. */
+  /** 0: the message is still expected in time; 1: the message is overdue; 2: the send already has a message. */
   rank: number;
   taken: boolean;
 }
 
 interface Pairing {
   message: UpstreamMessage;
-  slot: Slot;
+  expected: ExpectedMessage;
 }
 
 interface AmbiguousPairing extends Pairing {
-  /** All messages that fit the slot, including the message of the pair. */
+  /** All messages that fit the expected message, including the message of the pair. */
   rivals: UpstreamMessage[];
 }
 
-function slotsOf(record: SendRecord, aheadMs: number): Slot[] {
+function expectedMessagesOf(record: SendRecord, aheadMs: number): ExpectedMessage[] {
   const { order, state } = record;
-  const bound = matchedMessages(state).length;
-  const slot = {
+  const bound = boundMessagesOf(state).length;
+  const expected = {
     record,
     text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
     from: startOfFirstUnmatchedPost(record) + aheadMs,
-    // If Redis lost the record of a POST, the time of the POST is not known, and every later time is likely.
+    // If Redis lost the record of a POST, the time of the POST is not known, so no timestamp counts as too late.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
     rank: bound > 0 ? 2 : isMessageOverdue(state) ? 1 : 0,
   };
   const count = Math.max((state.copies ?? 0) - bound, 1);
-  return Array.from({ length: count }, () => ({ ...slot, taken: false }));
+  return Array.from({ length: count }, () => ({ ...expected, taken: false }));
 }
 
 function isWhole(message: UpstreamMessage, _: string, attachments: number): boolean {
@@ -153,72 +158,83 @@ function isPart(message: UpstreamMessage, text: string, attachments: number): bo
 }
 
 /**
- * Pairs messages with slots that have the same text and number of attachments. Both lists are ordered oldest first. A
- * pair is ambiguous if upstream may not have accepted the send, and another message also fits the slot.
+ * Pairs the messages that upstream shows with expected messages of the same text and number of attachments. Both lists
+ * are ordered oldest first. A pair is ambiguous if upstream may not have accepted the send, and another shown message
+ * also fits the expected message.
  */
 function pair(
   candidates: readonly UpstreamMessage[],
-  open: readonly Slot[],
+  open: readonly ExpectedMessage[],
 ): { matches: Pairing[]; ambiguous: AmbiguousPairing[] } {
   const maxPairs = pairInOrder(candidates, open).length;
-  const slots = likelierSlots(open, (less) => pairInOrder(candidates, less).length === maxPairs);
+  const expectedMessages = likeliestMessages(
+    open,
+    (less) => pairInOrder(candidates, less).length === maxPairs,
+  );
   let messages = [...candidates];
   for (const isUnlikely of [isEarly, isUnlikelyTime]) {
-    const less = messages.filter((message) => !slots.every((slot) => isUnlikely(message, slot)));
-    if (pairInOrder(less, slots).length === maxPairs) messages = less;
+    const less = messages.filter(
+      (message) => !expectedMessages.every((expected) => isUnlikely(message, expected)),
+    );
+    if (pairInOrder(less, expectedMessages).length === maxPairs) messages = less;
   }
-  const pairs = pairInOrder(messages, slots);
+  const pairs = pairInOrder(messages, expectedMessages);
   const others = messages.filter((message) => !pairs.some((pairing) => pairing.message === message));
-  const isAmbiguous = ({ slot }: Pairing): boolean =>
-    mayBeUnaccepted(slot.record) && others.some((message) => isLateEnough(message, slot));
+  const isAmbiguous = ({ expected }: Pairing): boolean =>
+    mayBeUnaccepted(expected.record) && others.some((message) => isLateEnough(message, expected));
   const matches = pairs.filter((one) => !isAmbiguous(one));
   const left = messages.filter((message) => !matches.some((one) => one.message === message));
   const ambiguous = pairs.filter(isAmbiguous).map((one) => ({
     ...one,
-    rivals: left.filter((message) => isLateEnough(message, one.slot)),
+    rivals: left.filter((message) => isLateEnough(message, one.expected)),
   }));
   return { matches, ambiguous };
 }
 
 /**
- * Pairs messages with slots in order. A message gets the next free slot if its timestamp is not too early for the slot.
- * No other order yields more pairs.
+ * Pairs the messages that upstream shows with expected messages, in order. A message is paired with the next expected
+ * message if the message's timestamp is not too early for it. No other order yields more pairs.
  */
-function pairInOrder(messages: readonly UpstreamMessage[], slots: readonly Slot[]): Pairing[] {
+function pairInOrder(
+  messages: readonly UpstreamMessage[],
+  expectedMessages: readonly ExpectedMessage[],
+): Pairing[] {
   const pairs: Pairing[] = [];
   for (const message of messages) {
-    const slot = slots[pairs.length];
-    if (slot !== undefined && isLateEnough(message, slot)) pairs.push({ message, slot });
+    const expected = expectedMessages[pairs.length];
+    if (expected !== undefined && isLateEnough(message, expected)) pairs.push({ message, expected });
   }
   return pairs;
 }
 
 /**
- * Removes slots that are unlikely to get a message, as long as enough slots remain. Slots of sends that already have a
- * message are removed first, then slots whose message is overdue. Of these, the slots of the sends that were posted
- * first are removed first.
+ * Removes expected messages that are unlikely to appear, as long as enough remain. First come those whose send already
+ * has a message, then the overdue ones. Within each of these two groups, the oldest POST comes first.
  */
-function likelierSlots(open: readonly Slot[], isEnough: (slots: Slot[]) => boolean): Slot[] {
-  let slots = [...open];
+function likeliestMessages(
+  open: readonly ExpectedMessage[],
+  isEnough: (expectedMessages: ExpectedMessage[]) => boolean,
+): ExpectedMessage[] {
+  let expectedMessages = [...open];
   for (const rank of [2, 1]) {
-    for (const one of open.filter((slot) => slot.rank === rank)) {
-      const less = slots.filter((slot) => slot !== one);
-      if (isEnough(less)) slots = less;
+    for (const one of open.filter((expected) => expected.rank === rank)) {
+      const less = expectedMessages.filter((expected) => expected !== one);
+      if (isEnough(less)) expectedMessages = less;
     }
   }
-  return slots;
+  return expectedMessages;
 }
 
-function isLateEnough({ timestamp }: UpstreamMessage, { from }: Slot): boolean {
-  return timestamp === undefined || timestamp >= from - CLOCK_SLACK_MS;
+function isLateEnough({ timestamp }: UpstreamMessage, { from }: ExpectedMessage): boolean {
+  return timestamp === undefined || timestamp >= from - CLOCK_TOLERANCE_MS;
 }
 
-function isEarly({ timestamp }: UpstreamMessage, { from }: Slot): boolean {
+function isEarly({ timestamp }: UpstreamMessage, { from }: ExpectedMessage): boolean {
   return timestamp !== undefined && timestamp < from - LIKELY_BEFORE_MS;
 }
 
-function isUnlikelyTime(message: UpstreamMessage, slot: Slot): boolean {
-  return isEarly(message, slot) || (message.timestamp ?? 0) > slot.likelyUntil;
+function isUnlikelyTime(message: UpstreamMessage, expected: ExpectedMessage): boolean {
+  return isEarly(message, expected) || (message.timestamp ?? 0) > expected.likelyUntil;
 }
 
 /**

@@ -2,11 +2,11 @@ import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import type { LookUpReads } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { MAX_CANDIDATES, type StoredCandidate } from '../send/send-lookup.js';
+import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/send-lookup.js';
 import {
-  CLOCK_SLACK_MS,
+  CLOCK_TOLERANCE_MS,
   startOfFirstUnmatchedPost,
-  matchedMessages,
+  boundMessagesOf,
   type SendRecord,
 } from '../send/send-record.js';
 
@@ -52,7 +52,7 @@ export class SimilarMessageCollector implements LookUpReads {
       const sentAt = timestamp === undefined ? undefined : timestamp - upstreamAheadMs;
       if (direction !== 'outbound' || (sentAt !== undefined && sentAt < this.earliest)) continue;
       const text = normalizeText(body);
-      // Without text, only the attachments can be compared.
+      // A message with neither text nor attachments cannot be compared with a send.
       if (text === '' && attachments === 0) continue;
       for (const record of this.sendsByText.get(text) ?? []) {
         const afterPostMs = sentAt === undefined ? undefined : sentAt - startOfFirstUnmatchedPost(record);
@@ -70,7 +70,7 @@ export class SimilarMessageCollector implements LookUpReads {
       (other) => other.contactId !== contactId || other.message.id !== message.id,
     );
     const closest = [...others, one].sort((a, b) => distance(a) - distance(b));
-    this.similar.set(record, closest.slice(0, MAX_CANDIDATES));
+    this.similar.set(record, closest.slice(0, MAX_CANDIDATES_PER_LOOKUP));
   }
 
   /**
@@ -78,7 +78,7 @@ export class SimilarMessageCollector implements LookUpReads {
    * message.
    */
   async candidatesOf(store: RelayStore, account: string, record: SendRecord): Promise<StoredCandidate[]> {
-    const own = matchedMessages(record.state);
+    const own = boundMessagesOf(record.state);
     const similar = (this.similar.get(record) ?? []).filter(
       ({ contactId, message }) =>
         !own.some((bound) => bound.contactId === contactId && bound.messageId === message.id),
@@ -110,7 +110,7 @@ function candidateOf(
   const reason =
     owner !== undefined
       ? 'The message belongs to another send.'
-      : afterPostMs < -CLOCK_SLACK_MS
+      : afterPostMs < -CLOCK_TOLERANCE_MS
         ? 'The message was sent before this send was posted.'
         : message.attachments !== attachments
           ? 'The message has another number of attachments.'

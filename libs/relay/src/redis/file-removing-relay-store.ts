@@ -1,6 +1,6 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
-import { mayStatusNeedFile } from '../send/file-rule.js';
+import { mayStillNeedFile } from '../send/file-rule.js';
 import { RedisRelayStore } from './redis-relay-store.js';
 import type { StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
@@ -24,11 +24,7 @@ export class FileRemovingRelayStore extends RedisRelayStore {
     change: StateChange,
   ): Promise<SendRecord | undefined> {
     const next = await super.apply(account, record, change);
-    if (
-      next !== undefined &&
-      mayStatusNeedFile(record.state.status) &&
-      !mayStatusNeedFile(next.state.status)
-    ) {
+    if (next !== undefined && mayStillNeedFile(record.state.status) && !mayStillNeedFile(next.state.status)) {
       await this.removeFile(account, next);
     }
     return next;

@@ -25,8 +25,8 @@ export const postponeLane = LuaScript.from(import.meta.url, 'lua/postpone-lane.l
 /** Moves due scheduled sends to their recipients' lanes. */
 export const queueScheduledSends = LuaScript.from(import.meta.url, 'lua/promote-sends.lua');
 /** Returns the time until the first member of a sorted set is due. */
-export const readMsUntilNextDue = LuaScript.from(import.meta.url, 'lua/next-due.lua');
+export const readMsUntilNextDueMember = LuaScript.from(import.meta.url, 'lua/next-due.lua');
 /** Reads queued sends that may have expired. */
 export const readExpirableSends = LuaScript.from(import.meta.url, 'lua/read-expirable-sends.lua');
 /** Removes the stored expiry times of sends that can no longer expire. */
-export const removeExpiryTimes = LuaScript.from(import.meta.url, 'lua/remove-expiry-times.lua');
+export const removeSendExpiryTimes = LuaScript.from(import.meta.url, 'lua/remove-expiry-times.lua');

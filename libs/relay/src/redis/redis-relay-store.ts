@@ -17,11 +17,11 @@ import {
   readDueMembers,
   readDueSends,
   readExpirableSends,
-  removeExpiryTimes,
+  removeSendExpiryTimes,
   fenceSend,
   insertSend,
   readFirstSendInLane,
-  readMsUntilNextDue,
+  readMsUntilNextDueMember,
   postponeLane,
   rescheduleMessageChecks,
   queueScheduledSends,
@@ -29,7 +29,7 @@ import {
   applySendTransition,
 } from './redis-relay-scripts.js';
 import { messageBindingField, messageBindingValue, readSendsOfMessages } from './redis-send-claims.js';
-import { laneRedisKeys, indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
+import { laneRedisKeys, storedSendIndexKeys, sendIndexKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, readExcessSendsOfUncertainOutcome } from './redis-send-retention.js';
 import {
@@ -117,7 +117,7 @@ export class RedisRelayStore implements RelayStore {
         idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
         lastNumber: sendIndexKeys.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
-        sets: [sendIndexKeys.status(keys, state.status), ...indexKeysOfStoredSend(keys, order)],
+        sets: [sendIndexKeys.status(keys, state.status), ...storedSendIndexKeys(keys, order)],
         ...laneRedisKeys(keys),
         ...rowRedisKeys(keys),
       },
@@ -360,7 +360,7 @@ export class RedisRelayStore implements RelayStore {
       else if (record?.state.status !== 'scheduled') others.push(id, revision);
     }
     if (others.length > 0)
-      await removeExpiryTimes.run(
+      await removeSendExpiryTimes.run(
         this.redis,
         { expiring: keys('sends', 'expiring') },
         { sendPrefix: keys('send', ''), sends: others },
@@ -404,7 +404,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async nextScheduledInMs(account: string): Promise<number | undefined> {
-    const reply = await readMsUntilNextDue.run(this.redis, { due: this.keys(account)('scheduled') });
+    const reply = await readMsUntilNextDueMember.run(this.redis, { due: this.keys(account)('scheduled') });
     return reply === '' ? undefined : Number(reply);
   }
 
@@ -463,7 +463,7 @@ export class RedisRelayStore implements RelayStore {
     }));
   }
 
-  /** Returns the send after a change, the event of the change, and the unique name of this transition. */
+  /** Returns the send after a change, the event of the change, and a unique name for the change. */
   private resultOf(
     { order, state: before }: SendRecord,
     { transition, state }: Pick<StateChange, 'transition' | 'state'>,

@@ -6,7 +6,7 @@ import {
   type SendHistory,
   type SendWithTimes,
   type SendWithTimesPage,
-  sendWithTimesOf,
+  toSendWithTimes,
 } from '../send/send-history.js';
 import type { SendStatus } from '../send/send.js';
 
@@ -75,6 +75,6 @@ export class RedisSendHistory implements SendHistory {
   }
 
   private async timed(keys: AccountKeys, ids: readonly string[]): Promise<SendWithTimes[]> {
-    return (await readSendRecords(this.redis, keys, ids)).map(sendWithTimesOf);
+    return (await readSendRecords(this.redis, keys, ids)).map(toSendWithTimes);
   }
 }

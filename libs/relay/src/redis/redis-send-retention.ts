@@ -1,10 +1,10 @@
 import { rowRedisKeys } from '#conversations';
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import { messageBindingField } from './redis-send-claims.js';
-import { indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
+import { storedSendIndexKeys, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
-  matchedMessages,
+  boundMessagesOf,
   hasUncertainOutcome,
   type SendOrder,
   type SendRecord,
@@ -19,7 +19,7 @@ const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 
 /**
  * Removes sends that finished before `oldest`, and finished sends in excess of `maxCount`: the oldest first, up to a
- * maximum number per call. Returns what the callers of the removed sends asked for.
+ * maximum number per call. Returns the {@link SendOrder} of each removed send.
  * @param limits `oldest` in milliseconds since 1970 by Redis' clock; `rowsKept`: whether conversation rows are kept
  */
 export async function trimFinishedSends(
@@ -59,8 +59,8 @@ export async function trimFinishedSends(
       sends: records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
-          claims: matchedMessages(state).map(messageBindingField),
-          sets: [...indexKeysOfStoredSend(keys, order), sendIndexKeys.status(keys, state.status)],
+          claims: boundMessagesOf(state).map(messageBindingField),
+          sets: [...storedSendIndexKeys(keys, order), sendIndexKeys.status(keys, state.status)],
         }),
       ),
     },
@@ -82,7 +82,7 @@ export async function readExcessSendsOfUncertainOutcome(
   if (excess <= 0 || (await redis.zcard(keys('finished'))) > 0) return [];
   const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MAX_TRIMMED) - 1));
   const records = await readSendRecords(redis, keys, ids);
-  // Some sends of this set may have been finished by an older version of the software, which does not update the set.
+  // The set may also contain finished sends: an older version of the software finishes sends without updating the set.
   const undecided = records.filter(({ state }) => hasUncertainOutcome(state));
   const left = new Set(undecided.map(({ order }) => order.id));
   const finishedIds = ids.filter((id) => !left.has(id));

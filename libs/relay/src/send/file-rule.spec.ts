@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { mayStatusNeedFile } from './file-rule.js';
+import { mayStillNeedFile } from './file-rule.js';
 import { SEND_TRANSITION_NAMES, transitionResult } from './send-transitions.js';
 import { SEND_STATUSES } from './send.js';
 
 describe('the file of a send', () => {
   it('is needed in exactly those statuses after which a POST can still follow', () => {
     for (const status of SEND_STATUSES)
-      expect([status, mayStatusNeedFile(status)]).toEqual([status, canBePosted(status)]);
+      expect([status, mayStillNeedFile(status)]).toEqual([status, canBePosted(status)]);
   });
 });
 

@@ -16,6 +16,6 @@ const NEEDS_FILE: Readonly<Record<SendStatus, boolean>> = {
 };
 
 /** Returns true if a send with this status may still need its uploaded file. */
-export function mayStatusNeedFile(status: SendStatus): boolean {
+export function mayStillNeedFile(status: SendStatus): boolean {
   return NEEDS_FILE[status];
 }

@@ -15,7 +15,7 @@ export interface RelaySettings {
   /** Maximum time that a send may wait to be relayed, in milliseconds. After that time, the send expires. */
   maxAgeMs: number;
   /**
-   * How long to search for a send whose POST had no clear outcome, and to wait for the message of an accepted send, in
+   * How long to look up a send whose POST had no clear outcome, and to wait for the message of an accepted send, in
    * milliseconds. Applies to sends without a file.
    */
   confirmMs: number;
@@ -33,7 +33,7 @@ export interface RelaySettings {
   postTimeoutMs: number;
 }
 
-/** Returns how long to search for this send, or to wait for its message, in milliseconds. */
+/** Returns how long to look up a send, or to wait for the message of an accepted send, in milliseconds. */
 export function confirmationPeriodMs({ file, fileUrl }: SendOrder, settings: RelaySettings): number {
   return file === undefined && fileUrl === undefined ? settings.confirmMs : settings.confirmMediaMs;
 }

@@ -126,8 +126,8 @@ export interface RelayStore {
   apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined>;
 
   /**
-   * Applies the transition `fenced` with the condition `mustMatch`, and takes a token of the account's request budget,
-   * in one atomic step. Writes nothing unless both are possible.
+   * Marks a queued send as being posted (transition `fenced`), and takes a token of the account's request budget, in
+   * one atomic step. Writes nothing unless both are possible and the send's Redis run is the current run.
    * @throws {InvalidTransitionError} if the send is not queued
    */
   fence(account: string, record: SendRecord, fence: Fence): Promise<FenceResult>;
@@ -154,8 +154,8 @@ export interface RelayStore {
   dueConfirmations(account: string, count: number): Promise<SendRecord[]>;
 
   /**
-   * Sets the time until the next check for the message of each send to the send's `inMs` milliseconds. Skips sends that
-   * have changed since they were read, and sends whose check is no longer due. Returns the sends that were not skipped.
+   * Schedules, for each send, the next check for its message in `inMs` milliseconds. Skips sends that have changed
+   * since they were read, and sends whose check is no longer due. Returns the sends that were not skipped.
    */
   rescheduleMessageChecks(
     account: string,

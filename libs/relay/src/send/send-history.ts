@@ -41,7 +41,7 @@ export interface SendHistory {
 }
 
 /** Returns a stored send in the form that {@link SendHistory} returns. */
-export function sendWithTimesOf(record: SendRecord): SendWithTimes {
+export function toSendWithTimes(record: SendRecord): SendWithTimes {
   const { createdAt, sendAt } = record.order;
   const { boundAt } = record.state;
   return {

@@ -54,10 +54,14 @@ export class SendNotCancellableError extends Error {
  * How an operator resolves a send whose status is `unknown` or `failed`. `resend`: post the send again. `sent` or
  * `failed`: record this as the send's outcome.
  */
-export type ResolveOutcome = 'resend' | 'sent' | 'failed';
+export type ResolutionOutcome = 'resend' | 'sent' | 'failed';
 
-/** All values of {@link ResolveOutcome}. */
-export const RESOLVE_OUTCOMES = ['resend', 'sent', 'failed'] as const satisfies readonly ResolveOutcome[];
+/** All values of {@link ResolutionOutcome}. */
+export const RESOLUTION_OUTCOMES = [
+  'resend',
+  'sent',
+  'failed',
+] as const satisfies readonly ResolutionOutcome[];
 
 /** Thrown if a send cannot be resolved in the requested way. */
 export class SendNotResolvableError extends Error {
@@ -112,9 +116,9 @@ export interface SendIntake {
 
   /**
    * Records the outcome of an unknown send, or posts an unknown or failed send again. A send that is posted again goes
-   * to the end of its recipient's queue. It is posted only if a search does not find the message of the earlier POST.
+   * to the end of its recipient's queue. It is posted only if a look-up does not find the message of the earlier POST.
    * Returns undefined if the send was not found.
    * @throws {SendNotResolvableError}
    */
-  resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined>;
+  resolve(account: string, id: string, outcome: ResolutionOutcome): Promise<Send | undefined>;
 }

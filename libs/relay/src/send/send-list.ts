@@ -23,7 +23,7 @@ export interface SendsOverview {
   lanes: {
     /** Number of lanes with queued or relaying sends. */
     count: number;
-    /** Number of these lanes that are due now. */
+    /** Number of lanes that are due now. */
     due: number;
     /** Number of sends in the longest lane. */
     deepest: number;

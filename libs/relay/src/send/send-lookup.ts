@@ -30,7 +30,7 @@ export interface StoredCandidate {
 /** Maximum number of look-ups that are stored with a send: the first one and the last ones. */
 const MAX_LOOKUPS = 20;
 /** Maximum number of similar messages (candidates) that are stored with a look-up. */
-export const MAX_CANDIDATES = 5;
+export const MAX_CANDIDATES_PER_LOOKUP = 5;
 /** Maximum number of contacts that are stored with a look-up. */
 const MAX_CONTACTS = 20;
 /** Maximum number of characters of an error that are stored with a look-up. */
@@ -44,7 +44,7 @@ export function appendLookup(lookups: readonly StoredLookup[], lookup: StoredLoo
     {
       ...rest,
       contactIds: contactIds.slice(0, MAX_CONTACTS),
-      ...(candidates.length === 0 ? {} : { candidates: candidates.slice(0, MAX_CANDIDATES) }),
+      ...(candidates.length === 0 ? {} : { candidates: candidates.slice(0, MAX_CANDIDATES_PER_LOOKUP) }),
       ...(error === undefined ? {} : { error: error.slice(0, MAX_ERROR_LENGTH) }),
     },
   ];

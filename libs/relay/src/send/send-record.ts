@@ -66,7 +66,7 @@ export interface SendState {
    * Absent before the first look-up of an accepted send.
    */
   lookLeftMs?: number;
-  /** Time of the last look-up. Absent if the last look-up failed, and before the first look-up of an accepted send. */
+  /** Time of the last look-up. Absent if that look-up failed, or if an accepted send was not looked up yet. */
   lookedAt?: number;
   /**
    * Number of consecutive look-ups with the same result (success or failure). Selects the wait before the next look-up.
@@ -150,7 +150,7 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
  * Maximum time by which a message's timestamp may be earlier than its POST, in milliseconds. The difference between
  * upstream's clock and Redis' clock is known only to within a second or two.
  */
-export const CLOCK_SLACK_MS = 10_000;
+export const CLOCK_TOLERANCE_MS = 10_000;
 
 /** Returns the start of the first POST whose message is not known, in milliseconds since 1970 by Redis' clock. */
 export function startOfFirstUnmatchedPost({ order, state }: SendRecord): number {
@@ -159,14 +159,14 @@ export function startOfFirstUnmatchedPost({ order, state }: SendRecord): number 
 
 /** Returns the send's record with a look-up added to its list of look-ups. */
 export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
-  const since = startOfFirstUnmatchedPost(record) - CLOCK_SLACK_MS;
+  const since = startOfFirstUnmatchedPost(record) - CLOCK_TOLERANCE_MS;
   const lookups = appendLookup(record.state.lookups ?? [], { ...lookup, since });
   return { ...record, state: { ...record.state, lookups } };
 }
 
 /** True if upstream may still show a new message that belongs to this send. */
 export function isAwaitingMessage(state: SendState): boolean {
-  return state.status === 'relaying' || (state.copies ?? 0) > matchedMessages(state).length;
+  return state.status === 'relaying' || (state.copies ?? 0) > boundMessagesOf(state).length;
 }
 
 /** True if the send's message should have appeared by now. A new message then more likely belongs to another send. */
@@ -197,7 +197,7 @@ export function hasUncertainOutcome({ status, forgotten }: SendState): boolean {
 }
 
 /** Returns the messages that are known to belong to this send. */
-export function matchedMessages({ contactId, messageId, duplicates = [] }: SendState): BoundMessage[] {
+export function boundMessagesOf({ contactId, messageId, duplicates = [] }: SendState): BoundMessage[] {
   const first = contactId === undefined || messageId === undefined ? [] : [{ contactId, messageId }];
   return [...first, ...duplicates];
 }

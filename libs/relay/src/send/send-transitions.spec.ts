@@ -91,7 +91,7 @@ describe('the state machine of a send', () => {
     }
   });
 
-  it('allows a POST only from queued, and a return from relaying to queued only by four transitions', () => {
+  it('allows a POST only of a queued send, and has only four transitions from relaying back to queued', () => {
     const back = SEND_TRANSITION_NAMES.filter(
       (transition) => transitionResult('relaying', transition)?.to === 'queued',
     );

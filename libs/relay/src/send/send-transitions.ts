@@ -32,23 +32,23 @@ const EDGES = {
   refused: edges(['relaying'], 'failed', 'send.failed'),
   /** Upstream certainly did not accept the POST. The send will be retried. */
   not_taken: edges(['relaying'], 'queued'),
-  /** The POST had no clear answer: upstream may have accepted the send. The search for the send's message starts. */
+  /** The POST had no clear answer: upstream may have accepted the send. The look-ups of the send start. */
   ambiguous: edges(['relaying'], 'relaying'),
   /**
    * Redis lost the mark of a POST that is in progress or has just ended. The process that made the POST marks the send
    * again.
    */
   fence_restored: edges(['queued', 'relaying'], 'relaying'),
-  /** The process that posted the send died or hangs. The search for the send's message starts. */
+  /** The process that posted the send died or hangs. The look-ups of the send start. */
   abandoned: edges(['relaying'], 'relaying'),
   /**
-   * The send may have been posted before: Redis may have lost the record of a POST, or a resend was requested. A search
-   * starts before the next POST.
+   * The send may have been posted before: Redis may have lost the record of a POST, or a resend was requested. Look-ups
+   * start before the next POST.
    */
   recheck_started: edges(['queued'], 'relaying'),
-  /** A look-up did not find the message. The search continues. */
+  /** A look-up did not find the message. Another look-up follows. */
   search_continued: edges(['relaying'], 'relaying'),
-  /** The search before a POST did not find the send's message. The send can be posted. */
+  /** The look-ups before a POST did not find the send's message. The send can be posted. */
   recheck_passed: edges(['relaying'], 'queued'),
   /** The message was not found in time, or the send must not be posted again although its outcome is not known. */
   marked_unknown: edges(['queued', 'relaying'], 'unknown', 'send.unknown'),
@@ -73,7 +73,7 @@ const EDGES = {
   cancelled: edges(['scheduled', 'queued'], 'cancelled', 'send.cancelled'),
   /** The send reached its maximum age or its `expiresAt` before it was posted. */
   expired: edges(['queued'], 'expired', 'send.expired'),
-  /** An operator requested another POST of the send. A search for the send's message comes first. */
+  /** An operator requested another POST of the send. A look-up of the send comes first. */
   resolved_resend: edges(['unknown', 'failed'], 'queued'),
   /** An operator declared the send to be sent. */
   resolved_sent: edges(['unknown'], 'sent', 'send.sent'),

@@ -10,7 +10,7 @@ import {
   type IdempotencyKey,
   IdempotencyKeyReusedError,
   IDEMPOTENCY_KEY_RESERVATION_MS,
-  type ResolveOutcome,
+  type ResolutionOutcome,
   type SendIntake,
   type SendOrigin,
   SendNotCancellableError,
@@ -20,11 +20,11 @@ import { transitionResult } from './send-transitions.js';
 import { type SendRecord, fieldsKeptAcrossTransitions, toPublicSendWithLookups } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
-/** Maximum number of times that other processes may change a send during one update. */
+/** Maximum number of times that other processes may change a send during one update. After that, the update fails. */
 const MAX_CONFLICTS = 10;
 /**
- * If a scheduled send is due within this time, a worker is woken when the send is stored, in milliseconds. The time
- * covers one interval between two checks for scheduled sends, and clock differences between machines.
+ * Time in milliseconds. If a scheduled send is due within this time after it is stored, a worker is woken at once. The
+ * time covers one interval between two checks for scheduled sends, and clock differences between machines.
  */
 const ANNOUNCE_WITHIN_MS = SCHEDULED_SENDS_CHECK_INTERVAL_MS + 1_000;
 
@@ -91,7 +91,7 @@ export class StoredSendIntake implements SendIntake {
     return record === undefined ? undefined : toPublicSendWithLookups(record);
   }
 
-  async resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined> {
+  async resolve(account: string, id: string, outcome: ResolutionOutcome): Promise<Send | undefined> {
     const now = await this.store.now(account);
     const address = await this.addressOf(account);
     const record = await this.change(account, id, (current) => resolution(current, outcome, now, address));
@@ -136,7 +136,7 @@ function replayOf(earlier: IdempotencyKeyUse): Acceptance {
 
 function resolution(
   { order, state }: SendRecord,
-  outcome: ResolveOutcome,
+  outcome: ResolutionOutcome,
   now: number,
   address: string | undefined,
 ): StateChange {

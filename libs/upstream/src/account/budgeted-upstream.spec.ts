@@ -148,7 +148,7 @@ describe('requests for an account whose upstream is down', () => {
   });
 
   it.each(['fine', status(404), status(429), new UpstreamReplyUnreadableError('not JSON')] as const)(
-    'are still sent if the failures are not consecutive, because upstream answers this between them: %s',
+    'are still sent if the failures are not consecutive, because other requests between them had the outcome: %s',
     async (answer) => {
       const one = make();
       for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);
@@ -229,7 +229,7 @@ describe('requests for an account whose upstream is down', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('are rejected by a process that could not record the outage in Redis, until it admits a send because Redis shows no outage', async () => {
+  it('are rejected by a process that could not record the outage in Redis, until the process reads from Redis that there is no outage', async () => {
     broken = true;
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));

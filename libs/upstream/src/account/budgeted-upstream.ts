@@ -49,7 +49,7 @@ export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
  */
 const MAX_FORBIDDEN = 3;
 
-/** Page size in upstream's documentation, in messages: the value of the query parameter `limit`. */
+/** Page size that upstream documents: number of messages, the value of the query parameter `limit`. */
 const DOCUMENTED_LIMIT = 20;
 
 /**
@@ -67,8 +67,8 @@ export class BudgetedUpstream {
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
   /**
-   * Results of {@link admissionOf}. They were created while the account's number of 403 answers was zero. So a
-   * successful POST need not reset that number.
+   * The checks that {@link admissionOf} returned. The account then had no 403 answers to its POSTs, so a successful
+   * POST need not reset the number of 403 answers.
    */
   private readonly withoutForbidden = new WeakSet<TokenExpiryCheck>();
 
@@ -126,8 +126,8 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Returns the check that {@link admit} resolves to, for a token that the caller has already taken. When that token
-   * was taken, Redis must have shown neither an outage of the account nor 403 answers to its POSTs.
+   * Returns the check that {@link admit} resolves to, for a token that the caller has already taken. Call this method
+   * only if Redis showed, when the token was taken, neither an outage of the account nor 403 answers to its POSTs.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   admissionOf(account: string, requestedAt: number, purpose: keyof typeof MAX_WAIT_MS): TokenExpiryCheck {
@@ -263,7 +263,7 @@ export class BudgetedUpstream {
       }
     }
     if (await this.health.recordRecovery(account, outage))
-      this.logger.info({ account }, 'upstream is available again');
+      this.logger.info({ account }, 'upstream is available again for an account');
   }
 
   /**
@@ -420,8 +420,8 @@ function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefine
 
 /**
  * Returns true if a read asks for a page after the first, or for a page size that upstream does not document. A
- * single message that upstream cannot show may cause a 5xx answer to such a read, so it must not start an outage.
- * Other requests detect a real outage.
+ * single message that upstream cannot show may cause a 5xx answer to such a read, so such an answer must not start an
+ * outage. Other requests detect a real outage.
  */
 function isDeep(page: number, limit: number): boolean {
   return page > 1 || limit !== DOCUMENTED_LIMIT;

@@ -32,7 +32,7 @@ describe('a circuit breaker', () => {
     expect(circuit.isOpen()).toBe(true);
   });
 
-  it('stays closed if some requests are rejected at once while more wait for slow answers', async () => {
+  it('stays closed if some requests are rejected at once while a larger number of requests wait for slow answers', async () => {
     const circuit = new CircuitBreaker();
     const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
     await refuse(circuit, 2 * FAILURES_UNTIL_BREAKER_OPENS);
@@ -50,7 +50,7 @@ describe('a circuit breaker', () => {
     await slow.answer();
   });
 
-  it('opens after consecutive requests without any answer, even if many more are running', async () => {
+  it('opens after consecutive requests without any answer, even if many other requests are still running', async () => {
     const circuit = new CircuitBreaker();
     const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
     const silent = (): Promise<never> => Promise.reject(new UpstreamTimeoutError(1_000));

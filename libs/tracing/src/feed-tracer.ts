@@ -13,7 +13,7 @@ interface RunningPoll {
 }
 
 /** Traces polls, the pages that they read, and the events that they commit. */
-export class FeedTraces {
+export class FeedTracer {
   /** The spans of the polls that are running, by account and contact. */
   private readonly polls = new Map<string, RunningPoll>();
 
@@ -81,8 +81,8 @@ export class FeedTraces {
   }
 
   /**
-   * Begins a span for each event. If an event's message belongs to a send, its span continues the trace of the send.
-   * That trace then also gets a span for the poll, with a link to the poll's own trace.
+   * Begins a span for each event. If an event's message belongs to a send, the event's span continues the send's trace.
+   * The send's trace then also gets a span for the poll, with a link to the poll's own trace.
    */
   private traced(
     account: string,

@@ -3,7 +3,7 @@ import type { AttemptResult, DeliveryAttempter } from '#webhooks';
 import type { Tracing } from './tracing.js';
 
 /** Traces each attempt to deliver an event to a webhook, if the event belongs to a trace. */
-export class DeliveryTraces {
+export class DeliveryTracer {
   constructor(private readonly tracing: Tracing) {}
 
   /**
@@ -13,7 +13,7 @@ export class DeliveryTraces {
   interceptAttempter(attempter: DeliveryAttempter): DeliveryAttempter {
     return interceptMethodCalls(attempter, {
       attempt: (proceed, endpoint, delivery, signal) =>
-        // With a low sampling rate, nearly every attempt is made without a span.
+        // Do not start a span that cannot be recorded. With a low sampling rate, this applies to nearly every attempt.
         delivery.trace !== undefined && this.tracing.mayRecord(delivery.trace)
           ? this.traced(proceed, endpoint, delivery, signal)
           : proceed(endpoint, delivery, signal),

@@ -34,14 +34,14 @@ const FIRST_CONFIRM_MS = 1_000;
 /** A send that is marked as being posted, and what its POST needs. */
 interface FencedSend {
   record: SendRecord;
-  /** When the mark was requested, by `performance.now()`. */
+  /** When Redis was asked to mark the send, by `performance.now()`. */
   fencedAt: number;
   /** The POST must start before this limit. */
   untilPost: TimeLimit;
   admission: TokenExpiryCheck;
 }
 
-/** What the relay does after an attempt with this outcome. The text appears in the log. */
+/** For each outcome of an attempt: what the relay does next, as logged with the attempt. */
 const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
   accepted: 'wait for the message',
   refused: 'fail',
@@ -53,7 +53,7 @@ const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
  * Posts one send to upstream: first marks the send as `relaying` (the fence), then makes the POST and records its
  * outcome.
  */
-export class SendPost {
+export class SendPoster {
   constructor(
     private readonly store: RelayStore,
     private readonly sender: Sender,
@@ -197,7 +197,10 @@ export class SendPost {
     return this.settings.postTimeoutMs + LEASE_MARGIN_MS;
   }
 
-  /** Returns the state of a send that is being posted until `leaseEnd`, in milliseconds since 1970 by Redis' clock. */
+  /**
+   * Returns the state of a send that is marked as being posted.
+   * @param leaseEnd end of the lease of the POST, in milliseconds since 1970 by Redis' clock
+   */
   private fencedState({ record, now }: LaneHead, leaseEnd: number): SendProgress {
     const { begunAt, firstBegunAt } = record.state;
     return {
@@ -297,7 +300,7 @@ export class SendPost {
       state,
       confirmInMs: FIRST_CONFIRM_MS,
     });
-    // The lane does not wait for this request.
+    // Request an earlier poll of the recipient in the background. The lane does not wait for the result.
     void this.expeditePoll(account, record.order.phoneNumber);
     return isLaneEmpty ? undefined : 0;
   }
@@ -308,7 +311,10 @@ export class SendPost {
     } catch (error) {
       // The error does no harm to the send: upstream has accepted it, and the check for its message repeats this
       // request.
-      this.logger.debug({ account, err: error }, 'could not request an earlier poll after a send');
+      this.logger.debug(
+        { account, err: error },
+        'could not move the next poll of a recipient to an earlier time after a POST was accepted',
+      );
     }
   }
 

@@ -6,7 +6,7 @@ import { type Attributes, isSampled, type SpanStart, type Tracing } from './trac
  * Traces the stages of sends. When a send leaves a stage, the span of that stage is created, even if the stage began in
  * another process.
  */
-export class RelayTraces {
+export class RelayTracer {
   constructor(private readonly tracing: Tracing) {}
 
   /** Returns a store that works like the given one and traces the transitions of sends. */
