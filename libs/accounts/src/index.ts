@@ -47,7 +47,7 @@ export {
   type AuditFrequency,
   type AuditLog,
   type AuditPage,
-  isAuditPosition,
+  isAuditLogPosition,
 } from './audit/audit-log.js';
 export { RedisAuditLog } from './redis/redis-audit-log.js';
 export { RedisAccountErasure } from './redis/redis-account-erasure.js';

@@ -72,7 +72,10 @@ describe.each([
     const registry = new ApiKeyRegistry(new FixedAccountDirectory([]), keyStore, clockOfThisMachine);
     const request = { account: 'sales', name: 'k', scopes: ['events:read', 'admin'] as const };
     const made = await registry.create({ ...request, ...(expiresAt === undefined ? {} : { expiresAt }) });
-    const caller = await new StoredApiKeyAuthenticator(new FixedApiKeyAuthenticator([]), keyStore).authenticate(made?.key ?? '');
+    const caller = await new StoredApiKeyAuthenticator(
+      new FixedApiKeyAuthenticator([]),
+      keyStore,
+    ).authenticate(made?.key ?? '');
     if (caller === undefined) throw new Error('the API key is invalid');
     return caller;
   }
@@ -162,7 +165,9 @@ describe.each([
     const { token } = await sessions.create(FIXED);
     expect(await sessions.authenticate(token)).toBeDefined();
     expect(await new SessionService(fixedKeys('another key'), store).authenticate(token)).toBeUndefined();
-    expect(await new SessionService(new FixedApiKeyAuthenticator([]), store).authenticate(token)).toBeUndefined();
+    expect(
+      await new SessionService(new FixedApiKeyAuthenticator([]), store).authenticate(token),
+    ).toBeUndefined();
   });
 
   it('can be ended once by request, and are then recorded as revoked', async () => {

@@ -71,7 +71,10 @@ describe.each([
     const registry = new ApiKeyRegistry(new FixedAccountDirectory([]), keyStore, clockOfThisMachine);
     const request = { account: 'sales', name: 'k', scopes: TOKEN_SCOPES };
     const made = await registry.create({ ...request, ...(expiresAt === undefined ? {} : { expiresAt }) });
-    const caller = await new StoredApiKeyAuthenticator(new FixedApiKeyAuthenticator([]), keyStore).authenticate(made?.key ?? '');
+    const caller = await new StoredApiKeyAuthenticator(
+      new FixedApiKeyAuthenticator([]),
+      keyStore,
+    ).authenticate(made?.key ?? '');
     if (caller === undefined) throw new Error('the API key is invalid');
     return caller;
   }
@@ -154,7 +157,9 @@ describe.each([
     const made = await tokens.create(FIXED, WANTED);
     expect(await tokens.authenticate(made.token)).toMatchObject({ keyId: 'environment' });
     expect(await new TokenService(fixedKeys('another key'), store).authenticate(made.token)).toBeUndefined();
-    expect(await new TokenService(new FixedApiKeyAuthenticator([]), store).authenticate(made.token)).toBeUndefined();
+    expect(
+      await new TokenService(new FixedApiKeyAuthenticator([]), store).authenticate(made.token),
+    ).toBeUndefined();
   });
 
   it('are limited per API key; revoked and expired tokens do not count', async () => {

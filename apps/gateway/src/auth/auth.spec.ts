@@ -125,7 +125,9 @@ describe('A handler under /v1 that declares no scope', () => {
       createServer(LOG, { uploadMaxBytes: 1, upstreamTimeoutMs: 1, origins: [] }),
       { logger: false, abortOnError: false, bodyParser: false },
     );
-    const keys = new FixedApiKeyAuthenticator([{ id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES }]);
+    const keys = new FixedApiKeyAuthenticator([
+      { id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES },
+    ]);
     const none = (): Promise<undefined> => Promise.resolve(undefined);
     const [noTokens, noSessions] = [{ authenticate: none }, { authenticate: none, find: none }];
     const unlimited = {

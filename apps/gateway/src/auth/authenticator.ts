@@ -1,5 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type ApiKeyAuthenticator, hasTokenFormat, type Principal, type SessionService, type TokenService } from '#accounts';
+import {
+  type ApiKeyAuthenticator,
+  hasTokenFormat,
+  type Principal,
+  type SessionService,
+  type TokenService,
+} from '#accounts';
 import { Problem } from '../problems/problem.js';
 import { CONSOLE_COOKIE, CONSOLE_HEADER, sessionTokenOf } from './console-cookie.js';
 import { isSameOrigin } from './same-origin.js';

@@ -11,7 +11,11 @@ import { ENDPOINT_TEST } from '../tokens.js';
 @ApiSchema({ name: 'StartedTest' })
 class TestView implements StartedTest {
   @ApiProperty({ description: 'Id of the `webhook.test` event.' }) eventId!: string;
-  @ApiProperty({ description: 'Id of the delivery, which is created a moment later.' }) deliveryId!: string;
+  @ApiProperty({
+    description:
+      'Id of the delivery of the `webhook.test` event. Tidings creates the delivery shortly after the reply.',
+  })
+  deliveryId!: string;
 }
 
 @ApiTags('Webhooks')

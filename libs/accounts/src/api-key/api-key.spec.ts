@@ -25,7 +25,7 @@ describe('an API key', () => {
   });
 });
 
-describe('accounts that are fixed while the process runs', () => {
+describe('accounts that do not change while the process runs', () => {
   it('can be listed and found by id; an unknown id finds no account', async () => {
     const account = { id: 'a', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
     const accounts = new FixedAccountDirectory([account]);

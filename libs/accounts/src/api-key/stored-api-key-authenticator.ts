@@ -1,5 +1,10 @@
 import type { ApiKeyAuthenticator, Principal } from './api-key.js';
-import { type ApiKeyStore, idAndHashOfApiKey, areHashesEqual, hasGeneratedApiKeyFormat } from './stored-api-key.js';
+import {
+  type ApiKeyStore,
+  idAndHashOfApiKey,
+  areHashesEqual,
+  hasGeneratedApiKeyFormat,
+} from './stored-api-key.js';
 
 /**
  * Authenticates callers by the API key of the environment variable `API_KEY` and by the stored API keys.

@@ -93,8 +93,8 @@ export function generateApiKeyText(): string {
 }
 
 /**
- * Returns true if a text has the format of a stored API key. A text in another format need not be looked up
- * in the store.
+ * Returns true if a text has the format of the API keys that {@link generateApiKeyText} creates. A text in another format
+ * need not be looked up in the store.
  */
 export function hasGeneratedApiKeyFormat(text: string): boolean {
   return KEY_PATTERN.test(text);

@@ -7,7 +7,12 @@ import {
 } from '../account/account.js';
 import { AccountRegistry } from '../account/account-registry.js';
 import { CombinedAccountDirectory } from '../account/combined-account-directory.js';
-import { type ApiKeyAuthenticator, ENVIRONMENT_API_KEY_ID, FixedApiKeyAuthenticator, API_KEY_SCOPES } from '../api-key/api-key.js';
+import {
+  type ApiKeyAuthenticator,
+  ENVIRONMENT_API_KEY_ID,
+  FixedApiKeyAuthenticator,
+  API_KEY_SCOPES,
+} from '../api-key/api-key.js';
 import { ApiKeyRegistry } from '../api-key/api-key-registry.js';
 import { RedisAccountStore } from './redis-account-store.js';
 import { RedisApiKeyStore } from './redis-api-key-store.js';
@@ -33,7 +38,7 @@ export function createAccountDirectory(
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
-      // The list of accounts is read several times a second, so the error is logged only once per account.
+      // The list of accounts is read several times a second, so the decryption error is logged only once per account.
       if (logged.has(account)) return;
       logged.add(account);
       logger.error(
@@ -62,7 +67,10 @@ export function createAccountRegistry(
  * Returns an object that authenticates callers by their API keys: the API key of the environment variable `API_KEY`,
  * which only gateways have, and the API keys in Redis, which all processes share.
  */
-export function createApiKeyAuthenticator(environment: KeyEnvironment, redis: RedisClient): ApiKeyAuthenticator {
+export function createApiKeyAuthenticator(
+  environment: KeyEnvironment,
+  redis: RedisClient,
+): ApiKeyAuthenticator {
   return new StoredApiKeyAuthenticator(
     environmentApiKeys(environment),
     new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX),

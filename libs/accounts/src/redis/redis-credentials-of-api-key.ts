@@ -17,7 +17,7 @@ export async function removeCredentialsOfApiKey(
     await removeAll(redis, tokensOf(keyId), token);
     await removeAll(redis, sessionsOf(keyId), session);
   } catch {
-    // The API key is already removed, so an error here must not make its removal fail.
+    // The API key itself is already removed. Its tokens and sessions are invalid and expire, so the error is ignored.
   }
 }
 

@@ -1,7 +1,12 @@
 import { LuaScript, type RedisClient } from '#platform';
 import { AccountConflictError } from '../account/account-conflict.js';
 import type { StoredApiKey } from '../api-key/stored-api-key.js';
-import { type FoundToken, MAX_TOKENS_PER_API_KEY, type StoredToken, type TokenStore } from '../token/token.js';
+import {
+  type FoundToken,
+  MAX_TOKENS_PER_API_KEY,
+  type StoredToken,
+  type TokenStore,
+} from '../token/token.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 
 const addToken = LuaScript.from(import.meta.url, 'lua/add-token.lua');

@@ -7,7 +7,7 @@ export interface SessionLimits {
   idleMs: number;
   /** Maximum lifetime of a session, however often it is used. */
   lifetimeMs: number;
-  /** Minimum time between two renewals of a session's idle time. It avoids a write for each request. */
+  /** Minimum time between two renewals of a session's idle time, so that not every request causes a write. */
   renewMs: number;
 }
 
@@ -71,7 +71,7 @@ export interface SessionTerms {
 export interface SessionStore {
   /**
    * Stores a session. If its API key then has more than the maximum number of sessions, the session that was unused for
-   * the longest time ends. Every session that ends here is recorded as revoked; see `Revocations`.
+   * the longest time ends. Every session that `add` ends is recorded as revoked; see `Revocations`.
    */
   add(session: StoredSession, terms: SessionTerms): Promise<SessionEnds>;
   /**
