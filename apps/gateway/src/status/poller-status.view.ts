@@ -57,7 +57,7 @@ class BudgetStatusView {
 
   @perSecond('Recent average rate of requests to the messaging service.') usedPerSecond!: number;
   @perSecond(
-    'Request rate available for polling: what sends and API callers leave unused, but at least a fifth of the limit.',
+    'Request rate available for polling: what sends and API callers leave unused, but at least a fifth of `allowedPerSecond`.',
   )
   forPollsPerSecond!: number;
 }
