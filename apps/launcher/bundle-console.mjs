@@ -81,7 +81,7 @@ export async function bundleConsole(root) {
  */
 function headOf({ outputs }) {
   const entry = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('src/main.tsx'));
-  if (entry === undefined) throw new Error('The bundle of the console has no entry.');
+  if (entry === undefined) throw new Error('The bundle of the console has no entry point src/main.tsx.');
   const [script, { cssBundle, imports }] = entry;
   const preloads = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
   return [

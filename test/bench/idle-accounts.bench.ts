@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { accountEncryptionContext, DEFAULT_ACCOUNT, RedisAccountStore, SecretCipher } from '#accounts';
+import { accountEncryptionContext, DEFAULT_ACCOUNT_ID, RedisAccountStore, SecretCipher } from '#accounts';
 import { accountKeys, closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { type ProductProcess, startProcess } from '../support/process.js';
 import { withTestRedis } from '../support/redis-server.js';
@@ -73,7 +73,7 @@ async function addAccounts(
     const times = { createdAt: at, updatedAt: at };
     await store.add({ id, baseUrl, sealedApiKey, requestsPerSecond: 10, polling: true, ...times });
   }
-  return [DEFAULT_ACCOUNT, ...ids];
+  return [DEFAULT_ACCOUNT_ID, ...ids];
 }
 
 const dueKey = (account: string): string => accountKeys(PREFIX, account)('polls', 'due');

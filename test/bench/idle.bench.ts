@@ -2,7 +2,7 @@
 // contacts with the default settings, then 10,000 contacts at one request a second. TIDINGS_IDLE_SECONDS sets the length
 // of a measurement.
 import { setTimeout as pause } from 'node:timers/promises';
-import { DEFAULT_ACCOUNT } from '#accounts';
+import { DEFAULT_ACCOUNT_ID } from '#accounts';
 import { accountKeys } from '#platform';
 import { usageOf } from '../support/process-usage.js';
 import { Installation, pidOf } from './throughput/installation.js';
@@ -17,7 +17,7 @@ const MESSAGES = 19;
 const SETTLE_MS = 15_000;
 const FIRST_READS_WITHIN_MS = 120_000;
 const MEGABYTE = 1024 * 1024;
-const keys = accountKeys('tidings', DEFAULT_ACCOUNT);
+const keys = accountKeys('tidings', DEFAULT_ACCOUNT_ID);
 const [DUE_KEY, DEEP_KEY] = [keys('polls', 'due'), keys('polls', 'deep')];
 
 /** Cost of a round: processor time in % of a core, resident memory in MB, and requests per second. */
@@ -90,7 +90,7 @@ async function makeAllDue({ redis: { client } }: Installation): Promise<void> {
   const now = String(Date.now());
   for (let n = 0; n < contacts.length; n += 1_000)
     await client.zadd(DUE_KEY, 'XX', ...contacts.slice(n, n + 1_000).flatMap((id) => [now, id]));
-  await client.zadd(`tidings:{.agenda-poll}:due`, 'LT', now, `due ${DEFAULT_ACCOUNT}`);
+  await client.zadd(`tidings:{.agenda-poll}:due`, 'LT', now, `due ${DEFAULT_ACCOUNT_ID}`);
 }
 
 const table = new BenchmarkTable('idle');

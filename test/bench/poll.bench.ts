@@ -1,7 +1,7 @@
 // Polls of contacts without changes, as many as possible. The limit is a bare axios loop that gets and parses the same
 // pages with the same number of requests at a time. The upstream of both answers at once.
 import { setTimeout as pause } from 'node:timers/promises';
-import { DEFAULT_ACCOUNT } from '#accounts';
+import { DEFAULT_ACCOUNT_ID } from '#accounts';
 import { accountKeys } from '#platform';
 import { costOf, type Cost } from './throughput/cost.js';
 import { Installation, pidOf } from './throughput/installation.js';
@@ -20,7 +20,7 @@ const DURATION_MS = 4_000;
 /** Time from the start of a worker until it has compiled its hot functions, in milliseconds. */
 const WARM_UP_MS = 3_000;
 const FIRST_READS_WITHIN_MS = 60_000;
-const keys = accountKeys('tidings', DEFAULT_ACCOUNT);
+const keys = accountKeys('tidings', DEFAULT_ACCOUNT_ID);
 const [DUE_KEY, DEEP_KEY] = [keys('polls', 'due'), keys('polls', 'deep')];
 
 const table = new BenchmarkTable('poll');

@@ -1,6 +1,6 @@
 import {
   type FoundSession,
-  MAX_SESSIONS_PER_KEY,
+  MAX_SESSIONS_PER_API_KEY,
   type SessionEnds,
   type SessionLimits,
   type SessionStore,
@@ -24,7 +24,7 @@ export class MemorySessionStore implements SessionStore {
 
   constructor(
     private readonly apiKeys: ApiKeyReader,
-    private readonly maxSessions = MAX_SESSIONS_PER_KEY,
+    private readonly maxSessions = MAX_SESSIONS_PER_API_KEY,
     private readonly clock: Clock = clockOfThisMachine,
   ) {}
 

@@ -2,7 +2,7 @@ import type { FactoryProvider, Provider, ValueProvider } from '@nestjs/common';
 import {
   type Account,
   type AccountDirectory,
-  type ApiKeys,
+  type ApiKeyAuthenticator,
   createAccountRegistry,
   createAccountDirectory,
   createApiKeyRegistry,
@@ -12,8 +12,8 @@ import {
   RedisApiKeyStore,
   RedisAuditLog,
   RedisRevocations,
-  type Sessions,
-  type Tokens,
+  type SessionService,
+  type TokenService,
 } from '#accounts';
 import {
   withSendCounting,
@@ -156,7 +156,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     {
       provide: AUTHENTICATOR,
       inject: [API_KEYS, TOKENS, SESSIONS],
-      useFactory: (keys: ApiKeys, tokens: Tokens, sessions: Sessions) =>
+      useFactory: (keys: ApiKeyAuthenticator, tokens: TokenService, sessions: SessionService) =>
         new Authenticator(keys, tokens, sessions),
     },
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),

@@ -76,7 +76,7 @@ export async function waitForLock(path, { deadlineMs, onWait }) {
     if (lock.held) return lock;
     if (performance.now() > deadline) {
       throw new Error(
-        `Process ${lock.holder.pid} has held the lock ${path} for too long. Stop that process and try again.`,
+        `Process ${lock.holder.pid} has held the lock ${path} for too long. Stop process ${lock.holder.pid} and try again.`,
       );
     }
     if (!waited) onWait?.(lock.holder);

@@ -172,7 +172,7 @@ describe('the control API of the simulator', () => {
     expect(await ids()).toEqual(await ids());
   });
 
-  it('replaces all upstream data: either everything is removed, or everything gets a new id', async () => {
+  it('simulates a replaced upstream: removes all contacts and messages, or gives all of them new ids', async () => {
     await control('messages', { from: '+15551', text: 'kept' });
     const before = onlyContactId(running);
     await control('upstream-replaced', { keep: 'everything' });

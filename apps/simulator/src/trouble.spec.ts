@@ -56,7 +56,7 @@ describe('a message that the simulator cannot serialise', () => {
     expect(await status('?page=2&limit=20')).toBe(200);
   });
 
-  it('is not recorded as served while its pages fail', async () => {
+  it('is not recorded as served in the ledger while the pages that contain it fail', async () => {
     changeSettings({ failingMessageIds: [ids[0]] });
     await status('?page=1&limit=20');
     expect(upstream.simulator.ledger.read({ kinds: ['list.served'] }).entries).toEqual([]);

@@ -246,7 +246,7 @@ it('the scheduler of periodic work, while wake-ups arrive, sleeps until a task i
   await schedule.stop();
 });
 
-it('the scheduler of periodic work finds a task within five seconds if the wake-up was lost, and within a tick if wake-ups do not arrive', async () => {
+it('the scheduler of periodic work finds a due task within five seconds after a single lost wake-up, and within one tick (250 ms) while no wake-ups can arrive', async () => {
   jest.useFakeTimers();
   const ran: string[] = [];
   const wakeUps = new WakeUps();

@@ -4,7 +4,7 @@ import { SideBySide } from './side-by-side.js';
 const LONG_MS = 60_000;
 const never = (): Promise<void> => new Promise(() => undefined);
 
-it('a runner of one job per account starts the jobs of further accounts if earlier jobs are slow', async () => {
+it('a job runner that runs at most one job per account starts the jobs of further accounts while earlier jobs are slow', async () => {
   const done: string[] = [];
   const work = (account: string): Promise<void> => {
     if (account.startsWith('hangs')) return never();
@@ -15,7 +15,7 @@ it('a runner of one job per account starts the jobs of further accounts if earli
   expect(done).toEqual(['a', 'b']);
 });
 
-it('a runner of one job per account starts no second job of an account while the first is running', async () => {
+it('a job runner that runs at most one job per account starts no second job of an account while the first job of the account runs', async () => {
   let end = (): void => undefined;
   const started: string[] = [];
   const work = (account: string): Promise<void> => {
@@ -34,7 +34,7 @@ it('a runner of one job per account starts no second job of an account while the
   await runner.ended();
 });
 
-it('a runner of one job per account never exceeds its concurrency limit while all jobs are fast', async () => {
+it('a job runner that runs at most one job per account never exceeds its concurrency limit while all jobs are fast', async () => {
   let running = 0;
   let maxRunning = 0;
   const ids = Array.from({ length: 100 }, (_, i) => String(i));

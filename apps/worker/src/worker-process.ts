@@ -27,7 +27,7 @@ import {
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
-import { type BlobPeers, BlobStoreSharingCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
+import { type BlobPeers, SharedBlobStoreCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
 import { openStatsRecorder } from '#metrics';
 import { startTracing } from '#tracing';
 import { WorkerMetrics } from './metrics/worker-metrics.js';
@@ -49,7 +49,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     const instance = createProcessInstance(readBuildVersion(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = environment.WORKER_ROLES.includes('relay')
-      ? new BlobStoreSharingCheck(blobs, gatewayPeers(redis, environment, instance), logger)
+      ? new SharedBlobStoreCheck(blobs, gatewayPeers(redis, environment, instance), logger)
       : undefined;
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
     await blobStoreMonitor.start();

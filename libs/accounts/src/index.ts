@@ -17,8 +17,8 @@ export {
   type AccountDirectory,
   AccountNotFoundError,
   type AccountRevision,
-  DEFAULT_ACCOUNT,
-  FixedAccounts,
+  DEFAULT_ACCOUNT_ID,
+  FixedAccountDirectory,
 } from './account/account.js';
 export { AccountConflictError } from './account/account-conflict.js';
 export { UpstreamApiKeyRequiredError } from './account/api-key-required.js';
@@ -33,10 +33,10 @@ export {
 } from './account/account-store.js';
 export { CombinedAccountDirectory } from './account/combined-account-directory.js';
 export {
-  type ApiKeys,
+  type ApiKeyAuthenticator,
   type CallerSession,
   ENVIRONMENT_API_KEY_ID,
-  FixedApiKeys,
+  FixedApiKeyAuthenticator,
   type Principal,
   type Scope,
   API_KEY_SCOPES,
@@ -47,7 +47,7 @@ export {
   type AuditFrequency,
   type AuditLog,
   type AuditPage,
-  isAuditPosition,
+  isAuditLogPosition,
 } from './audit/audit-log.js';
 export { RedisAuditLog } from './redis/redis-audit-log.js';
 export { RedisAccountErasure } from './redis/redis-account-erasure.js';
@@ -72,7 +72,7 @@ export {
   type ListedApiKey,
   type StoredApiKey,
 } from './api-key/stored-api-key.js';
-export { StoredApiKeys } from './api-key/stored-api-keys.js';
+export { StoredApiKeyAuthenticator } from './api-key/stored-api-key-authenticator.js';
 export { RedisRevocations } from './redis/redis-revocations.js';
 export { RedisSessionStore } from './redis/redis-session-store.js';
 export { RedisTokenStore } from './redis/redis-token-store.js';
@@ -86,12 +86,12 @@ export {
   type TokenScope,
   type TokenStore,
 } from './token/token.js';
-export { type CreatedToken, type NewToken, Tokens } from './token/tokens.js';
+export { type CreatedToken, type NewToken, TokenService } from './token/token-service.js';
 export {
   type FoundSession,
   hasSessionTokenFormat,
   idAndHashOfSession,
-  MAX_SESSIONS_PER_KEY,
+  MAX_SESSIONS_PER_API_KEY,
   SESSION_LIMITS,
   type SessionEnds,
   type SessionLimits,
@@ -99,4 +99,4 @@ export {
   type SessionTerms,
   type StoredSession,
 } from './session/session.js';
-export { type OpenSession, type Session, Sessions } from './session/sessions.js';
+export { type OpenSession, type Session, SessionService } from './session/session-service.js';

@@ -1,5 +1,5 @@
 import type { Logger } from '#platform';
-import type { BlobStoreSharingCheck } from './blob-store-sharing-check.js';
+import type { SharedBlobStoreCheck } from './shared-blob-store-check.js';
 import type { BlobStore } from './blob-store.js';
 
 const CHECK_INTERVAL_MS = 60_000;
@@ -21,7 +21,7 @@ export class BlobStoreMonitor {
     private readonly blobs: Pick<BlobStore, 'check'>,
     private readonly logger: Logger,
     private readonly everyMs = CHECK_INTERVAL_MS,
-    private readonly sharing?: Pick<BlobStoreSharingCheck, 'check' | 'removeMark' | 'unseenPeers'>,
+    private readonly sharing?: Pick<SharedBlobStoreCheck, 'check' | 'removeMark' | 'unseenPeers'>,
   ) {}
 
   /** Reason why the last check of the blob store failed; undefined if the check succeeded. */

@@ -44,19 +44,19 @@ export type SendLookupCandidate = {
 export type SendLookup = {
     at: string;
     /**
-     * `found`: a message was recorded as the message of the send. `ambiguous`: several messages fit the send equally well. `not_found`: no message fits. `incomplete`: some messages could not be read, and none of the others fits. `failed`: the messages could not be read.
+     * `found`: a message was recorded as the message of the send. `ambiguous`: several messages fit the send equally well. `not_found`: no message fits the send. `incomplete`: some messages could not be read, and none of the messages that were read fits the send. `failed`: the look-up could not read the messages of the recipient.
      */
     outcome: 'found' | 'ambiguous' | 'not_found' | 'incomplete' | 'failed';
     /**
-     * Earliest time of a message that can fit the send.
+     * A message that was sent before this time cannot be the message of the send.
      */
     since: string;
     /**
-     * The contacts whose messages were read, at most 20.
+     * The contacts whose messages the look-up read, at most 20.
      */
     contactIds: Array<string>;
     /**
-     * Number of messages that were read. A message that was read twice counts twice.
+     * Number of messages that the look-up read. A message that the look-up read twice counts twice.
      */
     messagesRead: number;
     /**
@@ -99,7 +99,7 @@ export type Send = {
      */
     reason: string | null;
     /**
-     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll is included only if it ended the search for the message of an `ambiguous` attempt. Absent in events and timelines.
+     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll of a contact is included only if the poll ended the look-ups after an `ambiguous` attempt. Events and timelines do not have the field `lookups`.
      */
     lookups?: Array<SendLookup>;
 };
@@ -121,7 +121,7 @@ export type SendList = {
 
 export type SendsResolution = {
     /**
-     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Tidings searches for the message at the messaging service before a resend. After a resend, the recipient may get the message twice.
+     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, a look-up checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
      */
     outcome: 'resend' | 'sent' | 'failed';
     ids: Array<string>;
@@ -131,7 +131,7 @@ export type ResolutionResult = {
     id: string;
     resolved: boolean;
     /**
-     * The send after the operation, or null if the send was not resolved.
+     * The send after it was resolved, or null if it was not resolved.
      */
     send: Send | null;
     code: 'not_found' | 'conflict' | null;
@@ -143,14 +143,14 @@ export type ResolutionResult = {
 
 export type ResolutionResults = {
     /**
-     * One result per send id, in the order of the request. A repeated send id has only one result.
+     * One result per send id, in the order of the request. A send id that occurs several times in the request has only one result.
      */
     results: Array<ResolutionResult>;
 };
 
 export type SendResolution = {
     /**
-     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Tidings searches for the message at the messaging service before a resend. After a resend, the recipient may get the message twice.
+     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, a look-up checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
      */
     outcome: 'resend' | 'sent' | 'failed';
 };
@@ -192,7 +192,7 @@ export type Conversation = {
      */
     unreadCount: number;
     /**
-     * Time of the first inbound message after the last outbound message. Null if there is no such message.
+     * Time of the first inbound message after the last outbound message. Null if no inbound message is newer than the last outbound message.
      */
     waitingSince: string | null;
     /**
@@ -204,7 +204,7 @@ export type Conversation = {
      */
     failedSends: number;
     /**
-     * Increases with every change of the conversation. Ignore a row whose `revision` is lower than that of the row you have.
+     * Increases with every change of the conversation. Ignore a row whose `revision` is lower than the `revision` of the row that you already have.
      */
     revision: number;
 };
@@ -219,14 +219,14 @@ export type ConversationList = {
      */
     next: string | null;
     /**
-     * Cursor of the event log, taken before the page was read. Read the events after this cursor to keep the page up to date; the page may already include some of these changes.
+     * Cursor of the event log, taken before the page was read. Read the events after this cursor to keep the page up to date. The page may already include some of the changes that events after the cursor report.
      */
     after: string;
 };
 
 export type SeenRequest = {
     /**
-     * Id of the last message that was seen. Earlier inbound messages count as seen too.
+     * Id of the last message that was seen. Inbound messages of the conversation that are earlier than `upTo` count as seen too.
      */
     upTo: string;
 };
@@ -240,7 +240,7 @@ export type SendOfMessage = {
 export type MessageEntry = {
     kind: 'message';
     /**
-     * Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. A message that belongs to a send shows the time of the send for up to a minute after the messaging service lists it.
+     * Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead.
      */
     at: string | null;
     message: Message;
@@ -258,7 +258,7 @@ export type SendEntry = {
     at: string;
     send: Send;
     /**
-     * Present if the send waits for its `sendAt`.
+     * True if the send waits for its `sendAt`; otherwise the field is absent.
      */
     scheduled?: true;
 };
@@ -400,11 +400,11 @@ export type CreatedWebhook = {
     createdAt: string;
     updatedAt: string;
     /**
-     * Time of the first failed attempt since the last success. Null if the last attempt did not fail.
+     * Time of the first failed attempt to deliver to the webhook since a delivery last succeeded. Null if the last attempt to deliver to the webhook did not fail.
      */
     failingSince: string | null;
     /**
-     * When a delivery last succeeded. Null if no delivery has succeeded, or if the time of the success is not known.
+     * Time when a delivery to the webhook last succeeded. Null if no delivery to the webhook has succeeded, or if the time of the last success is not known.
      */
     lastSuccessAt: string | null;
     /**
@@ -437,11 +437,11 @@ export type Webhook = {
     createdAt: string;
     updatedAt: string;
     /**
-     * Time of the first failed attempt since the last success. Null if the last attempt did not fail.
+     * Time of the first failed attempt to deliver to the webhook since a delivery last succeeded. Null if the last attempt to deliver to the webhook did not fail.
      */
     failingSince: string | null;
     /**
-     * When a delivery last succeeded. Null if no delivery has succeeded, or if the time of the success is not known.
+     * Time when a delivery to the webhook last succeeded. Null if no delivery to the webhook has succeeded, or if the time of the last success is not known.
      */
     lastSuccessAt: string | null;
     /**
@@ -487,7 +487,7 @@ export type WebhookChanges = {
      */
     ordered?: boolean;
     /**
-     * If set to true, the delivery of new events resumes, and missed events can be replayed. If set to false, pending deliveries end with the status `failed`; a replay of `missed` events includes them.
+     * Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. Set `enabled` to false to stop deliveries: pending deliveries end with the status `failed`, and a replay of `missed` events includes their events.
      */
     enabled?: boolean;
 };
@@ -498,7 +498,7 @@ export type SigningSecret = {
 
 export type SecretRotation = {
     /**
-     * Time for which the previous signing secrets stay valid, in seconds. With 0, the previous signing secrets become invalid immediately. Default: `86400`.
+     * Time for which the previous signing secrets stay valid, in seconds. With the value 0, the previous signing secrets become invalid immediately. Default: `86400`.
      */
     overlapSeconds?: number | null;
 };
@@ -517,7 +517,7 @@ export type StartedTest = {
      */
     eventId: string;
     /**
-     * Id of the delivery, which is created a moment later.
+     * Id of the delivery of the `webhook.test` event. Tidings creates the delivery shortly after the reply.
      */
     deliveryId: string;
 };
@@ -563,7 +563,7 @@ export type Delivery = {
      */
     nextAttemptAt: string | null;
     /**
-     * Id of the earlier delivery that must finish before this delivery is attempted, because the webhook is `ordered`. Null if this delivery does not wait for another.
+     * Id of the earlier delivery that must finish before this delivery is attempted, because the webhook is `ordered`. Null if this delivery does not wait for another delivery.
      */
     blockedBy: string | null;
     finishedAt: string | null;
@@ -605,18 +605,18 @@ export type NewReplay = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the webhook existed or while it was disabled, and events above the limit of its backlog. `pending`: events whose delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery. Default: `failed`.
+     * Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events from the time before the webhook existed or while it was disabled, and events that the full backlog of the webhook did not accept. `pending` selects events whose delivery waits for a retry; the replay retries the delivery immediately. `all` selects all events except those with a pending delivery. Default: `failed`.
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
     /**
-     * Set to true to only count the deliveries, without a replay. A later replay can have another count, because events are recorded and delivered meanwhile. Default: `false`.
+     * Set to true to count the deliveries of a replay without starting the replay. The count of a later replay can differ, because events are recorded and delivered in the meantime. Default: `false`.
      */
     dryRun?: boolean | null;
 };
 
 export type StartedReplay = {
     /**
-     * Number of deliveries that will be attempted. With `dryRun`, the number that a replay would attempt now.
+     * Number of deliveries that will be attempted. With `dryRun`, the number of deliveries that a replay would attempt now.
      */
     count: number;
 };
@@ -762,11 +762,11 @@ export type NewToken = {
 
 export type CreatedToken = {
     /**
-     * Id of the token. The token can be revoked by its id. The id is not secret.
+     * Id of the token. The token can be revoked by its id. The id of a token is not secret.
      */
     id: string;
     /**
-     * The token. Only this response shows the token; Tidings stores only a hash of the token.
+     * The secret value of the token. Only this response shows the token; Tidings stores only a hash of the token.
      */
     token: string;
     /**
@@ -820,7 +820,7 @@ export type AuditEntry = {
      */
     at: string;
     /**
-     * What was done: `account.created`, `account.changed`, `account.removed`, `account.deletions-confirmed`, `api-key.created`, `api-key.revoked`, `session.created`, `session.ended`, `token.created`, `token.revoked`, `webhook.created`, `webhook.changed`, `webhook.removed`, `webhook.secret-read`, `webhook.secret-rotated`, `webhook.replayed`, `send.cancelled`, `send.resolved`. Later versions may add actions.
+     * What was done: `account.created`, `account.changed`, `account.removed`, `account.deletions-confirmed`, `api-key.created`, `api-key.revoked`, `session.created`, `session.ended`, `token.created`, `token.revoked`, `webhook.created`, `webhook.changed`, `webhook.removed`, `webhook.secret-read`, `webhook.secret-rotated`, `webhook.replayed`, `send.cancelled`, `send.resolved`. Later versions of Tidings may add actions.
      */
     action: string;
     /**
@@ -828,7 +828,7 @@ export type AuditEntry = {
      */
     subject: string | null;
     /**
-     * Ids of the sends that `POST /v1/sends/resolve` resolved. Absent for all other requests.
+     * Ids of the sends that `POST /v1/sends/resolve` resolved. Only entries about `POST /v1/sends/resolve` have the field `subjects`.
      */
     subjects?: Array<string>;
     /**
@@ -883,7 +883,7 @@ export type AccountReason = {
 export type FullReadiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids of the affected accounts.
+     * One text per problem: its description and its remedy. Each text contains the number of the affected accounts, but not the ids of the accounts. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
@@ -971,7 +971,7 @@ export type OlderMessageReads = {
 
 export type DetectionDelay = {
     /**
-     * Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if `count` is 0.
+     * Median time from a message’s timestamp to its event, in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if `count` is 0.
      */
     p50Ms: number | null;
     /**
@@ -983,11 +983,11 @@ export type DetectionDelay = {
      */
     count: number;
     /**
-     * How many of the messages that `count` includes have no usable timestamp. The detection delay of such a message is estimated from the time between two reads of its contact.
+     * Number of messages in `count` that have no usable timestamp. The detection delay of a message without a usable timestamp is estimated from the time between two reads of its contact.
      */
     estimated: number;
     /**
-     * Number of messages that were more than 24 hours old when Tidings found them, such as imported messages. The percentiles do not include such old messages.
+     * Number of messages that were more than 24 hours old when Tidings found them, such as imported messages. `p50Ms` and `p95Ms` do not include the messages that `late` counts.
      */
     late: number;
     /**
@@ -998,41 +998,41 @@ export type DetectionDelay = {
 
 export type BudgetStatus = {
     /**
-     * Maximum request rate of the account at the messaging service, as configured. Requests per second.
+     * Maximum request rate of the account at the messaging service, as configured. Unit: requests per second.
      */
     requestsPerSecond: number;
     /**
-     * Current limit of requests to the messaging service. After a 429 response, the limit is lower than the configured maximum for some time. Requests per second.
+     * Current maximum rate of requests to the messaging service. After a 429 response, the current maximum rate is lower than the configured maximum for some time. Unit: requests per second.
      */
     allowedPerSecond: number;
     /**
-     * Recent average rate of requests to the messaging service. Requests per second.
+     * Recent average rate of requests to the messaging service. Unit: requests per second.
      */
     usedPerSecond: number;
     /**
-     * Request rate available for polling: what sends and API callers leave unused, but at least a fifth of the limit. Requests per second.
+     * Request rate available for polling: what sends and API callers leave unused, but at least a fifth of `allowedPerSecond`. Unit: requests per second.
      */
     forPollsPerSecond: number;
 };
 
 export type DelayForecast = {
     /**
-     * Maximum request rate that this forecast assumes. Requests per second.
+     * Maximum request rate for which the detection delay is forecast. Unit: requests per second.
      */
     requestsPerSecond: number;
     /**
-     * Expected median detection delay with this request rate, in milliseconds. Null if there are no contacts.
+     * Expected median detection delay with the request rate `requestsPerSecond`, in milliseconds. Null if there are no contacts.
      */
     p50Ms: number | null;
     /**
-     * Expected 95th percentile of the detection delay with this request rate, in milliseconds. Null if there are no contacts.
+     * Expected 95th percentile of the detection delay with the request rate `requestsPerSecond`, in milliseconds. Null if there are no contacts.
      */
     p95Ms: number | null;
 };
 
 export type PollerStatus = {
     /**
-     * `suspect`: the messaging service shows far fewer contacts or messages than before. While the state is `suspect`, no deletions are reported.
+     * `suspect`: the messaging service shows far fewer contacts or messages than before. While the state is `suspect`, Tidings emits no events for deleted contacts or messages.
      */
     state: 'ok' | 'suspect';
     suspectSince: string | null;
@@ -1049,7 +1049,7 @@ export type PollerStatus = {
      */
     lagMs: number;
     /**
-     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. The interval `POLL_SWEEP_INTERVAL_MS` can only be met if it is much longer than this time.
+     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. Set `POLL_SWEEP_INTERVAL_MS` to much more than `sweepMs`; the workers cannot keep a shorter interval.
      */
     sweepMs: number;
     /**
@@ -1061,7 +1061,7 @@ export type PollerStatus = {
      */
     listFault: ContactListFault | null;
     /**
-     * Number of messages that could not be parsed. Each message counts once.
+     * Number of messages that could not be parsed. A message that could not be parsed at several reads counts once.
      */
     unreadable: number;
     /**
@@ -1069,7 +1069,7 @@ export type PollerStatus = {
      */
     skipped: number;
     /**
-     * Fields that change at nearly every read, at most 20. Tidings emits no events for changes of these fields until the fields become stable.
+     * Fields that change at nearly every read, at most 20. Tidings emits no events for changes of a volatile field until the field becomes stable.
      */
     volatileFields: Array<VolatileField>;
     deep: OlderMessageReads;
@@ -1078,11 +1078,11 @@ export type PollerStatus = {
      */
     detectionDelay: DetectionDelay;
     /**
-     * Limit and current rate of requests to the messaging service.
+     * Maximum and current rate of requests to the messaging service.
      */
     budget: BudgetStatus;
     /**
-     * Expected detection delay with half of the current maximum request rate, with the current rate, and with twice that rate. The forecast assumes that contacts stay as active as now. The forecast does not include the response time of the messaging service.
+     * Expected detection delay with half of the current maximum request rate, with the current rate, and with twice that rate. The forecast of the detection delay assumes that contacts stay as active as now. The forecast of the detection delay does not include the response time of the messaging service.
      */
     forecast: Array<DelayForecast>;
     /**
@@ -1128,14 +1128,14 @@ export type WebhookCounts = {
 export type FailingWebhook = {
     webhookId: string;
     /**
-     * Time of the first failed attempt since the last success.
+     * Time of the first failed attempt to deliver to the webhook since a delivery last succeeded.
      */
     since: string;
 };
 
 export type DeliveriesStatus = {
     /**
-     * Number of stored deliveries by status. `failed` includes missed deliveries.
+     * Number of stored deliveries by status. The count `failed` includes missed deliveries.
      */
     counts: DeliveryCounts;
     /**
@@ -1217,7 +1217,7 @@ export type DeliveryStats = {
      */
     succeeded: Array<number>;
     /**
-     * Attempts that failed, whether another attempt follows or not.
+     * Failed attempts of deliveries, whether or not another attempt follows.
      */
     failedAttempts: Array<number>;
     /**
@@ -1228,11 +1228,11 @@ export type DeliveryStats = {
 
 export type DelayStats = {
     /**
-     * Mean delay, in milliseconds.
+     * Mean of the delays in each minute, in milliseconds.
      */
     mean: Array<number | null>;
     /**
-     * Maximum delay, in milliseconds.
+     * Maximum of the delays in each minute, in milliseconds.
      */
     max: Array<number | null>;
 };
@@ -1258,11 +1258,11 @@ export type RequestStats = {
 
 export type BacklogStats = {
     /**
-     * Sends with the status `queued` or `relaying`.
+     * Number of sends with the status `queued` or `relaying`.
      */
     sends: Array<number | null>;
     /**
-     * Pending deliveries.
+     * Number of pending deliveries.
      */
     deliveries: Array<number | null>;
 };
@@ -1281,11 +1281,11 @@ export type Stats = {
      */
     to: string;
     /**
-     * Duration of each step, in seconds.
+     * Length of the period that each value covers, in seconds.
      */
     stepSeconds: number;
     /**
-     * Start of each minute, oldest first. The last minute is the current, incomplete one.
+     * Start of each minute, oldest first. The last entry is the current minute, which is incomplete.
      */
     minutes: Array<string>;
     sends: SendStats;
@@ -1296,7 +1296,7 @@ export type Stats = {
      */
     detectionDelayMs: DelayStats;
     /**
-     * Time from an event to its receipt by a webhook, by the minute of the receipt. For a replay too, the time starts when the event was recorded.
+     * Time from an event to its receipt by a webhook, by the minute of the receipt. The delay of a replayed event counts from the time when the event was recorded.
      */
     deliveryDelayMs: DelayStats;
     requests: RequestStats;
@@ -1313,7 +1313,7 @@ export type Liveness = {
 export type Readiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. A text contains the number of the affected accounts, but not their ids. `GET /v1/status` shows the ids of the affected accounts.
+     * One text per problem: its description and its remedy. Each text contains the number of the affected accounts, but not the ids of the accounts. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
@@ -1680,7 +1680,7 @@ export type MessageReadEvent = {
 };
 
 /**
- * A field of a message changed, or a deleted message returned. `changes` lists the names of the fields that changed.
+ * A field of a message changed, or a deleted message returned. `changes` has the changed fields with their old and new values.
  */
 export type MessageUpdatedEvent = {
     /**
@@ -1688,7 +1688,7 @@ export type MessageUpdatedEvent = {
      */
     id: string;
     /**
-     * A field of a message changed, or a deleted message returned. `changes` lists the names of the fields that changed.
+     * A field of a message changed, or a deleted message returned. `changes` has the changed fields with their old and new values.
      */
     type: 'message.updated';
     /**
@@ -1772,7 +1772,7 @@ export type ContactCreatedEvent = {
 };
 
 /**
- * A field of a contact changed. `changes` lists the names of the fields that changed.
+ * A field of a contact changed. `changes` has the changed fields with their old and new values.
  */
 export type ContactUpdatedEvent = {
     /**
@@ -1780,7 +1780,7 @@ export type ContactUpdatedEvent = {
      */
     id: string;
     /**
-     * A field of a contact changed. `changes` lists the names of the fields that changed.
+     * A field of a contact changed. `changes` has the changed fields with their old and new values.
      */
     type: 'contact.updated';
     /**
@@ -2065,7 +2065,7 @@ export type UpstreamUnavailableEvent = {
 };
 
 /**
- * The messaging service is available again. Waiting sends are relayed.
+ * The messaging service is available again. Sends that waited for the messaging service are now relayed.
  */
 export type UpstreamRecoveredEvent = {
     /**
@@ -2073,7 +2073,7 @@ export type UpstreamRecoveredEvent = {
      */
     id: string;
     /**
-     * The messaging service is available again. Waiting sends are relayed.
+     * The messaging service is available again. Sends that waited for the messaging service are now relayed.
      */
     type: 'upstream.recovered';
     /**

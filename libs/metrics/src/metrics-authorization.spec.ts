@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { FixedApiKeys, type Scope } from '#accounts';
+import { FixedApiKeyAuthenticator, type Scope } from '#accounts';
 import { parseNetworks } from '#platform';
 import { MetricsAuthorization } from './metrics-authorization.js';
 
 const key = (text: string, scopes: Scope[]) => ({ id: text, key: text, account: 'default', scopes });
-const keys = new FixedApiKeys([key('admin-key', ['admin']), key('other-key', ['messages:send'])]);
+const keys = new FixedApiKeyAuthenticator([key('admin-key', ['admin']), key('other-key', ['messages:send'])]);
 
 function access({ token = '', networks = '127.0.0.0/8,::1/128' } = {}): MetricsAuthorization {
   return new MetricsAuthorization(

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
-import type { ApiKeys } from '#accounts';
+import type { ApiKeyAuthenticator } from '#accounts';
 import type { CommonEnvironment } from '#platform';
 
 /** A request for the metrics. */
@@ -28,7 +28,7 @@ const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 export class MetricsAuthorization {
   constructor(
     private readonly settings: Pick<CommonEnvironment, 'METRICS_TOKEN' | 'METRICS_ALLOW_NETWORKS'>,
-    private readonly keys: ApiKeys,
+    private readonly keys: ApiKeyAuthenticator,
   ) {}
 
   async mayRead({ address, headers }: MetricsRequest): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ApiKeyRegistry, FixedAccounts, RedisAccountStore, RedisApiKeyStore } from '#accounts';
+import { ApiKeyRegistry, FixedAccountDirectory, RedisAccountStore, RedisApiKeyStore } from '#accounts';
 import {
   clockOfThisMachine,
   closeRedis,
@@ -12,7 +12,7 @@ import {
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
 
-const FIXED = new FixedAccounts([
+const FIXED = new FixedAccountDirectory([
   { id: 'default', baseUrl: '', apiKey: '', requestsPerSecond: 1, polling: true },
 ]);
 const TIME = Date.parse('2026-11-25T04:00:00Z');

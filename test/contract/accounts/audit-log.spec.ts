@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { type AuditEntry, isAuditPosition, RedisAccountErasure, RedisAuditLog } from '#accounts';
+import { type AuditEntry, isAuditLogPosition, RedisAccountErasure, RedisAuditLog } from '#accounts';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
@@ -65,7 +65,7 @@ describe.each([
       const page = await log.read('sales', 3, before);
       expect(page.entries.length).toBeGreaterThan(0);
       seen.push(...subjectsOf(page.entries));
-      expect(page.next === undefined || isAuditPosition(page.next)).toBe(true);
+      expect(page.next === undefined || isAuditLogPosition(page.next)).toBe(true);
       before = page.next;
       if (!begun) await log.append('sales', entryOf('new'), 'rare');
     }

@@ -3,17 +3,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   API_KEY_SCOPES,
   ApiKeyRegistry,
-  FixedAccounts,
-  FixedApiKeys,
+  FixedAccountDirectory,
+  FixedApiKeyAuthenticator,
   type Principal,
   RedisAccountStore,
   RedisApiKeyStore,
   RedisRevocations,
   RedisSessionStore,
   SESSION_LIMITS,
-  Sessions,
+  SessionService,
   type SessionStore,
-  StoredApiKeys,
+  StoredApiKeyAuthenticator,
 } from '#accounts';
 import {
   clockOfThisMachine,
@@ -31,8 +31,8 @@ import { startTestRedis } from '../../support/redis-server.js';
 const FIXED: Principal = { keyId: 'environment', account: 'default', scopes: new Set(API_KEY_SCOPES) };
 const MAX = 3;
 
-const fixedKeys = (key: string): FixedApiKeys =>
-  new FixedApiKeys([{ id: 'environment', key, account: 'default', scopes: API_KEY_SCOPES }]);
+const fixedKeys = (key: string): FixedApiKeyAuthenticator =>
+  new FixedApiKeyAuthenticator([{ id: 'environment', key, account: 'default', scopes: API_KEY_SCOPES }]);
 
 describe.each([
   ['in memory', startTestRedis, true],
@@ -43,7 +43,7 @@ describe.each([
   let redis: RedisClient;
   let prefix: string;
   let store: SessionStore;
-  let sessions: Sessions;
+  let sessions: SessionService;
   let keyStore: RedisApiKeyStore;
   let accounts: RedisAccountStore;
 
@@ -60,7 +60,7 @@ describe.each([
     prefix = newId('req');
     keyStore = new RedisApiKeyStore(redis, prefix);
     store = isFake ? new MemorySessionStore(keyStore, MAX) : new RedisSessionStore(redis, prefix, MAX);
-    sessions = new Sessions(fixedKeys('the key'), store);
+    sessions = new SessionService(fixedKeys('the key'), store);
     accounts = new RedisAccountStore(redis, prefix);
     const times = { createdAt: '2026-11-21T00:00:00.000Z', updatedAt: '2026-11-21T00:00:00.000Z' };
     const rest = { baseUrl: 'https://upstream.example/v1', sealedApiKey: 'x', requestsPerSecond: 1 };
@@ -69,15 +69,18 @@ describe.each([
 
   /** Creates an API key of the account `sales`, and returns its principal. */
   async function storedKey(expiresAt?: number): Promise<Principal> {
-    const registry = new ApiKeyRegistry(new FixedAccounts([]), keyStore, clockOfThisMachine);
+    const registry = new ApiKeyRegistry(new FixedAccountDirectory([]), keyStore, clockOfThisMachine);
     const request = { account: 'sales', name: 'k', scopes: ['events:read', 'admin'] as const };
     const made = await registry.create({ ...request, ...(expiresAt === undefined ? {} : { expiresAt }) });
-    const caller = await new StoredApiKeys(new FixedApiKeys([]), keyStore).authenticate(made?.key ?? '');
+    const caller = await new StoredApiKeyAuthenticator(
+      new FixedApiKeyAuthenticator([]),
+      keyStore,
+    ).authenticate(made?.key ?? '');
     if (caller === undefined) throw new Error('the API key is invalid');
     return caller;
   }
-  const withLimits = (limits: Partial<typeof SESSION_LIMITS>): Sessions =>
-    new Sessions(fixedKeys('the key'), store, { ...SESSION_LIMITS, ...limits });
+  const withLimits = (limits: Partial<typeof SESSION_LIMITS>): SessionService =>
+    new SessionService(fixedKeys('the key'), store, { ...SESSION_LIMITS, ...limits });
   const revoked = async (): Promise<readonly string[]> =>
     store instanceof MemorySessionStore
       ? store.revoked
@@ -161,8 +164,10 @@ describe.each([
   it('that were created with the API key of the environment variable API_KEY end when that key is changed or removed', async () => {
     const { token } = await sessions.create(FIXED);
     expect(await sessions.authenticate(token)).toBeDefined();
-    expect(await new Sessions(fixedKeys('another key'), store).authenticate(token)).toBeUndefined();
-    expect(await new Sessions(new FixedApiKeys([]), store).authenticate(token)).toBeUndefined();
+    expect(await new SessionService(fixedKeys('another key'), store).authenticate(token)).toBeUndefined();
+    expect(
+      await new SessionService(new FixedApiKeyAuthenticator([]), store).authenticate(token),
+    ).toBeUndefined();
   });
 
   it('can be ended once by request, and are then recorded as revoked', async () => {
@@ -216,7 +221,7 @@ describe('the sessions in Redis', () => {
   });
 
   it('are stored only as hashes, and all their Redis keys expire', async () => {
-    const sessions = new Sessions(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'));
+    const sessions = new SessionService(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'));
     const { token, session } = await sessions.create(FIXED);
     const names = await redis.keys('*');
     expect(names.sort()).toEqual([key('session', session.id), key('sessions-of', 'environment')].sort());
@@ -231,7 +236,7 @@ describe('the sessions in Redis', () => {
   });
 
   it('can be read, renewed and ended while Redis is full, but not created', async () => {
-    const sessions = new Sessions(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'), {
+    const sessions = new SessionService(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'), {
       ...SESSION_LIMITS,
       renewMs: 1,
     });
@@ -250,7 +255,7 @@ describe('the sessions in Redis', () => {
   });
 
   it('can be read while Redis rejects every write', async () => {
-    const sessions = new Sessions(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'), {
+    const sessions = new SessionService(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'), {
       ...SESSION_LIMITS,
       renewMs: 0,
     });

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   AccountConflictError,
   ApiKeyRegistry,
-  FixedAccounts,
-  FixedApiKeys,
+  FixedAccountDirectory,
+  FixedApiKeyAuthenticator,
   type Principal,
   RedisAccountStore,
   RedisApiKeyStore,
   RedisRevocations,
   RedisTokenStore,
-  StoredApiKeys,
-  Tokens,
+  StoredApiKeyAuthenticator,
+  TokenService,
   TOKEN_SCOPES,
 } from '#accounts';
 import {
@@ -29,8 +29,8 @@ const DAY_MS = 86_400_000;
 const FIXED: Principal = { keyId: 'environment', account: 'default', scopes: new Set(TOKEN_SCOPES) };
 const WANTED = { scopes: TOKEN_SCOPES, expiresInSeconds: 900 };
 
-const fixedKeys = (key: string): FixedApiKeys =>
-  new FixedApiKeys([{ id: 'environment', key, account: 'default', scopes: TOKEN_SCOPES }]);
+const fixedKeys = (key: string): FixedApiKeyAuthenticator =>
+  new FixedApiKeyAuthenticator([{ id: 'environment', key, account: 'default', scopes: TOKEN_SCOPES }]);
 
 describe.each([
   ['one Redis', startTestRedis],
@@ -40,7 +40,7 @@ describe.each([
   let redis: RedisClient;
   let prefix: string;
   let store: RedisTokenStore;
-  let tokens: Tokens;
+  let tokens: TokenService;
   let keyStore: RedisApiKeyStore;
   let accounts: RedisAccountStore;
   let revocations: RedisRevocations;
@@ -57,7 +57,7 @@ describe.each([
   beforeEach(async () => {
     prefix = newId('req');
     store = new RedisTokenStore(redis, prefix, 3);
-    tokens = new Tokens(fixedKeys('the key'), store);
+    tokens = new TokenService(fixedKeys('the key'), store);
     keyStore = new RedisApiKeyStore(redis, prefix);
     accounts = new RedisAccountStore(redis, prefix);
     revocations = new RedisRevocations(redis, prefix);
@@ -68,10 +68,13 @@ describe.each([
 
   /** Creates an API key of the account `sales`, and returns its principal. */
   async function storedKey(expiresAt?: number): Promise<Principal> {
-    const registry = new ApiKeyRegistry(new FixedAccounts([]), keyStore, clockOfThisMachine);
+    const registry = new ApiKeyRegistry(new FixedAccountDirectory([]), keyStore, clockOfThisMachine);
     const request = { account: 'sales', name: 'k', scopes: TOKEN_SCOPES };
     const made = await registry.create({ ...request, ...(expiresAt === undefined ? {} : { expiresAt }) });
-    const caller = await new StoredApiKeys(new FixedApiKeys([]), keyStore).authenticate(made?.key ?? '');
+    const caller = await new StoredApiKeyAuthenticator(
+      new FixedApiKeyAuthenticator([]),
+      keyStore,
+    ).authenticate(made?.key ?? '');
     if (caller === undefined) throw new Error('the API key is invalid');
     return caller;
   }
@@ -153,8 +156,10 @@ describe.each([
   it('that were created with the API key of the environment variable API_KEY end when that key is changed or removed', async () => {
     const made = await tokens.create(FIXED, WANTED);
     expect(await tokens.authenticate(made.token)).toMatchObject({ keyId: 'environment' });
-    expect(await new Tokens(fixedKeys('another key'), store).authenticate(made.token)).toBeUndefined();
-    expect(await new Tokens(new FixedApiKeys([]), store).authenticate(made.token)).toBeUndefined();
+    expect(await new TokenService(fixedKeys('another key'), store).authenticate(made.token)).toBeUndefined();
+    expect(
+      await new TokenService(new FixedApiKeyAuthenticator([]), store).authenticate(made.token),
+    ).toBeUndefined();
   });
 
   it('are limited per API key; revoked and expired tokens do not count', async () => {
@@ -201,10 +206,10 @@ describe('a full Redis', () => {
     await using server = await startTestRedis();
     const redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
     await once(redis, 'ready');
-    const tokens = new Tokens(fixedKeys('k'), new RedisTokenStore(redis, 'tidings'));
+    const tokens = new TokenService(fixedKeys('k'), new RedisTokenStore(redis, 'tidings'));
     const keys = new RedisApiKeyStore(redis, 'tidings');
     const registry = new ApiKeyRegistry(
-      new FixedAccounts([{ id: 'a', baseUrl: '', apiKey: '', requestsPerSecond: 1, polling: true }]),
+      new FixedAccountDirectory([{ id: 'a', baseUrl: '', apiKey: '', requestsPerSecond: 1, polling: true }]),
       keys,
       clockOfThisMachine,
     );

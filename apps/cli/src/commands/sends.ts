@@ -60,7 +60,7 @@ export function addSends(program: Command, terminal: Terminal): void {
     .description('decide about sends whose outcome is unknown')
     .addHelpText(
       'after',
-      '\nresend searches for the message at the messaging service first. The recipient may still get it twice.',
+      '\nBefore `resend` sends the message again, it looks for the message at the messaging service. The recipient may still get the message twice.',
     )
     .action(action(terminal, resolveSends));
 }

@@ -60,7 +60,7 @@ const LOOKUPS: Readonly<Record<SendLookup['outcome'], string>> = {
   found: 'The message of the send was found.',
   ambiguous: 'Several messages fit the send equally well, so none was recorded as its message.',
   not_found: 'No message fits the send.',
-  incomplete: 'Some messages could not be read, and none of the others fits the send.',
+  incomplete: 'Some messages could not be read. None of the messages that were read fits the send.',
   failed: 'The messages could not be read.',
 };
 

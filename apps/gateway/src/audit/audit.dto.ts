@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { ACCOUNT_ID_PATTERN, type AuditEntry, isAuditPosition } from '#accounts';
+import { ACCOUNT_ID_PATTERN, type AuditEntry, isAuditLogPosition } from '#accounts';
 import { CursorOf, Optional, TextMatching, WholeNumberText } from '../input/rules.js';
 import { AUDITED_ACTIONS } from './audited-action.js';
 
@@ -99,5 +99,5 @@ export function positionIn(cursor: unknown): string | undefined {
   if (typeof cursor !== 'string' || cursor.length > 100) return undefined;
   const text = Buffer.from(cursor, 'base64url').toString();
   const position = text.startsWith(LIST_NAME) ? text.slice(LIST_NAME.length) : '';
-  return isAuditPosition(position) ? position : undefined;
+  return isAuditLogPosition(position) ? position : undefined;
 }

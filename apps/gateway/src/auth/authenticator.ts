@@ -1,5 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type ApiKeys, hasTokenFormat, type Principal, type Sessions, type Tokens } from '#accounts';
+import {
+  type ApiKeyAuthenticator,
+  hasTokenFormat,
+  type Principal,
+  type SessionService,
+  type TokenService,
+} from '#accounts';
 import { Problem } from '../problems/problem.js';
 import { CONSOLE_COOKIE, CONSOLE_HEADER, sessionTokenOf } from './console-cookie.js';
 import { isSameOrigin } from './same-origin.js';
@@ -25,9 +31,9 @@ const NOT_SAME_ORIGIN = `The cookie ${CONSOLE_COOKIE} is accepted only from page
 /** Authenticates callers by the API key, the token or the session in the headers of their requests. */
 export class Authenticator {
   constructor(
-    private readonly keys: ApiKeys,
-    private readonly tokens: Pick<Tokens, 'authenticate'>,
-    private readonly sessions: Pick<Sessions, 'authenticate' | 'find'>,
+    private readonly keys: ApiKeyAuthenticator,
+    private readonly tokens: Pick<TokenService, 'authenticate'>,
+    private readonly sessions: Pick<SessionService, 'authenticate' | 'find'>,
   ) {}
 
   /** Resolves to the caller of a new request. @throws {Problem} `unauthenticated` */

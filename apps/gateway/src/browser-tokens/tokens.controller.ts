@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Header, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { type CreatedToken, type Principal, TOKEN_SCOPES, type Tokens } from '#accounts';
+import { type CreatedToken, type Principal, TOKEN_SCOPES, type TokenService } from '#accounts';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireOneScope } from '../auth/require-scope.js';
@@ -13,7 +13,7 @@ import { CreatedTokenView, CreateTokenDto } from './tokens.dto.js';
 @ApiTags('Tokens')
 @Controller('v1/tokens')
 export class TokensController {
-  constructor(@Inject(TOKENS) private readonly tokens: Tokens) {}
+  constructor(@Inject(TOKENS) private readonly tokens: TokenService) {}
 
   @Post()
   @RequireOneScope(TOKEN_SCOPES, 'keys-only')

@@ -14,7 +14,7 @@ import {
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OpenSession, Principal, Session, Sessions } from '#accounts';
+import type { OpenSession, Principal, Session, SessionService } from '#accounts';
 import { Audited } from '../audit/audited.js';
 import { countForApiKey } from '../auth/authentication.js';
 import type { Authenticator } from '../auth/authenticator.js';
@@ -43,7 +43,7 @@ import { SignInLimit } from './sign-in-limit.js';
 export class ConsoleSessionsController {
   constructor(
     @Inject(AUTHENTICATOR) private readonly authenticator: Authenticator,
-    @Inject(SESSIONS) private readonly sessions: Sessions,
+    @Inject(SESSIONS) private readonly sessions: SessionService,
     @Inject(RATE_LIMIT) private readonly apiKeyLimit: RateLimit,
     @Inject(SignInLimit) private readonly signIns: SignInLimit,
   ) {}

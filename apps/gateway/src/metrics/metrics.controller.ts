@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiKeys } from '#accounts';
+import type { ApiKeyAuthenticator } from '#accounts';
 import { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization, type PromMetrics } from '#metrics';
 import type { GatewayEnvironment } from '#platform';
 import { Public } from '../auth/require-scope.js';
@@ -21,7 +21,7 @@ export class MetricsController {
     @Inject(METRICS) private readonly metrics: PromMetrics,
     @Inject(StateMetrics) private readonly state: StateMetrics,
     @Inject(ENVIRONMENT) environment: GatewayEnvironment,
-    @Inject(API_KEYS) keys: ApiKeys,
+    @Inject(API_KEYS) keys: ApiKeyAuthenticator,
   ) {
     this.authorization = new MetricsAuthorization(environment, keys);
   }

@@ -1,6 +1,6 @@
 import {
   UpstreamApiKeyReencryption,
-  DEFAULT_ACCOUNT,
+  DEFAULT_ACCOUNT_ID,
   RedisAccountStore,
   RedisEncryptionKeyIds,
   ReencryptionCounts,
@@ -79,7 +79,7 @@ export async function rotateAll(
     signingSecrets: new ReencryptionCounts(),
     webhookHeaders: new ReencryptionCounts(),
   };
-  for (const account of [DEFAULT_ACCOUNT, ...(await accounts.list()).map(({ id }) => id)]) {
+  for (const account of [DEFAULT_ACCOUNT_ID, ...(await accounts.list()).map(({ id }) => id)]) {
     const { secrets, headers } = await endpoints.reencryptAll(account);
     result.signingSecrets.add(secrets);
     result.webhookHeaders.add(headers);

@@ -8,7 +8,7 @@ const MAX_ID_LENGTH = 100;
 
 const OUTCOME =
   '`sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or ' +
-  '`failed` send again. Tidings searches for the message at the messaging service before a resend. ' +
+  '`failed` send again. Before a resend, a look-up checks whether the messaging service already has the message. ' +
   'After a resend, the recipient may get the message twice.';
 
 @ApiSchema({ name: 'SendResolution' })
@@ -46,7 +46,7 @@ export class ResolveResult {
   @ApiProperty({
     type: SendView,
     nullable: true,
-    description: 'The send after the operation, or null if the send was not resolved.',
+    description: 'The send after it was resolved, or null if it was not resolved.',
   })
   send!: Send | null;
   @ApiProperty({ enum: ['not_found', 'conflict'], type: String, nullable: true })
@@ -60,7 +60,7 @@ export class ResolveManyReply {
   @ApiProperty({
     type: [ResolveResult],
     description:
-      'One result per send id, in the order of the request. A repeated send id has only one result.',
+      'One result per send id, in the order of the request. A send id that occurs several times in the request has only one result.',
   })
   results!: ResolveResult[];
 }

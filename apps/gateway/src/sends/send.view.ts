@@ -43,16 +43,20 @@ class SendLookupDto implements SendLookup {
   @ApiProperty({
     enum: LOOKUP_OUTCOMES,
     description:
-      '`found`: a message was recorded as the message of the send. `ambiguous`: several messages fit the send equally well. `not_found`: no message fits. `incomplete`: some messages could not be read, and none of the others fits. `failed`: the messages could not be read.',
+      '`found`: a message was recorded as the message of the send. `ambiguous`: several messages fit the send equally well. `not_found`: no message fits the send. `incomplete`: some messages could not be read, and none of the messages that were read fits the send. `failed`: the look-up could not read the messages of the recipient.',
   })
   outcome!: SendLookup['outcome'];
-  @ApiProperty({ format: 'date-time', description: 'Earliest time of a message that can fit the send.' })
+  @ApiProperty({
+    format: 'date-time',
+    description: 'A message that was sent before this time cannot be the message of the send.',
+  })
   since!: string;
-  @ApiProperty({ type: [String], description: 'The contacts whose messages were read, at most 20.' })
+  @ApiProperty({ type: [String], description: 'The contacts whose messages the look-up read, at most 20.' })
   contactIds!: string[];
   @ApiProperty({
     type: 'integer',
-    description: 'Number of messages that were read. A message that was read twice counts twice.',
+    description:
+      'Number of messages that the look-up read. A message that the look-up read twice counts twice.',
   })
   messagesRead!: number;
   @ApiProperty({
@@ -109,7 +113,7 @@ export class SendView implements Send {
     type: [SendLookupDto],
     required: false,
     description:
-      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll is listed as a look-up only if it ended the look-ups after an `ambiguous` attempt. Absent in events and timelines.',
+      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll of a contact is included only if the poll ended the look-ups after an `ambiguous` attempt. Events and timelines do not have the field `lookups`.',
   })
   lookups?: SendLookupDto[];
 }

@@ -30,7 +30,7 @@ export class SendsController {
     operationId: 'listSends',
     summary: 'List sends, newest first',
     description:
-      'A send must match all given filters. A page may have fewer sends than `limit`, or none, even if more pages follow. The last page has a `next` of null.',
+      'A send must match all given filters. A page may have fewer sends than `limit`, or none, even if more pages follow. On the last page, `next` is null.',
   })
   @ApiOkResponse({ type: SendsReply })
   @ApiProblems('validation_failed')
@@ -90,7 +90,7 @@ export class SendsController {
     operationId: 'resolveSends',
     summary: 'Set the outcome of several unknown sends, or resend them',
     description:
-      'Each send id has its own result. A send that cannot be resolved does not affect the others.',
+      'Each send id has its own result. If one send cannot be resolved, the other sends of the request are still resolved.',
   })
   @ApiOkResponse({ type: ResolveManyReply })
   @ApiProblems('validation_failed', 'malformed_body')

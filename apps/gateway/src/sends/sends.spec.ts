@@ -99,7 +99,7 @@ describe('A send', () => {
     expect(await problemOf(await resolve('sent', 'snd_x'))).toMatchObject({ status: 404 });
   });
 
-  it('can be resolved together with others, each with its own result', async () => {
+  it('can be resolved in one request with other sends, and the reply has one result for each send', async () => {
     const [one, two] = [await unknownSend(), await unknownSend()];
     const reply = await gateway.fetch(
       '/v1/sends/resolve',

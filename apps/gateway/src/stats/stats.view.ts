@@ -38,14 +38,14 @@ class EventStatsView {
 @ApiSchema({ name: 'DeliveryStats' })
 class DeliveryStatsView {
   @Counts('Deliveries that succeeded.') succeeded!: number[];
-  @Counts('Attempts that failed, whether another attempt follows or not.') failedAttempts!: number[];
+  @Counts('Failed attempts of deliveries, whether or not another attempt follows.') failedAttempts!: number[];
   @Counts('Deliveries that reached the status `failed`.') failed!: number[];
 }
 
 @ApiSchema({ name: 'DelayStats' })
 class DelayStatsView implements DelaySeries {
-  @Measurements('Mean delay, in milliseconds.') mean!: (number | null)[];
-  @Measurements('Maximum delay, in milliseconds.') max!: (number | null)[];
+  @Measurements('Mean of the delays in each minute, in milliseconds.') mean!: (number | null)[];
+  @Measurements('Maximum of the delays in each minute, in milliseconds.') max!: (number | null)[];
 }
 
 @ApiSchema({ name: 'RequestStats' })
@@ -73,13 +73,18 @@ export class StatsView implements StatsOfHour {
   from!: string;
   @ApiProperty({ format: 'date-time', description: 'End of the shown period: the time of the response.' })
   to!: string;
-  @ApiProperty({ type: 'integer', example: 60, description: 'Duration of each step, in seconds.' })
+  @ApiProperty({
+    type: 'integer',
+    example: 60,
+    description: 'Length of the period that each value covers, in seconds.',
+  })
   stepSeconds!: number;
   @ApiProperty({
     maxItems: STATISTICS_MINUTES,
     type: 'array',
     items: { type: 'string', format: 'date-time' },
-    description: 'Start of each minute, oldest first. The last minute is the current, incomplete one.',
+    description:
+      'Start of each minute, oldest first. The last entry is the current minute, which is incomplete.',
   })
   minutes!: string[];
   @ApiProperty({ type: SendStatsView }) sends!: SendStatsView;
@@ -93,7 +98,7 @@ export class StatsView implements StatsOfHour {
   @ApiProperty({
     type: DelayStatsView,
     description:
-      'Time from an event to its receipt by a webhook, by the minute of the receipt. For a replay too, the time starts when the event was recorded.',
+      'Time from an event to its receipt by a webhook, by the minute of the receipt. The delay of a replayed event counts from the time when the event was recorded.',
   })
   deliveryDelayMs!: DelayStatsView;
   @ApiProperty({ type: RequestStatsView }) requests!: RequestStatsView;

@@ -2,14 +2,14 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { VolatileField } from '#feed';
 
 const perSecond = (description: string): MethodDecorator & PropertyDecorator =>
-  ApiProperty({ description: `${description} Requests per second.`, example: 10 });
+  ApiProperty({ description: `${description} Unit: requests per second.`, example: 10 });
 const unknownMs = (description: string): MethodDecorator & PropertyDecorator =>
   ApiProperty({ type: 'integer', nullable: true, description });
 
 @ApiSchema({ name: 'DetectionDelay' })
 class DetectionDelayView {
   @unknownMs(
-    'Median time from a message’s timestamp to its event, in milliseconds. The time is corrected for the difference between the clocks of the messaging service and Tidings. Null if `count` is 0.',
+    'Median time from a message’s timestamp to its event, in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if `count` is 0.',
   )
   p50Ms!: number | null;
 
@@ -27,14 +27,14 @@ class DetectionDelayView {
   @ApiProperty({
     type: 'integer',
     description:
-      'How many of the messages that `count` includes have no usable timestamp. The detection delay of such a message is estimated from the time between two reads of its contact.',
+      'Number of messages in `count` that have no usable timestamp. The detection delay of a message without a usable timestamp is estimated from the time between two reads of its contact.',
   })
   estimated!: number;
 
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages that were more than 24 hours old when Tidings found them, such as imported messages. The percentiles do not include such old messages.',
+      'Number of messages that were more than 24 hours old when Tidings found them, such as imported messages. `p50Ms` and `p95Ms` do not include the messages that `late` counts.',
   })
   late!: number;
 
@@ -51,27 +51,27 @@ class BudgetStatusView {
   @perSecond('Maximum request rate of the account at the messaging service, as configured.')
   requestsPerSecond!: number;
   @perSecond(
-    'Current limit of requests to the messaging service. After a 429 response, the limit is lower than the configured maximum for some time.',
+    'Current maximum rate of requests to the messaging service. After a 429 response, the current maximum rate is lower than the configured maximum for some time.',
   )
   allowedPerSecond!: number;
 
   @perSecond('Recent average rate of requests to the messaging service.') usedPerSecond!: number;
   @perSecond(
-    'Request rate available for polling: what sends and API callers leave unused, but at least a fifth of the limit.',
+    'Request rate available for polling: what sends and API callers leave unused, but at least a fifth of `allowedPerSecond`.',
   )
   forPollsPerSecond!: number;
 }
 
 @ApiSchema({ name: 'DelayForecast' })
 class BudgetForecastView {
-  @perSecond('Maximum request rate that this forecast assumes.') requestsPerSecond!: number;
+  @perSecond('Maximum request rate for which the detection delay is forecast.') requestsPerSecond!: number;
   @unknownMs(
-    'Expected median detection delay with this request rate, in milliseconds. Null if there are no contacts.',
+    'Expected median detection delay with the request rate `requestsPerSecond`, in milliseconds. Null if there are no contacts.',
   )
   p50Ms!: number | null;
 
   @unknownMs(
-    'Expected 95th percentile of the detection delay with this request rate, in milliseconds. Null if there are no contacts.',
+    'Expected 95th percentile of the detection delay with the request rate `requestsPerSecond`, in milliseconds. Null if there are no contacts.',
   )
   p95Ms!: number | null;
 }
@@ -117,7 +117,7 @@ export class PollerStatusView {
   @ApiProperty({
     enum: ['ok', 'suspect'],
     description:
-      '`suspect`: the messaging service shows far fewer contacts or messages than before. While the state is `suspect`, no deletions are reported.',
+      '`suspect`: the messaging service shows far fewer contacts or messages than before. While the state is `suspect`, Tidings emits no events for deleted contacts or messages.',
   })
   state!: 'ok' | 'suspect';
 
@@ -134,7 +134,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. The interval `POLL_SWEEP_INTERVAL_MS` can only be met if it is much longer than this time.',
+      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. Set `POLL_SWEEP_INTERVAL_MS` to much more than `sweepMs`; the workers cannot keep a shorter interval.',
   })
   sweepMs!: number;
 
@@ -156,7 +156,8 @@ export class PollerStatusView {
 
   @ApiProperty({
     type: 'integer',
-    description: 'Number of messages that could not be parsed. Each message counts once.',
+    description:
+      'Number of messages that could not be parsed. A message that could not be parsed at several reads counts once.',
   })
   unreadable!: number;
 
@@ -170,7 +171,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: [VolatileFieldView],
     description:
-      'Fields that change at nearly every read, at most 20. Tidings emits no events for changes of these fields until the fields become stable.',
+      'Fields that change at nearly every read, at most 20. Tidings emits no events for changes of a volatile field until the field becomes stable.',
   })
   volatileFields!: VolatileFieldView[];
 
@@ -181,14 +182,14 @@ export class PollerStatusView {
 
   @ApiProperty({
     type: BudgetStatusView,
-    description: 'Limit and current rate of requests to the messaging service.',
+    description: 'Maximum and current rate of requests to the messaging service.',
   })
   budget!: BudgetStatusView;
 
   @ApiProperty({
     type: [BudgetForecastView],
     description:
-      'Expected detection delay with half of the current maximum request rate, with the current rate, and with twice that rate. The forecast assumes that contacts stay as active as now. The forecast does not include the response time of the messaging service.',
+      'Expected detection delay with half of the current maximum request rate, with the current rate, and with twice that rate. The forecast of the detection delay assumes that contacts stay as active as now. The forecast of the detection delay does not include the response time of the messaging service.',
   })
   forecast!: BudgetForecastView[];
 

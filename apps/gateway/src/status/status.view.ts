@@ -64,7 +64,8 @@ class FailingWebhookView {
   @ApiProperty({ example: 'whk_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) webhookId!: string;
   @ApiProperty({
     format: 'date-time',
-    description: 'Time of the first failed attempt since the last success.',
+    description:
+      'Time of the first failed attempt to deliver to the webhook since a delivery last succeeded.',
   })
   since!: string;
 }
@@ -85,7 +86,7 @@ class ConversationsStatusView {
 class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
   @ApiProperty({
     type: DeliveryCountsView,
-    description: 'Number of stored deliveries by status. `failed` includes missed deliveries.',
+    description: 'Number of stored deliveries by status. The count `failed` includes missed deliveries.',
   })
   counts!: DeliveriesOverview['counts'];
 

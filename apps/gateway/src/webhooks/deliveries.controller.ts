@@ -70,8 +70,8 @@ export class DeliveriesController {
     operationId: 'retryDelivery',
     summary: 'Retry a delivery now',
     description:
-      'A finished delivery becomes pending and is attempted now. If the attempt fails, the full retry schedule applies. ' +
-      'A pending delivery is also attempted now, and its retry schedule continues.',
+      'A retry makes a finished delivery pending, attempts the delivery now, and starts its retry schedule again. ' +
+      'A delivery that is already pending is attempted now, and its retry schedule continues.',
   })
   @ApiAcceptedResponse({ type: DeliveryView })
   @ApiProblems('not_found', 'conflict')

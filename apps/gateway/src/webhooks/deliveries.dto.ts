@@ -138,7 +138,7 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
     type: 'string',
     nullable: true,
     description:
-      'Id of the earlier delivery that must finish before this delivery is attempted, because the webhook is `ordered`. Null if this delivery does not wait for another.',
+      'Id of the earlier delivery that must finish before this delivery is attempted, because the webhook is `ordered`. Null if this delivery does not wait for another delivery.',
   })
   blockedBy!: string | null;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) finishedAt!: string | null;
@@ -193,9 +193,10 @@ export class ReplayDto {
   @ApiProperty({
     default: 'failed',
     description:
-      'Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the ' +
-      'webhook existed or while it was disabled, and events above the limit of its backlog. `pending`: events whose ' +
-      'delivery is waiting for a retry; the retry is made immediately. `all`: all events except those with a pending delivery.',
+      'Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events from the time before ' +
+      'the webhook existed or while it was disabled, and events that the full backlog of the webhook did not accept. `pending` selects ' +
+      'events whose delivery waits for a retry; the replay retries the delivery immediately. `all` selects all events ' +
+      'except those with a pending delivery.',
   })
   @Optional()
   @OneOf(SCOPES)
@@ -204,8 +205,8 @@ export class ReplayDto {
   @ApiProperty({
     default: false,
     description:
-      'Set to true to only count the deliveries, without a replay. A later replay can have another count, because events ' +
-      'are recorded and delivered meanwhile.',
+      'Set to true to count the deliveries of a replay without starting the replay. The count of a later replay can ' +
+      'differ, because events are recorded and delivered in the meantime.',
   })
   @Optional()
   @Flag()
@@ -238,7 +239,7 @@ export class ReplayReply {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of deliveries that will be attempted. With `dryRun`, the number that a replay would attempt now.',
+      'Number of deliveries that will be attempted. With `dryRun`, the number of deliveries that a replay would attempt now.',
   })
   count!: number;
 }

@@ -148,7 +148,7 @@ describe('The deliveries of a webhook', () => {
     });
   });
 
-  it('of one event are listed by its id, for all webhooks or for one', async () => {
+  it('of one event can be listed by the event id, for all webhooks or for one webhook', async () => {
     const [event, other] = await dispatched(2);
     const found = async (path: string): Promise<string[]> => {
       const { deliveries } = await body<Listed>(gateway.fetch(path));

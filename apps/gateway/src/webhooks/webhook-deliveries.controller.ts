@@ -59,7 +59,7 @@ export class WebhookDeliveriesController {
     description:
       'Delivers one stored event, again or for the first time, even if the filter of the webhook does not select it. ' +
       'If the webhook has a finished delivery of the event, this delivery becomes pending and is attempted now, with the ' +
-      'full retry schedule. A pending delivery is also attempted now, and its retry schedule continues. ' +
+      'full retry schedule. A delivery that is already pending is attempted now, and its retry schedule continues. ' +
       'An `ordered` webhook gets the event after the earlier pending events of the same contact.',
   })
   @ApiAcceptedResponse({ type: DeliveryView })
@@ -83,8 +83,8 @@ export class WebhookDeliveriesController {
     operationId: 'replayWebhook',
     summary: 'Deliver past events again, or for the first time',
     description:
-      'Only events that Tidings still stores can be replayed. One request covers at most 50,000 events; use several requests ' +
-      'for more. It is safe to repeat an interrupted replay: pending deliveries stay pending. With `dryRun`, the deliveries are only counted.',
+      'Only events that Tidings still stores can be replayed. One request replays at most 50,000 events; use several ' +
+      'requests to replay more. It is safe to repeat an interrupted replay: pending deliveries stay pending. With `dryRun`, the deliveries are counted, but nothing is delivered.',
   })
   @ApiAcceptedResponse({ type: ReplayReply })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

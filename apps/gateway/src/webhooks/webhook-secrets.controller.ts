@@ -26,7 +26,7 @@ export class WebhookSecretsController {
     operationId: 'getWebhookSecret',
     summary: 'Get the current signing secret',
     description:
-      'Verify deliveries with this signing secret. After a rotation, previous secrets stay valid for at most the `overlapSeconds` of that rotation.',
+      'Verify deliveries with this signing secret. After a rotation, the previous signing secrets stay valid for at most the `overlapSeconds` of the rotation.',
   })
   @ApiOkResponse({ type: SecretView })
   @ApiProblems('not_found')
@@ -46,7 +46,7 @@ export class WebhookSecretsController {
     summary: 'Create a new signing secret',
     description:
       'The new signing secret signs every delivery from now on. The previous signing secrets stay valid for at most `overlapSeconds`. ' +
-      '`webhook-signature` has one signature per valid signing secret. A webhook has at most five valid signing secrets at a time.',
+      'The header `webhook-signature` has one signature for each valid signing secret. A webhook has at most five valid signing secrets at a time.',
   })
   @ApiOkResponse({ type: RotationView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

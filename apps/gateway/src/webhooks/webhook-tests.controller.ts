@@ -11,7 +11,10 @@ import { ENDPOINT_TEST } from '../tokens.js';
 @ApiSchema({ name: 'StartedTest' })
 class TestView implements StartedTest {
   @ApiProperty({ description: 'Id of the `webhook.test` event.' }) eventId!: string;
-  @ApiProperty({ description: 'Id of the delivery. The delivery is created shortly after this response.' })
+  @ApiProperty({
+    description:
+      'Id of the delivery of the `webhook.test` event. Tidings creates the delivery shortly after the reply.',
+  })
   deliveryId!: string;
 }
 

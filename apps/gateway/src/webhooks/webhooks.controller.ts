@@ -109,7 +109,7 @@ export class WebhooksController {
     operationId: 'changeWebhook',
     summary: 'Update a webhook',
     description:
-      'Omitted fields stay unchanged. A field with the value null is cleared. Any value of `enabled` clears `disabledReason`.',
+      'Omitted fields stay unchanged. A field with the value null is cleared. A request that contains `enabled` clears `disabledReason`, whatever the value of `enabled` is.',
   })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found', 'validation_failed', 'malformed_body', 'unsupported_media_type', 'conflict')
@@ -131,7 +131,7 @@ export class WebhooksController {
     operationId: 'deleteWebhook',
     summary: 'Delete a webhook and cancel its pending deliveries',
     description:
-      'Requests that are under way are completed. Deliveries of the webhook can no longer be listed.',
+      'Requests that Tidings has already started to send to the webhook are completed. Deliveries of the webhook can no longer be listed.',
   })
   @ApiNoContentResponse()
   @ApiProblems('not_found')

@@ -173,7 +173,7 @@ export class ChangeWebhookDto {
 
   @ApiProperty({
     description:
-      'If set to true, the delivery of new events resumes, and missed events can be replayed. If set to false, pending deliveries end with the status `failed`; a replay of `missed` events includes them.',
+      'Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. Set `enabled` to false to stop deliveries: pending deliveries end with the status `failed`, and a replay of `missed` events includes their events.',
   })
   @Optional()
   @Flag()
@@ -202,7 +202,7 @@ export class WebhookView implements Endpoint, EndpointHealth {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the first failed attempt since the last success. Null if the last attempt did not fail.',
+      'Time of the first failed attempt to deliver to the webhook since a delivery last succeeded. Null if the last attempt to deliver to the webhook did not fail.',
   })
   failingSince!: string | null;
   @ApiProperty({
@@ -210,7 +210,7 @@ export class WebhookView implements Endpoint, EndpointHealth {
     format: 'date-time',
     nullable: true,
     description:
-      'When a delivery last succeeded. Null if no delivery has succeeded, or if the time of the success is not known.',
+      'Time when a delivery to the webhook last succeeded. Null if no delivery to the webhook has succeeded, or if the time of the last success is not known.',
   })
   lastSuccessAt!: string | null;
   @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of pending deliveries.' })

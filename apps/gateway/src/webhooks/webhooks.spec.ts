@@ -44,7 +44,7 @@ const post = (path: string, body?: unknown): Promise<Response> =>
   gateway.fetch(path, body === undefined ? { method: 'POST' } : json(body));
 
 describe('Webhooks of an account', () => {
-  it('can be created, listed, read and deleted; of these responses, only that of the creation contains the secret', async () => {
+  it('can be created, listed, read and deleted; only the response to the creation contains the secret', async () => {
     const url = 'https://example.com/hook';
     const made = await create({ url, eventTypes: ['message.*'], contactIds: ['c1'], description: 'mine' });
     expect(made.headers.get('cache-control')).toBe('no-store');

@@ -98,7 +98,7 @@ it('the event dispatch opens only one additional Redis connection for any number
   expect((await connections()) - before).toBe(1);
 });
 
-it('the event dispatch releases the event log of an account when it stops, so that another process reads that log at once', async () => {
+it('the event dispatch releases its lease on the event log of an account when the dispatch stops, so that another process reads the event log at once', async () => {
   dispatch.added('a');
   await append('a', 1);
   await eventually('the first event is dispatched', () => dispatched.includes('a 1'));

@@ -58,7 +58,7 @@ it('a relay worker relays the due sends of every lane that a job names', async (
   expect(lanes).toEqual(['+15551234567', '+15551234568', '+15551234569']);
 });
 
-it('a relay worker logs an error of its work for a recipient, but not an error because the account was removed', async () => {
+it('a relay worker logs an error that occurs while it relays the sends of a recipient, unless the account was removed', async () => {
   const logLines: string[] = [];
   processHint({ logLines, runLane: () => Promise.reject(new AccountNotFoundError('default')) });
   processHint({ logLines, runLane: () => Promise.reject(new Error('broken')) });

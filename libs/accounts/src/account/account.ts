@@ -1,5 +1,5 @@
 /** Id of the account that the environment variables define. */
-export const DEFAULT_ACCOUNT = 'default';
+export const DEFAULT_ACCOUNT_ID = 'default';
 
 /**
  * Pattern that every account id matches. An account id contains no dot, because Redis keys that belong to no
@@ -45,7 +45,7 @@ export interface AccountRevision {
 }
 
 /** Accounts that do not change while the process runs. */
-export class FixedAccounts implements AccountDirectory, AccountRevision {
+export class FixedAccountDirectory implements AccountDirectory, AccountRevision {
   private readonly accounts: ReadonlyMap<string, Account>;
 
   constructor(accounts: readonly Account[]) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FixedAccounts } from './account.js';
+import { FixedAccountDirectory } from './account.js';
 import { accountEncryptionContext, type StoredAccount } from './account-store.js';
 import { CombinedAccountDirectory } from './combined-account-directory.js';
 import { SecretDecryptionError, SecretCipher } from '../secret/secret-cipher.js';
@@ -23,7 +23,7 @@ function directory(kept: StoredAccount[]): { accounts: CombinedAccountDirectory;
     revision: () => Promise.resolve(''),
     find: (id: string) => Promise.resolve(kept.find((one) => one.id === id)),
   };
-  const accounts = new CombinedAccountDirectory(new FixedAccounts([FIXED]), store, CIPHER, (id) =>
+  const accounts = new CombinedAccountDirectory(new FixedAccountDirectory([FIXED]), store, CIPHER, (id) =>
     reported.push(id),
   );
   return { accounts, reported };

@@ -1,5 +1,5 @@
 import type { Clock } from '#platform';
-import { type AccountDirectory, DEFAULT_ACCOUNT } from '../account/account.js';
+import { type AccountDirectory, DEFAULT_ACCOUNT_ID } from '../account/account.js';
 import { AccountConflictError } from '../account/account-conflict.js';
 import { ENVIRONMENT_API_KEY_ID, type Scope, API_KEY_SCOPES } from './api-key.js';
 import {
@@ -24,7 +24,7 @@ export interface NewApiKey {
 /** The API key that the environment variable `API_KEY` defines, as the API shows it. */
 const ENVIRONMENT_API_KEY: ApiKey = {
   id: ENVIRONMENT_API_KEY_ID,
-  account: DEFAULT_ACCOUNT,
+  account: DEFAULT_ACCOUNT_ID,
   name: 'API_KEY',
   scopes: [...API_KEY_SCOPES],
   createdAt: null,
@@ -49,7 +49,7 @@ export class ApiKeyRegistry {
    */
   async list(account?: string): Promise<ListedApiKey[]> {
     const stored = await this.store.list(account);
-    const own = account === undefined || account === DEFAULT_ACCOUNT ? [ENVIRONMENT_API_KEY] : [];
+    const own = account === undefined || account === DEFAULT_ACCOUNT_ID ? [ENVIRONMENT_API_KEY] : [];
     const byAge = stored.sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id));
     const keys = [...own, ...byAge.map(describe)];
     const lastUses = await this.store.lastUses(keys.map(({ id }) => id));

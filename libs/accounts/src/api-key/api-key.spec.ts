@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { FixedAccounts } from '../account/account.js';
-import { FixedApiKeys } from './api-key.js';
+import { FixedAccountDirectory } from '../account/account.js';
+import { FixedApiKeyAuthenticator } from './api-key.js';
 
 describe('an API key', () => {
   it('authenticates a caller for one account with the scopes of the key; any other text is rejected', async () => {
-    const keys = new FixedApiKeys([
+    const keys = new FixedApiKeyAuthenticator([
       { id: 'one', key: 'first', account: 'default', scopes: ['admin', 'events:read'] },
       { id: 'two', key: 'second', account: 'other', scopes: [] },
     ]);
@@ -18,17 +18,17 @@ describe('an API key', () => {
   });
 
   it('is kept in memory only as a hash', () => {
-    const keys = new FixedApiKeys([{ id: 'one', key: 'first', account: 'a', scopes: [] }]);
+    const keys = new FixedApiKeyAuthenticator([{ id: 'one', key: 'first', account: 'a', scopes: [] }]);
     const inside = inspect(keys, { depth: null, showHidden: true });
     expect(inside).toContain('account');
     expect(inside).not.toContain('first');
   });
 });
 
-describe('accounts that are fixed while the process runs', () => {
+describe('accounts that do not change while the process runs', () => {
   it('can be listed and found by id; an unknown id finds no account', async () => {
     const account = { id: 'a', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
-    const accounts = new FixedAccounts([account]);
+    const accounts = new FixedAccountDirectory([account]);
     expect(await accounts.list()).toEqual([account]);
     expect(await accounts.find('a')).toEqual(account);
     expect(await accounts.find('constructor')).toBeUndefined();

@@ -39,7 +39,7 @@ export interface Principal {
 }
 
 /** Authenticates callers by their API keys. */
-export interface ApiKeys {
+export interface ApiKeyAuthenticator {
   /** Resolves to the caller that the key belongs to, or to undefined if the key is invalid. */
   authenticate(key: string): Promise<Principal | undefined>;
 }
@@ -48,7 +48,7 @@ export interface ApiKeys {
  * API keys that do not change while the process runs. They are compared by their hashes, so that the duration
  * of a comparison does not reveal how much of a guessed key is correct.
  */
-export class FixedApiKeys implements ApiKeys {
+export class FixedApiKeyAuthenticator implements ApiKeyAuthenticator {
   private readonly principals: ReadonlyMap<string, Principal>;
   /** Digest of each API key by the id of the key. */
   private readonly digests: ReadonlyMap<string, string>;

@@ -93,10 +93,10 @@ export function generateApiKeyText(): string {
 }
 
 /**
- * Returns true if a text has the format of a stored API key. A text in another format need not be looked up
- * in the store.
+ * Returns true if a text has the format of the API keys that {@link generateApiKeyText} creates. A text in another format
+ * need not be looked up in the store.
  */
-export function hasStoredApiKeyFormat(text: string): boolean {
+export function hasGeneratedApiKeyFormat(text: string): boolean {
   return KEY_PATTERN.test(text);
 }
 
@@ -113,7 +113,7 @@ export function idAndHashOfApiKey(text: string): { id: string; sha256: string } 
  * Returns true if two hexadecimal hashes are equal. The comparison takes the same time wherever the hashes
  * differ.
  */
-export function isSameHash(one: string, other: string): boolean {
+export function areHashesEqual(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
   return a.length === b.length && timingSafeEqual(a, b);
 }

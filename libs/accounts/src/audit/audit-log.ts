@@ -24,7 +24,7 @@ export interface AuditEntry {
   fields: string[];
 }
 
-/** A page of entries, newest first. `next` is the position of the next page, or undefined on the last page. */
+/** A page of audit log entries, newest first. `next` is the position of the next page, or undefined on the last page. */
 export interface AuditPage {
   entries: AuditEntry[];
   next: string | undefined;
@@ -44,20 +44,20 @@ export interface AuditLog {
   append(account: string, entry: AuditEntry, frequency: AuditFrequency): Promise<void>;
   /**
    * Reads at most `limit` entries of an account, newest first.
-   * @param before the `next` of the previous page; see {@link isAuditPosition}
+   * @param before the `next` of the previous page; see {@link isAuditLogPosition}
    */
   read(account: string, limit: number, before?: string): Promise<AuditPage>;
 }
 
-/** Maximum number of entries that are kept per account and frequency. */
+/** Maximum number of audit log entries that are kept per account and {@link AuditFrequency}. */
 export const MAX_AUDIT_ENTRIES = 1_000;
-/** Time for which entries are kept, in milliseconds. */
+/** Time for which entries of the audit log are kept, in milliseconds. */
 export const AUDIT_RETENTION_MS = 90 * 86_400_000;
 
-/** Id of an entry in a Redis stream. Excludes `0-0`: Redis rejects a read of the entries before this id. */
+/** Pattern of the id of an entry in a Redis stream. The pattern excludes `0-0`, because Redis rejects a read of the entries before `0-0`. */
 const POSITION_PATTERN = /^(?!0+-0+$)\d{1,15}-\d{1,15}$/;
 
 /** Returns true if a text has the format of a position that {@link AuditLog.read} accepts. */
-export function isAuditPosition(text: string): boolean {
+export function isAuditLogPosition(text: string): boolean {
   return POSITION_PATTERN.test(text);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { ACCOUNT_ID_PATTERN, DEFAULT_ACCOUNT } from '../account/account.js';
+import { ACCOUNT_ID_PATTERN, DEFAULT_ACCOUNT_ID } from '../account/account.js';
 
 /** Number of Redis keys that one SCAN command examines. */
 const SCAN_COUNT = 1_000;
@@ -51,7 +51,7 @@ export class RedisAccountErasure {
     isRemoved: () => Promise<boolean>,
     { signal, afterPass }: ErasurePass = {},
   ): Promise<number | undefined> {
-    if (!ACCOUNT_ID_PATTERN.test(account) || account === DEFAULT_ACCOUNT)
+    if (!ACCOUNT_ID_PATTERN.test(account) || account === DEFAULT_ACCOUNT_ID)
       throw new Error(`${account} is not an account that can be erased`);
     const lease = accountKeys(this.prefix, account)('erasure');
     const token = randomBytes(8).toString('hex');

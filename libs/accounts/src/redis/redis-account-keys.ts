@@ -29,11 +29,11 @@ export interface RegistryKeys {
   apiKeysOf: (account: string) => string;
   /** Redis key of the stream of recent revocations of tokens, sessions and API keys. */
   revocations: string;
-  /** Returns the Redis key of the hash of a token, which expires with the token. */
+  /** Returns the Redis key of the Redis hash that stores a token. The key expires with the token. */
   token: (id: string) => string;
   /** Returns the Redis key of the sorted set of an API key's token ids; the score is the time when the token expires. */
   tokensOf: (keyId: string) => string;
-  /** Returns the Redis key of the hash of a session, which expires when the session ends. */
+  /** Returns the Redis key of the Redis hash that stores a session. The key expires when the session ends. */
   session: (id: string) => string;
   /** Returns the Redis key of the sorted set of an API key's session ids; the score is the time when an unused session ends. */
   sessionsOf: (keyId: string) => string;

@@ -2,19 +2,24 @@ import type { Clock, CommonEnvironment, Logger, RedisClient } from '#platform';
 import {
   type AccountDirectory,
   type AccountRevision,
-  DEFAULT_ACCOUNT,
-  FixedAccounts,
+  DEFAULT_ACCOUNT_ID,
+  FixedAccountDirectory,
 } from '../account/account.js';
 import { AccountRegistry } from '../account/account-registry.js';
 import { CombinedAccountDirectory } from '../account/combined-account-directory.js';
-import { type ApiKeys, ENVIRONMENT_API_KEY_ID, FixedApiKeys, API_KEY_SCOPES } from '../api-key/api-key.js';
+import {
+  type ApiKeyAuthenticator,
+  ENVIRONMENT_API_KEY_ID,
+  FixedApiKeyAuthenticator,
+  API_KEY_SCOPES,
+} from '../api-key/api-key.js';
 import { ApiKeyRegistry } from '../api-key/api-key-registry.js';
 import { RedisAccountStore } from './redis-account-store.js';
 import { RedisApiKeyStore } from './redis-api-key-store.js';
 import { SecretCipher } from '../secret/secret-cipher.js';
-import { StoredApiKeys } from '../api-key/stored-api-keys.js';
-import { Sessions } from '../session/sessions.js';
-import { Tokens } from '../token/tokens.js';
+import { StoredApiKeyAuthenticator } from '../api-key/stored-api-key-authenticator.js';
+import { SessionService } from '../session/session-service.js';
+import { TokenService } from '../token/token-service.js';
 import { RedisSessionStore } from './redis-session-store.js';
 import { RedisTokenStore } from './redis-token-store.js';
 
@@ -33,7 +38,7 @@ export function createAccountDirectory(
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
-      // The list of accounts is read several times a second, so the error is logged only once per account.
+      // The list of accounts is read several times a second, so the decryption error is logged only once per account.
       if (logged.has(account)) return;
       logged.add(account);
       logger.error(
@@ -62,16 +67,19 @@ export function createAccountRegistry(
  * Returns an object that authenticates callers by their API keys: the API key of the environment variable `API_KEY`,
  * which only gateways have, and the API keys in Redis, which all processes share.
  */
-export function createApiKeyAuthenticator(environment: KeyEnvironment, redis: RedisClient): ApiKeys {
-  return new StoredApiKeys(
+export function createApiKeyAuthenticator(
+  environment: KeyEnvironment,
+  redis: RedisClient,
+): ApiKeyAuthenticator {
+  return new StoredApiKeyAuthenticator(
     environmentApiKeys(environment),
     new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX),
   );
 }
 
 /** Returns an object that creates, authenticates and revokes tokens. All gateways share the tokens through Redis. */
-export function createTokenService(environment: KeyEnvironment, redis: RedisClient): Tokens {
-  return new Tokens(
+export function createTokenService(environment: KeyEnvironment, redis: RedisClient): TokenService {
+  return new TokenService(
     environmentApiKeys(environment),
     new RedisTokenStore(redis, environment.REDIS_KEY_PREFIX),
   );
@@ -81,8 +89,8 @@ export function createTokenService(environment: KeyEnvironment, redis: RedisClie
  * Returns an object that creates, authenticates and ends sessions of the web console. All gateways share the sessions
  * through Redis.
  */
-export function createSessionService(environment: KeyEnvironment, redis: RedisClient): Sessions {
-  return new Sessions(
+export function createSessionService(environment: KeyEnvironment, redis: RedisClient): SessionService {
+  return new SessionService(
     environmentApiKeys(environment),
     new RedisSessionStore(redis, environment.REDIS_KEY_PREFIX),
   );
@@ -90,9 +98,9 @@ export function createSessionService(environment: KeyEnvironment, redis: RedisCl
 
 type KeyEnvironment = CommonEnvironment & { API_KEY?: string };
 
-function environmentApiKeys({ API_KEY: key }: KeyEnvironment): FixedApiKeys {
-  const fixed = { id: ENVIRONMENT_API_KEY_ID, account: DEFAULT_ACCOUNT, scopes: API_KEY_SCOPES };
-  return new FixedApiKeys(key === undefined ? [] : [{ ...fixed, key }]);
+function environmentApiKeys({ API_KEY: key }: KeyEnvironment): FixedApiKeyAuthenticator {
+  const fixed = { id: ENVIRONMENT_API_KEY_ID, account: DEFAULT_ACCOUNT_ID, scopes: API_KEY_SCOPES };
+  return new FixedApiKeyAuthenticator(key === undefined ? [] : [{ ...fixed, key }]);
 }
 
 /** Returns the registry through which API keys are created, listed and revoked. */
@@ -106,10 +114,10 @@ export function createApiKeyRegistry(
 }
 
 /** Returns the account `default`, which the environment variables define. */
-export function accountsFromEnvironment(environment: CommonEnvironment): FixedAccounts {
-  return new FixedAccounts([
+export function accountsFromEnvironment(environment: CommonEnvironment): FixedAccountDirectory {
+  return new FixedAccountDirectory([
     {
-      id: DEFAULT_ACCOUNT,
+      id: DEFAULT_ACCOUNT_ID,
       baseUrl: environment.UPSTREAM_BASE_URL,
       apiKey: environment.UPSTREAM_API_KEY,
       requestsPerSecond: environment.UPSTREAM_REQUESTS_PER_SECOND,

@@ -10,16 +10,16 @@ import {
 
 const appendEntry = LuaScript.from(import.meta.url, 'lua/append-audit-entry.lua');
 
-/** Bounds of the stored entries. */
+/** Limits for the stored entries of the audit log. */
 export interface AuditBounds {
-  /** Maximum number of entries per account and frequency. */
+  /** Maximum number of entries per account and {@link AuditFrequency}. */
   maxEntries: number;
   retentionMs: number;
 }
 
 const BOUNDS: AuditBounds = { maxEntries: MAX_AUDIT_ENTRIES, retentionMs: AUDIT_RETENTION_MS };
 
-/** An entry with its id in the stream: `<milliseconds>-<count>`. */
+/** An entry of the audit log, with its id in the Redis stream: `<milliseconds>-<count>`. */
 interface PlacedEntry {
   position: string;
   entry: AuditEntry;

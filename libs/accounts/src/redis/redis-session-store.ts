@@ -2,7 +2,7 @@ import { LuaScript, type RedisClient } from '#platform';
 import type { StoredApiKey } from '../api-key/stored-api-key.js';
 import {
   type FoundSession,
-  MAX_SESSIONS_PER_KEY,
+  MAX_SESSIONS_PER_API_KEY,
   type SessionEnds,
   type SessionLimits,
   type SessionStore,
@@ -28,7 +28,7 @@ export class RedisSessionStore implements SessionStore {
   constructor(
     private readonly redis: RedisClient,
     prefix: string,
-    private readonly maxSessions = MAX_SESSIONS_PER_KEY,
+    private readonly maxSessions = MAX_SESSIONS_PER_API_KEY,
   ) {
     this.keys = accountRegistryRedisKeys(prefix);
   }

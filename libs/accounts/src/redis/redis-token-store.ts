@@ -1,7 +1,12 @@
 import { LuaScript, type RedisClient } from '#platform';
 import { AccountConflictError } from '../account/account-conflict.js';
 import type { StoredApiKey } from '../api-key/stored-api-key.js';
-import { type FoundToken, MAX_TOKENS_PER_KEY, type StoredToken, type TokenStore } from '../token/token.js';
+import {
+  type FoundToken,
+  MAX_TOKENS_PER_API_KEY,
+  type StoredToken,
+  type TokenStore,
+} from '../token/token.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 
 const addToken = LuaScript.from(import.meta.url, 'lua/add-token.lua');
@@ -10,7 +15,7 @@ const findToken = LuaScript.from(import.meta.url, 'lua/find-token.lua');
 
 const removeToken = LuaScript.from(import.meta.url, 'lua/remove-token.lua');
 
-const FULL = `The API key has reached its limit of ${MAX_TOKENS_PER_KEY} tokens. Revoke a token, or wait until one expires.`;
+const FULL = `The API key has reached its limit of ${MAX_TOKENS_PER_API_KEY} tokens. Revoke a token, or wait until one expires.`;
 
 /**
  * Stores each token in a Redis hash that expires with the token, and the ids of each API key's tokens in a
@@ -23,7 +28,7 @@ export class RedisTokenStore implements TokenStore {
   constructor(
     private readonly redis: RedisClient,
     prefix: string,
-    private readonly maxTokens = MAX_TOKENS_PER_KEY,
+    private readonly maxTokens = MAX_TOKENS_PER_API_KEY,
   ) {
     this.keys = accountRegistryRedisKeys(prefix);
   }

@@ -7,14 +7,14 @@ export interface SessionLimits {
   idleMs: number;
   /** Maximum lifetime of a session, however often it is used. */
   lifetimeMs: number;
-  /** Minimum time between two renewals of a session's idle time. It avoids a write for each request. */
+  /** Minimum time between two renewals of a session's idle time, so that not every request causes a write. */
   renewMs: number;
 }
 
 export const SESSION_LIMITS: SessionLimits = { idleMs: 1_800_000, lifetimeMs: 43_200_000, renewMs: 60_000 };
 
 /** Maximum number of sessions of one API key. A further sign-in ends the session that was unused for the longest time. */
-export const MAX_SESSIONS_PER_KEY = 20;
+export const MAX_SESSIONS_PER_API_KEY = 20;
 
 /**
  * A session as it is stored: with a hash of its token instead of the token. A fast hash is safe here, because a
@@ -29,7 +29,7 @@ export interface StoredSession {
   /** Id of the API key that signed in. The session ends with this API key. */
   keyId: string;
   /**
-   * Proof that the API key still has the same text; see `FixedApiKeys.proofOf`. Absent if the API key is stored in
+   * Proof that the API key still has the same text; see `FixedApiKeyAuthenticator.proofOf`. Absent if the API key is stored in
    * Redis.
    */
   keyProof?: string;
@@ -71,7 +71,7 @@ export interface SessionTerms {
 export interface SessionStore {
   /**
    * Stores a session. If its API key then has more than the maximum number of sessions, the session that was unused for
-   * the longest time ends. Every session that ends here is recorded as revoked; see `Revocations`.
+   * the longest time ends. Every session that `add` ends is recorded as revoked; see `Revocations`.
    */
   add(session: StoredSession, terms: SessionTerms): Promise<SessionEnds>;
   /**

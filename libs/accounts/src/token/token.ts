@@ -10,8 +10,8 @@ export type TokenScope = (typeof TOKEN_SCOPES)[number];
 /** Maximum lifetime of a token, in seconds. */
 export const MAX_TOKEN_LIFETIME_SECONDS = 86_400;
 
-/** Maximum number of tokens of one API key that have not expired. This limit bounds the memory in Redis. */
-export const MAX_TOKENS_PER_KEY = 10_000;
+/** Maximum number of unexpired tokens of one API key. This limit bounds the memory in Redis. */
+export const MAX_TOKENS_PER_API_KEY = 10_000;
 
 /**
  * A token as it is stored: with a hash of its text instead of the text. A fast hash is safe here, because a
@@ -26,7 +26,7 @@ export interface StoredToken {
   /** Id of the API key that created the token. The token ends with this API key. */
   keyId: string;
   /**
-   * Proof that the API key still has the same text; see `FixedApiKeys.proofOf`. Absent if the API key is stored in
+   * Proof that the API key still has the same text; see `FixedApiKeyAuthenticator.proofOf`. Absent if the API key is stored in
    * Redis.
    */
   keyProof?: string;
@@ -54,7 +54,7 @@ export interface TokenStore {
   /**
    * Stores a token for `lifetimeMs` milliseconds, but not beyond `latestEnd` (milliseconds since 1970).
    * Resolves to the time when the token expires, in milliseconds since 1970 by the store's clock.
-   * @throws {AccountConflictError} if the API key has {@link MAX_TOKENS_PER_KEY} tokens
+   * @throws {AccountConflictError} if the API key has {@link MAX_TOKENS_PER_API_KEY} tokens
    */
   add(token: StoredToken, lifetimeMs: number, latestEnd?: number): Promise<number>;
   /** Resolves to a token, or to undefined if the token was not found or has expired. */

@@ -1,5 +1,5 @@
-import type { FixedApiKeys, Principal, Scope } from '../api-key/api-key.js';
-import { isSameHash } from '../api-key/stored-api-key.js';
+import type { FixedApiKeyAuthenticator, Principal, Scope } from '../api-key/api-key.js';
+import { areHashesEqual } from '../api-key/stored-api-key.js';
 import {
   type FoundSession,
   hasSessionTokenFormat,
@@ -33,9 +33,9 @@ export interface OpenSession {
  * same account and scopes. Nothing is cached between requests: as soon as a session or its API key ends, every gateway
  * rejects the session.
  */
-export class Sessions {
+export class SessionService {
   constructor(
-    private readonly fixed: Pick<FixedApiKeys, 'find' | 'proofOf'>,
+    private readonly fixed: Pick<FixedApiKeyAuthenticator, 'find' | 'proofOf'>,
     private readonly store: SessionStore,
     private readonly limits: SessionLimits = SESSION_LIMITS,
   ) {}
@@ -79,7 +79,7 @@ export class Sessions {
     if (!hasSessionTokenFormat(token)) return undefined;
     const { id, sha256 } = idAndHashOfSession(token);
     const found = await this.store.find(id, use);
-    if (found === undefined || !isSameHash(found.session.sha256, sha256)) return undefined;
+    if (found === undefined || !areHashesEqual(found.session.sha256, sha256)) return undefined;
     const { endsAt, idleEndsAt, now } = found;
     if (Math.min(endsAt, idleEndsAt) <= now) return undefined;
     const key = this.keyOf(found, token);

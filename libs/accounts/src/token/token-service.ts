@@ -1,5 +1,5 @@
-import type { FixedApiKeys, Principal } from '../api-key/api-key.js';
-import { isSameHash } from '../api-key/stored-api-key.js';
+import type { FixedApiKeyAuthenticator, Principal } from '../api-key/api-key.js';
+import { areHashesEqual } from '../api-key/stored-api-key.js';
 import {
   type FoundToken,
   hasTokenFormat,
@@ -32,9 +32,9 @@ export interface CreatedToken {
  * key that created it. Nothing is cached between requests: as soon as a token or its API key expires or is
  * revoked, every gateway rejects the token.
  */
-export class Tokens {
+export class TokenService {
   constructor(
-    private readonly fixed: Pick<FixedApiKeys, 'find' | 'proofOf'>,
+    private readonly fixed: Pick<FixedApiKeyAuthenticator, 'find' | 'proofOf'>,
     private readonly store: TokenStore,
   ) {}
 
@@ -64,7 +64,7 @@ export class Tokens {
     if (!hasTokenFormat(text)) return undefined;
     const { id, sha256 } = idAndHashOfToken(text);
     const found = await this.store.find(id);
-    if (found === undefined || !isSameHash(found.token.sha256, sha256)) return undefined;
+    if (found === undefined || !areHashesEqual(found.token.sha256, sha256)) return undefined;
     if (found.expiresAt <= found.now) return undefined;
     const key = this.keyOf(found, text);
     if (key?.account !== found.token.account) return undefined;

@@ -8,7 +8,7 @@ const REMOVED_AT_ONCE = 500;
  * Removes the tokens and sessions of an API key that was removed. These tokens and sessions are already invalid, so
  * their removal only frees memory. If the removal fails, they expire later.
  */
-export async function removeCredentialsOfKey(
+export async function removeCredentialsOfApiKey(
   redis: RedisClient,
   { tokensOf, token, sessionsOf, session }: RegistryKeys,
   keyId: string,
@@ -17,7 +17,7 @@ export async function removeCredentialsOfKey(
     await removeAll(redis, tokensOf(keyId), token);
     await removeAll(redis, sessionsOf(keyId), session);
   } catch {
-    // The API key is already removed, so an error here must not make its removal fail.
+    // The API key itself is already removed. Its tokens and sessions are invalid and expire, so the error is ignored.
   }
 }
 
