@@ -82,7 +82,7 @@ describe('endless pages of the simulator', () => {
   const endless = (fresh: boolean): object =>
     changeSettings({ endlessPages: { contactId: onlyContactId(upstream), fresh } });
 
-  it('continue after the messages of the contact, and each message is older than the one before', async () => {
+  it('show invented messages after the real messages of the contact, each older than the message before', async () => {
     endless(false);
     const all = [...(await page('?page=1&limit=20')), ...(await page('?page=2&limit=20'))];
     expect(all.slice(0, 30).map(({ id }) => id)).toEqual(ids);

@@ -41,7 +41,7 @@ it('the scheduler of periodic work runs the due work of each account, and nothin
   expect(ran).toEqual(['a', 'b']);
 });
 
-it('the scheduler of periodic work schedules the next run of work for the time that the last run returned', async () => {
+it('the scheduler of periodic work runs work of an account again at the time that the previous run of this work requested', async () => {
   const times: Record<string, AgendaTime | undefined> = { a: 700, b: { everyMs: 60_000 } };
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(times[id]) });
   await due('a', 'b', 'c');

@@ -793,7 +793,7 @@ export type Caller = {
      */
     tokenId: string | null;
     /**
-     * Scopes that the caller has. The scopes of a token that its API key no longer has are left out.
+     * Scopes that the caller has. A token has only those of its scopes that its API key still has.
      */
     scopes: Array<'messages:send' | 'messages:read' | 'webhooks:manage' | 'events:read' | 'admin'>;
     /**
@@ -824,7 +824,7 @@ export type AuditEntry = {
      */
     action: string;
     /**
-     * Id of the account, API key, token, webhook or send, or null if the entry has `subjects`.
+     * Id of the account, API key, token, webhook or send that the action changed. Null if the entry has the field `subjects`.
      */
     subject: string | null;
     /**

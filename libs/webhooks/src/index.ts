@@ -15,7 +15,7 @@
 export { BacklogRefill } from './dispatch/backlog-refill.js';
 export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
 export { type AttemptResult, DeliveryAttempter } from './attempt/delivery-attempter.js';
-export { DeliveryOperations } from './delivery/delivery-operations.js';
+export { DeliveryManager } from './delivery/delivery-manager.js';
 export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/deliveries-overview.js';
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
 export {

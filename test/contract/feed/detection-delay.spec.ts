@@ -232,7 +232,7 @@ describe('the polling status of an account', () => {
     expect((await here.harness.store.overview(ACCOUNT)).skipped).toBe(3);
   });
 
-  it('contains the number and delay of due reads of older messages, and the histogram of change rates', async () => {
+  it('contains the number and the delay of due deep reads, and the histogram of how often contacts change', async () => {
     const { harness } = here;
     await watched();
     const now = await redisNow();

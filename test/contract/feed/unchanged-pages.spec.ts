@@ -66,7 +66,7 @@ describe('a read of a contact whose page is the same as at the last read', () =>
     expect(ids).toHaveLength(5);
   });
 
-  it('reads no page that it would not use: a message is emitted even if it is deleted right after its page was read', async () => {
+  it('emits a message that upstream deletes right after the first page was read', async () => {
     const { harness } = here;
     // The order of a list without messages is unknown.
     const { contactId } = await here.createKnownContact(0);

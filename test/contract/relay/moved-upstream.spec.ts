@@ -66,7 +66,7 @@ function posts(simulator: Simulator): number {
   return entries.filter((entry) => entry.kind === 'request' && entry.method === 'POST').length;
 }
 
-describe('before the first contact list was read from the upstream address of an account,', () => {
+describe('before the first read of the contact list at a new upstream address of an account,', () => {
   it('sends wait, and are posted after the first list', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);

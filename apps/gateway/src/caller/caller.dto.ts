@@ -30,7 +30,7 @@ export class CallerView {
     isArray: true,
     example: ['messages:send'],
     description:
-      'Scopes that the caller has. The scopes of a token that its API key no longer has are left out.',
+      'Scopes that the caller has. A token has only those of its scopes that its API key still has.',
   })
   scopes!: Scope[];
   @ApiProperty({

@@ -1,7 +1,7 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { DeliveryOperations } from '#webhooks';
+import type { DeliveryManager } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { InputPipe } from '../input/input.pipe.js';
@@ -22,7 +22,7 @@ import {
 export class DeliveriesController {
   constructor(
     @Inject(DELIVERIES)
-    private readonly deliveries: Pick<DeliveryOperations, 'find' | 'list' | 'listAll' | 'retry'>,
+    private readonly deliveries: Pick<DeliveryManager, 'find' | 'list' | 'listAll' | 'retry'>,
   ) {}
 
   @Get()

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { DeliveryOperations, EventReplayer, SingleEventDeliverer } from '#webhooks';
+import type { DeliveryManager, EventReplayer, SingleEventDeliverer } from '#webhooks';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -26,7 +26,7 @@ import {
 @Controller('v1/webhooks')
 export class WebhookDeliveriesController {
   constructor(
-    @Inject(DELIVERIES) private readonly deliveries: Pick<DeliveryOperations, 'list'>,
+    @Inject(DELIVERIES) private readonly deliveries: Pick<DeliveryManager, 'list'>,
     @Inject(REPLAYS) private readonly replays: Pick<EventReplayer, 'start' | 'count'>,
     @Inject(REQUESTED_DELIVERIES) private readonly requested: Pick<SingleEventDeliverer, 'deliver'>,
   ) {}

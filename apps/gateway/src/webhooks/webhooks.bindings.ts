@@ -4,7 +4,7 @@ import { RedisEventLog } from '#events';
 import { type Clock, type GatewayEnvironment, type Logger, createAgendas, type RedisClient } from '#platform';
 import {
   BullmqDeliveryJobs,
-  DeliveryOperations,
+  DeliveryManager,
   DestinationCheck,
   DestinationGuard,
   EndpointManager,
@@ -63,7 +63,7 @@ export function webhookBindings({
     { provide: ENDPOINT_HEALTH, useValue: new RedisEndpointHealth(redis, prefix) },
     { provide: ENDPOINT_SECRET_MANAGER, useValue: new EndpointSecretManager(store, cipher, clock) },
     { provide: ENDPOINT_TEST, useValue: new TestEventSender(store, log) },
-    { provide: DELIVERIES, useValue: new DeliveryOperations(store, deliveries, jobs, logger) },
+    { provide: DELIVERIES, useValue: new DeliveryManager(store, deliveries, jobs, logger) },
     { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesOverviewReader(redis, prefix) },
     { provide: REPLAYS, useValue: new EventReplayer(store, deliveries, log, jobs, logger) },
     {

@@ -115,7 +115,8 @@ export class MessageSource {
         ...(walk.maxLimit === shape.maxLimit ? {} : { maxLimit: walk.maxLimit }),
         index: walk.indexBefore(position),
         ...(walk.isConnected && hasMoved ? {} : { attempts }),
-        // If `isStuck`, so many messages have the same timestamp that one call cannot read them all.
+        // The order of the list does not help if a call finds no older message than the call before (`isStuck`), or if
+        // many calls in a row found nothing to continue from.
         ...(isStuck || attempts >= MAX_ATTEMPTS ? { hasNoOrder: true } : {}),
       }),
       isUnavailable: false,

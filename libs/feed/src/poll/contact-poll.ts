@@ -421,8 +421,7 @@ function isHeadDisturbed(
   const now = hashIds(shown.filter((id) => known.has(id)));
   const marks = new Set(splitIdHashes(now));
   const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
-  // If the list now has another order than at the previous read, the head counts as disturbed only if the
-  // previous order was known.
+  // The order of the messages has changed since the previous read, so their positions cannot be compared.
   if (order !== pollState.order) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
   // The end of an oldest-first list must show the same known messages as before, in the same order.
   if (order === 'oldestFirst') {

@@ -39,7 +39,7 @@ import {
   unpackVolatileFields,
 } from '../form/volatile-message-fields.js';
 
-/** A contact and its stored state, as it was before some pages of the contact were read. */
+/** A contact and its stored state at the start of a read. The commit of the read compares the state with the messages. */
 export interface PollStart {
   account: string;
   contactId: string;

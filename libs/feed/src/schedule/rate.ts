@@ -8,7 +8,7 @@
  */
 export interface RateState {
   /**
-   * When the contact's last message arrived, in milliseconds since 1970. All counts and sums have the weights
+   * When the contact's last message arrived, in milliseconds since 1970. The weights of the other fields are those
    * that apply at this time.
    */
   at: number;

@@ -98,7 +98,7 @@ export class BackgroundTaskScheduler {
   }
 }
 
-/** Returns how long a task that is due at `time` may wait until it is written to the agenda, in milliseconds. */
+/** Returns how long the write of a task to the agenda may be delayed, in milliseconds. `time` says when the task is due. */
 function gapOf(time: number | { atMs: number }): number {
   return typeof time === 'number' ? Math.min(time * MAX_GAP_SHARE, MAX_GAP_MS) : 0;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Destination, checkServiceOfSend } from './destination.js';
+import { type Destination, destinationOfSend } from './destination.js';
 import type { SendOrder, SendRecord, SendState } from '../send/send-record.js';
 
 const NOW = 1_000_000;
@@ -20,7 +20,7 @@ function destination(
     order: { id: 'snd_1', createdAt: NOW - 5, phoneNumber: '+15551234567', type: 'text', ...order },
     state: { status: 'queued', revision: 0, updatedAt: 0, attempts: [], refusals: 0, ...state },
   };
-  return checkServiceOfSend({ record, now: NOW, services }, address);
+  return destinationOfSend({ record, now: NOW, services }, address);
 }
 
 describe('a send', () => {

@@ -19,7 +19,7 @@ export type Destination = 'same_service' | 'other_service' | 'unverified' | numb
  * Decides whether a send may be posted to the account's current upstream address.
  * @param address hash of the current address; undefined if the address is not known
  */
-export function checkServiceOfSend(
+export function destinationOfSend(
   { record, now, services }: Pick<LaneHead, 'record' | 'now' | 'services'>,
   address: string | undefined,
 ): Destination {

@@ -1,5 +1,5 @@
 import type { LaneHead } from '../send/relay-store.js';
-import { checkServiceOfSend } from './destination.js';
+import { destinationOfSend } from './destination.js';
 import { sendExpiryOf } from '../send/send-expiry.js';
 
 /** The next step for the first send in a lane (a recipient's queue of sends). */
@@ -32,7 +32,7 @@ export type LaneStep =
 export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string | undefined): LaneStep {
   const { record, now, redisRestartedAt } = head;
   const { state } = record;
-  const destination = checkServiceOfSend(head, address);
+  const destination = destinationOfSend(head, address);
   switch (state.status) {
     case 'queued': {
       const wait = (state.notBefore ?? 0) - now;

@@ -309,8 +309,8 @@ export class SendPoster {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // The error does no harm to the send: upstream has accepted it, and the check for its message repeats this
-      // request.
+      // The earlier poll is not necessary: upstream has accepted the send, and each later look-up of its message
+      // requests an earlier poll too.
       this.logger.debug(
         { account, err: error },
         'could not move the next poll of a recipient to an earlier time after a POST was accepted',

@@ -29,7 +29,7 @@ import {
   applySendTransition,
 } from './redis-relay-scripts.js';
 import { messageBindingField, messageBindingValue, readSendsOfMessages } from './redis-send-claims.js';
-import { laneRedisKeys, storedSendIndexKeys, sendIndexKeys } from './redis-send-index.js';
+import { laneRedisKeys, indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, readExcessSendsOfUncertainOutcome } from './redis-send-retention.js';
 import {
@@ -117,7 +117,7 @@ export class RedisRelayStore implements RelayStore {
         idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
         lastNumber: sendIndexKeys.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
-        sets: [sendIndexKeys.status(keys, state.status), ...storedSendIndexKeys(keys, order)],
+        sets: [sendIndexKeys.status(keys, state.status), ...indexKeysOfStoredSend(keys, order)],
         ...laneRedisKeys(keys),
         ...rowRedisKeys(keys),
       },

@@ -1,7 +1,7 @@
 import { rowRedisKeys } from '#conversations';
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import { messageBindingField } from './redis-send-claims.js';
-import { storedSendIndexKeys, sendIndexKeys } from './redis-send-index.js';
+import { indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
   boundMessagesOf,
@@ -60,7 +60,7 @@ export async function trimFinishedSends(
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
           claims: boundMessagesOf(state).map(messageBindingField),
-          sets: [...storedSendIndexKeys(keys, order), sendIndexKeys.status(keys, state.status)],
+          sets: [...indexKeysOfStoredSend(keys, order), sendIndexKeys.status(keys, state.status)],
         }),
       ),
     },

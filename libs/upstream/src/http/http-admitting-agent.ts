@@ -15,7 +15,7 @@ interface CheckedOptions extends RequestOptions {
 
 /**
  * Returns a transport that passes the check of one request to the request's agent. The agent, which must be from
- * {@link addTokenExpiryCheckToAgent}, awaits the check before it hands over a new connection.
+ * {@link awaitTokenExpiryCheckBeforeConnecting}, awaits the check before it hands over a new connection.
  *
  * An `AsyncLocalStorage` could carry the check too, but in Node.js 20 it makes each promise of the process slower
  * from its first use on.
@@ -37,7 +37,7 @@ export function transportWithTokenExpiryCheck(
  * Makes an agent await the request's {@link TokenExpiryCheck}, the check of its token, before it hands over a new
  * connection. Connecting and the TLS handshake take time, in which a token may expire.
  */
-export function addTokenExpiryCheckToAgent<Agent extends HttpAgent>(agent: Agent): Agent {
+export function awaitTokenExpiryCheckBeforeConnecting<Agent extends HttpAgent>(agent: Agent): Agent {
   const open = agent.createConnection.bind(agent);
   const ready = agent instanceof HttpsAgent ? 'secureConnect' : 'connect';
   agent.createConnection = (options: CheckedOptions, handOver): undefined => {

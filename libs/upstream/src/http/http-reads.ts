@@ -33,13 +33,13 @@ const DECOMPRESSORS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Read
   br: createBrotliDecompress,
 };
 
-/** Thrown if the token of a read expired before the read could be written. */
+/** Thrown if the token of a read expired before the request could be sent. */
 class TokenExpiredError extends Error {}
 
 /**
  * Makes HTTP reads over connections that are kept open. Follows no redirects, and ignores proxy settings in
- * environment variables. A read is written only if its token is valid at that moment, since a connection may take
- * long to open.
+ * environment variables. A request is sent only if its token is still valid, because opening a connection may take
+ * long.
  */
 export class HttpReadClient {
   private readonly agent: Agent;

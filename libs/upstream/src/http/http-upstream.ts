@@ -5,7 +5,10 @@ import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
 import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
-import { addTokenExpiryCheckToAgent, transportWithTokenExpiryCheck } from './http-admitting-agent.js';
+import {
+  awaitTokenExpiryCheckBeforeConnecting,
+  transportWithTokenExpiryCheck,
+} from './http-admitting-agent.js';
 import {
   type ContactList,
   ContactListReader,
@@ -48,8 +51,8 @@ export class HttpUpstream implements Upstream {
   private readonly reads: HttpReadClient;
   private readonly replies: HttpReplyReader;
   private readonly agents = {
-    httpAgent: addTokenExpiryCheckToAgent(new HttpAgent({ keepAlive: true })),
-    httpsAgent: addTokenExpiryCheckToAgent(new HttpsAgent({ keepAlive: true })),
+    httpAgent: awaitTokenExpiryCheckBeforeConnecting(new HttpAgent({ keepAlive: true })),
+    httpsAgent: awaitTokenExpiryCheckBeforeConnecting(new HttpsAgent({ keepAlive: true })),
   };
 
   /**

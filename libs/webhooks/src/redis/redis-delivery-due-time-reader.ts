@@ -3,7 +3,7 @@ import type { DeliveryRetention } from '../delivery/delivery-store.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
-/** Times until an account's deliveries next need work, in milliseconds. Absent if no delivery needs that work. */
+/** When an account's deliveries next need work, in milliseconds from now. A field is absent if no delivery needs the work. */
 export interface DeliveryDueTimes {
   /** Time until a delivery is due, or the lease of an attempt expires. */
   overdueInMs?: number;

@@ -7,7 +7,7 @@ import { wakeWorkerOrLog } from './wake-worker.js';
 import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 /** The operations on deliveries that the API offers to callers: find, list and retry. */
-export class DeliveryOperations {
+export class DeliveryManager {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly store: Pick<DeliveryStore, 'find' | 'list' | 'listAll' | 'retry'>,
