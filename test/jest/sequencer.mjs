@@ -10,6 +10,12 @@ const Sequencer = /** @type {typeof import('@jest/test-sequencer').default} */ (
 /** Assumed durations of files that were never run here, in milliseconds. Only their order matters. */
 const GUESS_MS = { e2e: 20_000, property: 30_000, redis: 5_000, unit: 500 };
 
+/** Files that take much longer than others of their kind, because they wait for timeouts of Redis or of processes. */
+const SLOW = new Map([
+  ['test/contract/platform/redis-layouts.spec.ts', 90_000],
+  ['apps/launcher/src/launch.spec.ts', 80_000],
+]);
+
 /** Starts the longest files first, so that no long file runs alone at the end. Jest does so for known durations only. */
 export default class LongestFirst extends Sequencer {
   /**
@@ -22,7 +28,7 @@ export default class LongestFirst extends Sequencer {
       const path = relative(test.context.config.rootDir, test.path);
       const [, known] = this.timesOf(test)[test.path] ?? [];
       const kind = path.startsWith('test/property/') ? 'property' : (kinds.get(path) ?? 'unit');
-      return { test, ms: known ?? GUESS_MS[kind] };
+      return { test, ms: known ?? SLOW.get(path) ?? GUESS_MS[kind] };
     });
     return timed.sort((a, b) => b.ms - a.ms).map(({ test }) => test);
   }

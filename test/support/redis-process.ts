@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { eventually } from './eventually.js';
@@ -50,21 +51,34 @@ export function dataSettings(password: string): string[] {
   ];
 }
 
-/** TCP ports of 127.0.0.1 that are free now. */
+/**
+ * Ports below those that Linux gives to outgoing connections. Such a connection could take a port after the check that
+ * the port is free, and before the server listens.
+ */
+const PORTS = { first: 10_000, last: 32_767 };
+
+/** Returns different TCP ports of 127.0.0.1 that are free now. */
 export async function freePorts(count: number): Promise<number[]> {
-  // All ports stay open until all are known; otherwise the system could return a port twice.
-  const servers = Array.from({ length: count }, () => createServer());
-  return await Promise.all(
-    servers.map(async (server) => {
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const address = server.address();
-      if (address === null || typeof address === 'string') throw new Error('the server has no port');
-      return address.port;
-    }),
-  ).finally(() => {
+  // All ports stay open until all are known, so that none is returned twice.
+  const servers: Server[] = [];
+  const ports: number[] = [];
+  try {
+    while (ports.length < count) {
+      const port = randomInt(PORTS.first, PORTS.last + 1);
+      const server = createServer().listen(port, '127.0.0.1');
+      try {
+        await once(server, 'listening');
+      } catch {
+        // Another process listens on this port.
+        continue;
+      }
+      servers.push(server);
+      ports.push(port);
+    }
+    return ports;
+  } finally {
     for (const server of servers) server.close();
-  });
+  }
 }
 
 /** Starts a server and waits until it responds. */
@@ -99,10 +113,14 @@ export async function startRedisProcess(options: RedisProcessOptions): Promise<R
   const run = async (): Promise<void> => {
     child = spawn(program, [file, ...(sentinel ? ['--sentinel'] : [])], { stdio: 'ignore' });
     guard(child);
-    await eventually(`Redis responds on port ${port}`, async () => (await ask('PING')) === 'PONG');
+    await eventually(
+      `Redis responds on port ${port}, or has ended`,
+      async () => hasEnded(child) || (await ask('PING')) === 'PONG',
+    );
+    if (hasEnded(child)) throw new Error(`Redis ended at its start on port ${port}`);
   };
   const end = async (): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
+    if (hasEnded(child)) return;
     const gone = once(child, 'exit');
     child.kill('SIGKILL');
     await gone;
@@ -118,6 +136,10 @@ export async function startRedisProcess(options: RedisProcessOptions): Promise<R
       await run();
     },
   };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 /** Starts a shell that ends the server when this process ends for any reason. */

@@ -267,6 +267,7 @@ describe('An event stream', () => {
     lazy.response.pause();
     const word = 'x'.repeat(200_000);
     for (let i = 0; i < 60; i++) await append(gateway, word);
+    await eventually('the reading client has all events', () => reader.events().length === 60);
     const began = performance.now();
     await gateway.dispose();
     process.stdout.write(`the stop took ${Math.round(performance.now() - began)} ms\n`);
