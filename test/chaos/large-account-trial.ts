@@ -74,10 +74,10 @@ export async function measureAccount(contacts: number): Promise<AccountCost> {
   }
 }
 
-/** Returns the keys of the account's sorted sets that contain nearly every contact: the due indexes. */
+/** Returns the keys of the sorted sets that say when each contact is due: those with more than half of the contacts. */
 async function dueIndexes(redis: Redis, contacts: number): Promise<string[]> {
   const indexes: string[] = [];
-  for await (const keys of redis.scanStream({ match: `${ACCOUNT}*`, type: 'zset', count: 5_000 }))
+  for await (const keys of redis.scanStream({ match: `${ACCOUNT}polls:*`, type: 'zset', count: 5_000 }))
     for (const key of keys as string[]) if ((await redis.zcard(key)) > contacts / 2) indexes.push(key);
   if (indexes.length === 0) throw new Error('no due index was found');
   return indexes;
