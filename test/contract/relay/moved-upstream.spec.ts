@@ -110,7 +110,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a worker that still uses the former address posts a send only if the send is at least a minute old', async () => {
+  it('a worker that still uses the former address posts a send for the new address only if the send is a minute old', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);
