@@ -326,7 +326,7 @@ describe('the command tidings', () => {
     expect(await readFile(file, 'utf8')).toBe(text);
   });
 
-  it.each(['bash', 'zsh', 'fish'])('completes commands in the shell %s', async (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('offers tab completion in the shell %s', async (shell) => {
     expect((await run('completion', shell)).stdout).toContain('tidings');
     expect((await run('complete', '--', 'web')).stdout).toContain('webhooks');
   });

@@ -79,8 +79,8 @@ async function problemsWith(changes: Readonly<Record<string, string>>): Promise<
   return problems;
 }
 
-describe('tidings doctor with the variables of an installation', () => {
-  it('finds no problem in a correct installation, and lists its checks', async () => {
+describe('tidings doctor with the environment variables of an installation', () => {
+  it('reports no problem in a correct installation, and lists its checks', async () => {
     const run = await runTidings(['doctor'], installation());
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout).toContain('No problem found.');
@@ -111,14 +111,14 @@ describe('tidings doctor with the variables of an installation', () => {
       'messaging service',
       /set UPSTREAM_API_KEY/,
     ],
-  ])('finds %s, and names the remedy', async (_name, changes, check, remedy) => {
+  ])('reports %s, and names the remedy', async (_name, changes, check, remedy) => {
     const problems = await problemsWith(changes);
     expect(problems).toHaveLength(1);
     expect(problems[0]?.check).toBe(check);
     expect(`${problems[0]?.text ?? ''} ${problems[0]?.remedy ?? ''}`).toMatch(remedy);
   });
 
-  it('finds an upstream address without its path, and an upstream address that leads to a Tidings gateway', async () => {
+  it('reports an upstream address that lacks its path or leads to a Tidings gateway', async () => {
     expect(await problemsWith({ UPSTREAM_BASE_URL: upstream.url })).toMatchObject([
       { check: 'messaging service', remedy: expect.stringContaining('/v1') },
     ]);
@@ -134,7 +134,7 @@ describe('tidings doctor with the variables of an installation', () => {
     }
   });
 
-  it('finds a Redis that may evict keys, that is not persistent, or that is full', async () => {
+  it('reports a Redis that may evict keys, is not persistent, or is full', async () => {
     await control.config('SET', 'maxmemory-policy', 'allkeys-lru');
     expect(await problemsWith({})).toMatchObject([
       { check: 'Redis', remedy: expect.stringContaining('noeviction') },
@@ -153,7 +153,7 @@ describe('tidings doctor with the variables of an installation', () => {
     expect(await problemsWith({})).toEqual([]);
   });
 
-  it('finds a wrong password of Redis', async () => {
+  it('reports a wrong password of Redis', async () => {
     const url = new URL(redis.url);
     url.username = 'default';
     url.password = 'wrong';
@@ -167,13 +167,13 @@ describe('tidings doctor with the variables of an installation', () => {
     }
   });
 
-  it('finds that another program uses the port of the gateway', async () => {
+  it('reports that another program uses the port of the gateway', async () => {
     expect(await problemsWith({ PORT: new URL(upstream.url).port })).toMatchObject([
       { check: 'gateway', remedy: expect.stringContaining('a free PORT') },
     ]);
   });
 
-  it('finds stored secrets that are encrypted with another key', async () => {
+  it('reports stored secrets that are encrypted with another key', async () => {
     const keys = new RedisEncryptionKeyIds(control, 'tidings');
     await keys.add('0123abcd');
     expect(await problemsWith({})).toMatchObject([
@@ -187,8 +187,8 @@ describe('tidings doctor with the variables of an installation', () => {
   });
 });
 
-describe('tidings doctor with only the address of a gateway and an API key', () => {
-  it('finds a gateway that does not answer, a server that is not a gateway, a wrong clock, and a missing API key', async () => {
+describe('tidings doctor without the environment variables of an installation', () => {
+  it('reports a gateway that does not answer, a server that is not a gateway, a wrong clock, and a missing API key', async () => {
     const findings = async (environment: Record<string, string>): Promise<Finding[]> =>
       findingsOf(await runTidings(['--json', 'doctor'], environment)).filter(
         ({ state }) => state === 'problem',

@@ -60,10 +60,10 @@ const textsLike = async (message: string): Promise<string[]> =>
 
 describe('an Idempotency-Key', () => {
   it.each([
-    ['as JSON', json],
-    ['with a file', form],
+    ['JSON', json],
+    ['a form with a file', form],
   ])(
-    'in 100 simultaneous requests to two gateways creates only one send (request %s)',
+    'in 100 simultaneous requests to two gateways creates only one send (request body: %s)',
     async (name, bodyOf) => {
       const second = await anotherGateway();
       try {

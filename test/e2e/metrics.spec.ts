@@ -88,7 +88,7 @@ describe('the metrics', () => {
     expect(counted.value('tidings_poll_requests_sum', { kind: 'head' })).toBeGreaterThan(0);
   });
 
-  it('of a gateway show the send, the workers and the deliveries of the installation', async () => {
+  it('of a gateway show the number of sends, workers and deliveries of the installation', async () => {
     const metrics = await eventually('the state is read', async () => {
       const found = await scrape('gateway');
       return found.value('tidings_deliveries', { status: 'succeeded' }) === receiver.events.length && found;

@@ -68,7 +68,7 @@ describe.each(['SIGKILL', 'SIGSTOP'] as const)('while Redis is unavailable (%s)'
   });
 });
 
-describe('the product under other faults:', () => {
+describe('the product under faults of upstream or of its own processes:', () => {
   it('while upstream is down, the gateway starts and reports the outage, and sends wait; afterwards each is sent once', async () => {
     product = await Product.start();
     const running = product;
@@ -132,7 +132,7 @@ describe('the product under other faults:', () => {
     expect(await Promise.all([gateway.stop(), worker.stop()])).toEqual([0, 0]);
   });
 
-  it('if a worker is killed during its reads, another worker takes over, and a reply is reported within half a minute', async () => {
+  it('if a worker is killed during its reads, another worker takes over and emits a new inbound message within half a minute', async () => {
     product = await Product.start({ UPSTREAM_TIMEOUT_MS: '1000' });
     const running = product;
     const first = running.worker;

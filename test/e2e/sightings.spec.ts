@@ -179,21 +179,21 @@ describe('a send is bound to its message', () => {
     expect(event.data.message?.message).toBe('“Don’t” — she said – ‘wait’…');
   });
 
-  it('if the message appears after the deadline: send.unconfirmed is emitted, and the send is still bound', async () => {
+  it('if the message appears after the confirmation period: send.unconfirmed is emitted, and the send is still bound', async () => {
     const send = await until(late.overdue, 'delivered', 30_000);
     const accepted = await acceptedTexts(NUMBERS.overdue);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.overdue)).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
 
-  it('if the message of an ambiguous send appears after the deadline: the status is unknown, later sent, and nothing is sent again', async () => {
+  it('if the message of an ambiguous send appears after the confirmation period: the status becomes `unknown` and later `sent`, and nothing is sent again', async () => {
     const send = await until(late.ambiguous, 'delivered', 30_000);
     const accepted = await acceptedTexts(NUMBERS.ambiguous);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.ambiguous)).toEqual(['send.unknown', 'send.sent']);
   });
 
-  it('if the message appears half a minute late but within the deadline: the status is sent, without send.unconfirmed', async () => {
+  it('if the message appears half a minute late but within the confirmation period: the status becomes `sent`, and no send.unconfirmed is emitted', async () => {
     const send = await until(late.late, 'delivered', 45_000);
     const accepted = await acceptedTexts(NUMBERS.late);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);

@@ -120,7 +120,7 @@ describe('the trace of a send', () => {
     expect(lines.find((line) => line.includes('send.attempted'))).toContain(id);
   });
 
-  it('is not exported if the caller’s traceparent says that the trace is not recorded, and webhooks get the same flag', async () => {
+  it('is not exported if the caller’s traceparent has the sampled flag 0; a traceparent sent to a webhook then also has the sampled flag 0', async () => {
     const { id, traceId } = await send('00');
     await eventually('the send is delivered', async () => (await statusOf(id)) === 'delivered');
     await eventually('a delivery continues the trace', () =>

@@ -50,7 +50,7 @@ describe('sends that an old build stored', () => {
     expect(await sends.postsOf(name)).toHaveLength(1);
   });
 
-  it('are posted exactly once by the new build if they belong to another account', async () => {
+  it('are posted exactly once by the new build, also for an account other than `default`', async () => {
     const others = new Sends(upgraded, 'oldest');
     await others.becomes('queued in another account', 'sent', 'delivered');
     expect(await others.postsOf('queued in another account')).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('after an upgrade, with the event log and the snapshots of the old buil
 
 describe('after an upgrade, with the webhooks of the old build,', () => {
   it.each(['ordered', 'filtered', 'hanging', 'failing', 'of another account'] as const)(
-    'the webhook "%s" gets the pending deliveries of the old build, signed with its former secret',
+    'the webhook "%s" gets the pending deliveries of the old build, signed with the secret from before the upgrade',
     async (name) => {
       const subscriber = subscriberOf(name);
       const pending = subscriber.pendingBefore();

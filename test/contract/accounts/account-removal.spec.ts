@@ -28,7 +28,7 @@ const logger = createLogger('test', 'silent');
 describe.each([
   ['one Redis', startTestRedis],
   ['a Redis Cluster', startTestCluster],
-])('a removed account on %s', (_, start) => {
+])('the erasure of a removed account (Redis layout: %s)', (_, start) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let prefix: string;
@@ -144,7 +144,7 @@ describe.each([
     expect(await blobs.list('a', '', 10)).toEqual([]);
   });
 
-  it('is erased completely by another worker if the first worker dies during the erasure', async () => {
+  it('is completed by another worker if the first worker dies', async () => {
     await removed('a');
     const dying = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
     await once(dying, 'ready');
@@ -161,7 +161,7 @@ describe.each([
     expect(await keysOf('a')).toEqual([]);
   });
 
-  it('does not affect a new account with the same id, even if a paused deletion run resumes after the new account was created', async () => {
+  it('deletes nothing of a new account with the same id, even if the erasure was paused and resumes after the new account was created', async () => {
     await removed('a');
     let wake = (): void => undefined;
     let asked = false;
@@ -185,7 +185,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('allows only one deletion run at a time, so that no run deletes data of a new account with the same id', async () => {
+  it('is made by only one process at a time, so that no process deletes data of a new account with the same id', async () => {
     await removed('a');
     let other: number | undefined;
     let asked = false;
@@ -206,7 +206,7 @@ describe.each([
     expect([asked, other]).toEqual([true, undefined]);
   });
 
-  it('loses no more data after the worker begins to shut down during a deletion run', async () => {
+  it('stops when the worker begins to shut down', async () => {
     await removed('a');
     const before = await everything();
     const stop = new AbortController();
@@ -218,7 +218,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('loses no data in a deletion run if its id is not on the list of removed accounts', async () => {
+  it('deletes nothing if the account is not on the list of removed accounts', async () => {
     await fill('a', 5);
     const before = await everything();
     expect(await erasure().pass('a', () => Promise.resolve(false))).toBeUndefined();
@@ -226,7 +226,7 @@ describe.each([
   });
 
   it.each(['default', '.accounts', '', 'a}:{b', '*'])(
-    'is not erased if its id is %p, because the id is invalid or is that of the account `default`',
+    'is refused for the id %p, which is invalid or `default`',
     async (id) => {
       await expect(erasure().pass(id, yes)).rejects.toThrow(/not an account that can be erased/);
     },

@@ -19,7 +19,7 @@ const account = (id: string, rest: Partial<StoredAccount> = {}): StoredAccount =
 describe.each([
   ['one Redis', startTestRedis],
   ['a Redis Cluster', startTestCluster],
-])('the stored accounts on %s', (_, start) => {
+])('the stored accounts (Redis layout: %s)', (_, start) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let prefix: string;
@@ -61,7 +61,7 @@ describe.each([
     expect((await other.list()).map(({ id }) => id).sort()).toEqual(['a', 'b']);
   });
 
-  it('cannot include two accounts with the same id, even after simultaneous calls', async () => {
+  it('cannot include two accounts with the same id, even if these accounts are added simultaneously', async () => {
     const trials = ['1', '2', '3', '4'].map((key) => store.add(account('a', { sealedApiKey: key })));
     const refused = (await Promise.allSettled(trials)).flatMap((trial) =>
       trial.status === 'rejected' ? [trial.reason as unknown] : [],

@@ -20,7 +20,7 @@ const TIME = Date.parse('2026-11-25T04:00:00Z');
 describe.each([
   ['one Redis', startTestRedis],
   ['a Redis Cluster', startTestCluster],
-])('the uses of API keys on %s', (_, start) => {
+])('the recorded uses of API keys (Redis layout: %s)', (_, start) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let prefix: string;

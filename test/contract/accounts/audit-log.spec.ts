@@ -12,7 +12,7 @@ const BOUNDS = { maxEntries: 5, retentionMs: 90 * DAY_MS };
 describe.each([
   ['one Redis', startTestRedis],
   ['a Redis Cluster', startTestCluster],
-])('the audit log on %s', (_, start) => {
+])('the audit log (Redis layout: %s)', (_, start) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let prefix: string;

@@ -55,7 +55,7 @@ const counts = (result: Awaited<ReturnType<typeof rotateAll>>): number[][] =>
 describe.each([
   ['one Redis', startTestRedis],
   ['a Redis Cluster', startTestCluster],
-])('the rotation of stored secrets on %s', (_, start) => {
+])('the rotation of stored secrets (Redis layout: %s)', (_, start) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let prefix: string;
@@ -239,7 +239,7 @@ describe.each([
     expect(await endpoints.find('a', gone)).toBeUndefined();
   });
 
-  it('starts over with the new value of a webhook if another process changes the webhook before the rotation writes it', async () => {
+  it('reads a webhook again if another process changes the webhook before the rotation writes it', async () => {
     const { id } = await endpoint('a', OLD_CIPHER);
     const webhooks = accountKeys(prefix, 'a')('webhooks');
     let asked = 0;
@@ -317,7 +317,7 @@ describe.each([
     expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
   });
 
-  it('removes the recorded ids of keys that no secret needs: a starting process may then lack these keys without an error', async () => {
+  it('removes the recorded ids of encryption keys that no secret needs; a process without these keys then starts without an error', async () => {
     expect(await keys.register(OLD_CIPHER)).toEqual([]);
     expect(await keys.register(NEW_CIPHER)).toEqual([OLD_CIPHER.keyId]);
     expect(await keys.list()).toEqual([OLD_CIPHER.keyId]);

@@ -35,10 +35,10 @@ const fixedKeys = (key: string): FixedApiKeyAuthenticator =>
   new FixedApiKeyAuthenticator([{ id: 'environment', key, account: 'default', scopes: API_KEY_SCOPES }]);
 
 describe.each([
-  ['in memory', startTestRedis, true],
-  ['on one Redis', startTestRedis, false],
-  ['on a Redis Cluster', startTestCluster, false],
-])('the sessions %s', (_, start, isFake) => {
+  ['memory', startTestRedis, true],
+  ['one Redis', startTestRedis, false],
+  ['a Redis Cluster', startTestCluster, false],
+])('the sessions (store: %s)', (_, start, isFake) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let prefix: string;
@@ -86,7 +86,7 @@ describe.each([
       ? store.revoked
       : (await new RedisRevocations(redis, prefix).after('0-0')).ids;
 
-  it('give the caller the account, the scopes and the expiry of the API key', async () => {
+  it('have the account, the scopes and the expiry of their API key', async () => {
     const end = Date.now() + 86_400_000;
     const [owner, dated] = [await storedKey(), await storedKey(end)];
     const { token, session } = await sessions.create(owner);

@@ -35,7 +35,7 @@ const fixedKeys = (key: string): FixedApiKeyAuthenticator =>
 describe.each([
   ['one Redis', startTestRedis],
   ['a Redis Cluster', startTestCluster],
-])('the tokens on %s', (_, start) => {
+])('the tokens (Redis layout: %s)', (_, start) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let prefix: string;

@@ -103,7 +103,7 @@ describe('the conversation of a contact', () => {
     expect(await row(contactId)).toMatchObject({ unreadCount: 1, last: { preview: 'new' } });
   });
 
-  it('does not change when a message is marked as seen after a later message was already marked as seen', async () => {
+  it('does not change when a message older than the last seen message is marked as seen', async () => {
     const { contactId } = await here.createKnownContact(1);
     const first = create(contactId, 'inbound', 3_000);
     const second = create(contactId, 'inbound', 2_000);
@@ -118,7 +118,7 @@ describe('the conversation of a contact', () => {
   });
 
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
-    'does not depend on the order in which messages are found: a late outbound message answers only earlier messages (order of messages: %s)',
+    'counts an inbound message as answered only by an outbound message with a later timestamp, in whatever order polls find the two messages (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });

@@ -269,8 +269,8 @@ describe('a read of the log', () => {
   });
 });
 
-describe('the installation time of a log', () => {
-  it('is the time of the first append', async () => {
+describe('the creation time of an event log', () => {
+  it('is the time at which the first event was recorded', async () => {
     expect(await log.installedAt(ACCOUNT)).toBeUndefined();
     await log.append(ACCOUNT, many(1));
     const [seconds] = await redis.time();

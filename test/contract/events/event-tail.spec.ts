@@ -106,7 +106,7 @@ describe('a listener for new events in the log', () => {
     );
   });
 
-  it('wakes no caller for a duplicate event or a read of the log', async () => {
+  it('wakes no waiting caller when a duplicate event is appended or the log is read', async () => {
     const follower = await follow();
     await one.grow();
     await follower.waitForGrowth(LONG_MS, over.signal);
@@ -180,7 +180,7 @@ describe('a listener for new events in the log', () => {
     }
   });
 
-  it('is optional: a Redis user that may not publish can still record events', async () => {
+  it('is optional: events are recorded even if the Redis user may not publish notifications for listeners', async () => {
     await one.redis.call('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
     const mute = open(server.url.replace(/\/\/[^@]*@/, '//mute:pw@'), 'failFast');
     await once(mute, 'ready');
@@ -191,7 +191,7 @@ describe('a listener for new events in the log', () => {
     await closeRedis(mute);
   });
 
-  it('uses one connection to a Redis Cluster to wake the callers of every account', async () => {
+  it('uses only one connection to a Redis Cluster, even if callers wait for events of several accounts', async () => {
     await using cluster = await startTestCluster();
     const wide = await connect(cluster.url);
     try {

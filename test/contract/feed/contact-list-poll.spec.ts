@@ -194,7 +194,7 @@ describe('the poll schedule', () => {
     expect(await due()).toEqual([id]);
   });
 
-  it('does not make a contact due again after the requested poll has run', async () => {
+  it('makes a contact due only once after a request to poll it now', async () => {
     const id = harness.createContact('+15551234567');
     await harness.sweep();
     await harness.store.expeditePoll(ACCOUNT, id, 0);

@@ -313,7 +313,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits only messages that arrived at most a day before the previous read of the contact list, if the contact is missing from that read', async () => {
+  it('emits only messages that arrived at most a day before the previous read of the contact list, if the contact is newly listed', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });

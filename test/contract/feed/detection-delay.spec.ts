@@ -113,7 +113,7 @@ describe('the detection delay', () => {
     expect({ count, estimated }).toEqual({ count: 42, estimated: 0 });
   });
 
-  it('stays right after a slow read of older messages, whose pages come seconds after its start', async () => {
+  it('is not distorted by slow upstream replies during a read of older messages', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(75);
     const slow: FeedSource = {

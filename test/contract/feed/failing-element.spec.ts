@@ -9,7 +9,7 @@ const here = new WithFeedHarness();
 const PAGE_LIMIT = 20;
 
 describe('a read of all pages', () => {
-  it('keeps the known order of messages if messages arrive during the read', async () => {
+  it('does not forget the order in which upstream lists messages if new messages arrive during the read', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId } = await here.createKnownContact(50);
@@ -58,8 +58,8 @@ describe('a message whose page upstream cannot return', () => {
   );
 });
 
-describe('a first page that upstream once fails to return', () => {
-  it('does not prevent the read of new messages on the last page if upstream limits pages to 2 messages', async () => {
+describe('one failed request for the first page of messages', () => {
+  it('does not prevent the detection of new messages on the last page, if upstream lists the oldest messages first', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst', limitCap: 2 });
     const contactId = harness.createContact(NUMBER);

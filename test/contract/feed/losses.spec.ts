@@ -158,7 +158,7 @@ describe('a worker', () => {
     expect(ids.filter((id) => stored.has(id))).toEqual([]);
   });
 
-  it('emits a message again, with a new event id, if all messages vanish and that message returns', async () => {
+  it('emits message.received again, with a new event id, if all messages of a contact vanish and one of them returns', async () => {
     const { harness } = here;
     const { contactId, ids: old } = await here.createKnownContact(2);
     const ids = harness.createMessages(contactId, { count: 12, intervalMs: 10 });

@@ -74,7 +74,7 @@ const drain = async (rate = RATE): Promise<void> => {
 };
 
 describe('the claim of a due contact', () => {
-  it('takes the contact that has been overdue for the longest time, and returns that time', async () => {
+  it('takes the contact that has been overdue longest, and returns for how long the contact has been overdue', async () => {
     await schedule('due', 'late', -500);
     await schedule('due', 'later', -100);
     await schedule('due', 'not yet', 60_000);
@@ -122,7 +122,7 @@ describe('the claim of a due contact', () => {
     expect(new Set(taken).size).toBe(30);
   });
 
-  it('gets a budget token only after a running poll has got the token for its next request', async () => {
+  it('waits while a running poll still needs a token of the budget for its next request', async () => {
     await schedule('due', 'c', -100);
     await drain(2);
     await budget.tryAcquire(ACCOUNT, 2, 'more');
@@ -161,7 +161,7 @@ describe('reads of older messages', () => {
     ['a fifth as many if they are an hour late', 3_600_000, 9],
     ['almost none if they have just become due', 1_000, 0],
   ])(
-    'get fewer tokens than due reads of the newest messages (%s), and all tokens if no read of the newest messages is due',
+    'get fewer upstream requests than due reads of the newest messages (%s), and all upstream requests if no read of the newest messages is due',
     async (_, lateMs, expected) => {
       for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
       for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -lateMs);
@@ -174,7 +174,7 @@ describe('reads of older messages', () => {
     },
   );
 
-  it('also get their share of the budget for further pages while reads of the newest messages are due', async () => {
+  it('get their share of the budget for each further page, even while reads of the newest messages are due', async () => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     await drain();
     await redis.hset(key('budget'), 'deepShare', 0.2);
@@ -303,7 +303,7 @@ describe('a failed read', () => {
     expect((await claimInTime()).consecutiveFailures).toBe(0);
   });
 
-  it('is repeated after a second and is not counted if the contact did not cause the failure', async () => {
+  it('that the contact did not cause is repeated after a second, and does not count as a failure of the contact', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     await schedule('due', 'c', -100);
     expect(await one.end(ACCOUNT, await claimInTime(), 'postponed')).toMatchObject({

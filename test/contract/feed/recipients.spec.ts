@@ -27,7 +27,7 @@ describe('the contacts of a phone number', () => {
     expect(await ownersOf()).toEqual([own, named, third]);
   });
 
-  it('are limited to twenty, and include the contact whose message showed the number', async () => {
+  it('are limited to twenty, and always include the contact whose messages show the number', async () => {
     const { harness } = here;
     const named = Array.from({ length: 25 }, (_, n) =>
       harness.createContact(`+1555000${String(1_000 + n)}`, { switchboard: NUMBER }),

@@ -6,7 +6,7 @@ import { DAY_MS, received, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 
-describe('a read of a contact whose page is the same as at the last read', () => {
+describe('a read of a contact', () => {
   /** Returns a poller that counts the pages that it does not compare. */
   const counting = (): { polls: ContactPoll; unchanged: () => number } => {
     let count = 0;
@@ -21,7 +21,7 @@ describe('a read of a contact whose page is the same as at the last read', () =>
     return { polls: here.harness.poller(source), unchanged: () => count };
   };
 
-  it('compares no message, and still schedules the next read', async () => {
+  it('compares no message if the page is the same as at the last read, and still schedules the next read', async () => {
     const { contactId } = await here.createKnownContact(5);
     const { polls, unchanged } = counting();
     const before = await here.harness.store.contactState(ACCOUNT, contactId);
@@ -44,7 +44,7 @@ describe('a read of a contact whose page is the same as at the last read', () =>
     expect(Number(due)).toBeGreaterThan(after?.extension.readAt ?? Infinity);
   });
 
-  it('compares the messages again after any change of the page or of the contact’s state', async () => {
+  it('compares the messages if the page or the stored state of the contact changed since the last read', async () => {
     const { contactId, ids } = await here.createKnownContact(5);
     const { polls, unchanged } = counting();
     await polls.pollHead(ACCOUNT, contactId);
@@ -66,7 +66,7 @@ describe('a read of a contact whose page is the same as at the last read', () =>
     expect(ids).toHaveLength(5);
   });
 
-  it('emits a message that upstream deletes right after the first page was read', async () => {
+  it('emits message.received for a new message even if upstream deletes the message right after the first page was read', async () => {
     const { harness } = here;
     // The order of a list without messages is unknown.
     const { contactId } = await here.createKnownContact(0);
@@ -85,7 +85,7 @@ describe('a read of a contact whose page is the same as at the last read', () =>
     expect(await here.messageEvents()).toEqual(expect.arrayContaining(received(ids)));
   });
 
-  it('is not committed if another read of the contact was committed meanwhile', async () => {
+  it('with an unchanged page is not committed if another read of the contact was committed meanwhile', async () => {
     const { contactId } = await here.createKnownContact(5);
     const state = await here.harness.store.contactState(ACCOUNT, contactId);
     const commit = (version: number, redisRun: string): Promise<unknown> =>

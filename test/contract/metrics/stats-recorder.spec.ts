@@ -48,7 +48,7 @@ describe('The recorder of statistics', () => {
     expect(timers).toHaveBeenCalledTimes(2);
   });
 
-  it('writes the counts of several seconds in one write, each under its own minute', async () => {
+  it('writes the counts of different minutes in one write, each count under its minute', async () => {
     now = START + 59_000;
     recorder.add('a', 'sendsCreated');
     recorder.add('a', 'sendsCreated', 2);

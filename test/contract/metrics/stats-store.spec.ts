@@ -107,7 +107,7 @@ describe('The statistics in Redis', () => {
   const key = (): string => `${prefix}:{a}:stats`;
   const now = async (): Promise<number> => minuteOf((await new RedisStatsStore(redis, prefix).read('a')).now);
 
-  it('are one hash that expires; each addition removes the minutes that are older than an hour', async () => {
+  it('are one hash with a field per minute; the hash expires, and each addition removes the fields that are older than an hour', async () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
     // An hour of minutes, and what an earlier hour left.

@@ -22,7 +22,7 @@ const LEASE_MS = 60_000;
 describe.each([
   ['one Redis', startTestRedis],
   ['a Redis Cluster', startTestCluster],
-])('the task schedule on %s', (_, start) => {
+])('the task schedule (Redis layout: %s)', (_, start) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let prefix: string;
@@ -112,9 +112,9 @@ describe.each([
   });
 
   it.each([
-    ['the worker of the run still has the lease', false],
-    ['another worker has taken over the lease meanwhile', true],
-  ])('adds the tasks that a finished run reports as due, if %s', async (__, isLost) => {
+    ['the worker still has the lease of the completed task', false],
+    ['another worker has taken over the lease', true],
+  ])('adds the due tasks that a worker reports when it completes a task (%s)', async (__, isLost) => {
     await at('a', 0);
     const task = await takeOne(agenda, isLost ? 1 : LEASE_MS);
     if (isLost) await eventually('another worker has the task', async () => (await take(other)).length === 1);
@@ -276,7 +276,7 @@ describe.each([
     expect(next).toBe(500);
   });
 
-  it('returns no time until the next task when a task ends and no other task is scheduled', async () => {
+  it('returns undefined when a task ends and no other task is scheduled', async () => {
     await at('a', 0);
     expect(await agenda.complete(await takeOne(), undefined)).toBeUndefined();
   });

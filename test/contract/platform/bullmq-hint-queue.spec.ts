@@ -54,14 +54,14 @@ async function empty(): Promise<boolean> {
 }
 
 describe('a wake-up hint for workers', () => {
-  it('creates a job even if a job with the same subject already waits, because the waiting job may be lost', async () => {
+  it('creates a job even if a job about the same object already waits, because the waiting job may be lost', async () => {
     await hints.add([hint('a', 1), hint('a', 2), hint('b', 3)]);
     await hints.add([hint('a', 4)]);
     expect(await queue.getWaitingCount()).toBe(4);
     await hints.add([]);
   });
 
-  it('that is marked as recurring creates at most one job per second and subject, even if the hint is added more often', async () => {
+  it('that is marked as recurring creates at most one job per object and second, however often the hint is added', async () => {
     const began = Date.now();
     for (let i = 0; i < 50; i += 1) await hints.addRecurring([hint('a', i), hint('b', i)]);
     const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
@@ -85,7 +85,7 @@ describe('a wake-up hint for workers', () => {
     expect(await queue.getDelayedCount()).toBe(1);
   });
 
-  it('runs even if the worker that ran another hint with the same subject died', async () => {
+  it('is processed even if a worker died while it processed another hint about the same object', async () => {
     await hints.add([hint('a', 1)]);
     const token = 'of a worker that is gone';
     const dead = new Worker<Payload>(queue.name, null, { connection, prefix: queue.opts.prefix ?? '' });

@@ -199,7 +199,7 @@ describe('a process on a Redis Cluster', () => {
 
 describe('a connection through Sentinel', () => {
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'switches to the new master after the old master gets %s; until then, commands fail fast or wait, as configured',
+    'switches to the new master after the old master gets the signal %s; until then, commands fail fast or wait, as configured',
     async (signal) => {
       const layout = await started(startTestSentinel);
       const fast = await connected(layout, 'failFast');

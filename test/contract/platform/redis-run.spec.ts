@@ -53,7 +53,7 @@ it('a connection and a Lua script return the same id of the Redis run, which cha
   await closeRedis(redis);
 });
 
-it('a connection to a promoted replica and a Lua script return the same id of the Redis run', async () => {
+it('after the promotion of a replica, a process and a Lua script read the same id of the Redis run', async () => {
   const pair = await startTestPair();
   await pair.switchOver();
   const redis = connect(pair.url);

@@ -52,7 +52,7 @@ describe('a send whose POST had no clear answer', () => {
     },
   );
 
-  it('is still looked up after failed look-ups, because only successful look-ups count towards its confirmation period', async () => {
+  it('is still looked up after failed look-ups, which do not shorten its confirmation period', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
@@ -115,7 +115,7 @@ describe('a send whose POST had no clear answer', () => {
     },
   );
 
-  it('becomes sent if its message is found after the last look-up', async () => {
+  it('becomes `sent` if a poll finds its message after the look-ups have ended', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();

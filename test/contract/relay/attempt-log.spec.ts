@@ -90,7 +90,7 @@ describe('an attempt of a send', () => {
     expect(entries).toMatchObject([{ status: 401, decision: 'hold' }]);
   });
 
-  it('causes no event that contains the request id', async () => {
+  it('causes no event that contains the id of the caller’s request', async () => {
     await logOf(() => Promise.resolve());
     expect(JSON.stringify(await harness.deliveredEvents())).not.toContain('req-7');
   });

@@ -8,7 +8,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, memory, posts, sendEvents } = relay;
 
-describe('a running POST whose record Redis loses', () => {
+describe('a running POST, after Redis lost the record that the POST has begun,', () => {
   /** Posts, makes Redis lose every write since `before`, and runs `meanwhile` before the answer arrives. */
   function postThenLose(
     before: Awaited<ReturnType<typeof memory>>,
@@ -24,7 +24,7 @@ describe('a running POST whose record Redis loses', () => {
   it.each([
     ['no other process runs', () => Promise.resolve()],
     ['another process looks up the send', () => runner().run(ACCOUNT, NUMBER)],
-  ])('is not repeated if upstream accepts the POST (after the loss: %s)', async (_, then) => {
+  ])('is not repeated if upstream accepts the POST (before the reply of upstream, %s)', async (_, then) => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     const post = postThenLose(await memory(), then);

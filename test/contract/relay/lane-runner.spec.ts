@@ -190,7 +190,7 @@ describe('a send', () => {
     expect(woken).toEqual([NUMBER]);
   });
 
-  it('to one of very many recipients is found by a later periodic check, because each check reports whether further lanes may be due', async () => {
+  it('is found even if one periodic check cannot wake all due lanes: the check then reports that further lanes may be due', async () => {
     for (let n = 0; n < 500; n += 1) await accept({ phoneNumber: `+1415${5_550_000 + n}` });
     const waking = rounds({ jobs: { wake: () => Promise.resolve() } });
     expect(await waking.reconcile(ACCOUNT)).toBe(false);

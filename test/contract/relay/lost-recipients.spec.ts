@@ -62,7 +62,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
 });
 
 describe('a send whose look-ups all fail', () => {
-  it('becomes unknown at the maximum age, its reason names the setting and the error, and the lane continues', async () => {
+  it('becomes `unknown` at the age SEND_MAX_AGE_SECONDS; its reason names SEND_MAX_AGE_SECONDS and the error, and the lane continues', async () => {
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     failPosts({ kind: 'resetBefore' });
@@ -79,7 +79,7 @@ describe('a send whose look-ups all fail', () => {
     expect(await sendEvents()).toEqual(['send.unknown', 'send.accepted']);
   });
 
-  it('is reported as unconfirmed at the maximum age if upstream accepted the send', async () => {
+  it('is reported as unconfirmed at the age SEND_MAX_AGE_SECONDS if upstream accepted the send', async () => {
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     const id = await accept();

@@ -91,7 +91,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect((await account.intake.find(ACCOUNT, id))?.attempts).toMatchObject([{ outcome: 'not_taken' }]);
   });
 
-  it('a send that may have been posted is looked up first, even if the address is unreachable', async () => {
+  it('a send that may already have been posted waits for a successful look-up if the new address is unreachable', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');
@@ -110,7 +110,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a worker whose address differs from the address for which a send was stored posts the send only a minute after its creation', async () => {
+  it('a worker that still uses the former address posts a send for the new address only if the send is a minute old', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);

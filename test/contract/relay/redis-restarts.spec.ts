@@ -75,7 +75,7 @@ describe('a send', () => {
     expect([first.warnings(), second.warnings()]).toEqual([1, 1]);
   });
 
-  it('that is the first after a Redis restart causes a warning, even if all earlier sends had left their lanes', async () => {
+  it('causes a warning about a Redis restart if it is the first send after the restart, even if no lane had a send at the restart', async () => {
     const { runner: one, warnings } = watchedRunner();
     await relayUntil(await accept(), 'accepted', one);
     expect(warnings()).toBe(0);

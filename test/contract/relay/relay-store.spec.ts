@@ -214,7 +214,7 @@ describe('Marking a send as relaying and taking the token for its POST in one st
 });
 
 describe('The next check for the message of an accepted send', () => {
-  it('is scheduled only once after the previous check becomes due, and is not scheduled if the send has changed', async () => {
+  it('is scheduled only if the previous check is due and the send is unchanged', async () => {
     const accepted = async (): Promise<SendRecord> => {
       const fenced = await applyAll(await insert(), 'fenced');
       const record = await applyTo(fenced, 'accepted', { confirmInMs: 0 });
@@ -630,7 +630,7 @@ describe('retention of sends', () => {
     );
   });
 
-  it('keeps an unknown send that an older build listed as finished', async () => {
+  it('keeps a send of status `unknown`, even if an older build listed the send as finished', async () => {
     const { id } = (await applyAll(await insert(), 'fenced', 'marked_unknown')).order;
     await redis.zrem(`${prefix}:{${ACCOUNT}}:sends:undecided`, id);
     await redis.zadd(`${prefix}:{${ACCOUNT}}:finished`, 1, id);
@@ -704,7 +704,7 @@ describe('scheduled sends', () => {
     expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
   });
 
-  it('without a record, or with another status, are removed from the schedule', async () => {
+  it('are removed from the schedule if their record is missing or their status is not `scheduled`', async () => {
     const scheduled = `${prefix}:{${ACCOUNT}}:scheduled`;
     const gone = await insert({ sendAt: Date.now() + 1 });
     await redis.del(`${prefix}:{${ACCOUNT}}:send:${gone.order.id}`);

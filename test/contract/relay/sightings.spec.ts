@@ -41,7 +41,7 @@ describe('the confirmation period of an accepted send', () => {
     expect(await isEmitted('send.unconfirmed')).toBe(false);
   });
 
-  it('ends only after look-ups have succeeded over its full length', async () => {
+  it('is not shortened by failed look-ups', async () => {
     relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     await relayUntil(id, 'accepted');
@@ -63,7 +63,7 @@ describe('the confirmation period of an accepted send', () => {
 });
 
 describe('several messages that may belong to one send', () => {
-  it('make the send unknown at once, without a second POST, if upstream may not have accepted the send', async () => {
+  it('make the send `unknown` at once, without a second POST, if the outcome of the first POST was ambiguous', async () => {
     relay.harness.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
     const id = await accept();
     await runner().run(ACCOUNT, NUMBER);
@@ -92,7 +92,7 @@ describe('several messages that may belong to one send', () => {
     expect((await find(id)).status).toBe('unknown');
   });
 
-  it('prevent a second POST of a send if Redis may have lost the record of the first POST', async () => {
+  it('prevent a second POST of the send if Redis may have lost the record of the first POST', async () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');

@@ -60,7 +60,7 @@ describe('an outage of upstream', () => {
     ]);
   });
 
-  it('soon after another outage has its own events, and is not ended by a late report that the first outage is over', async () => {
+  it('has its own events, and is not ended by a late report that the previous outage is over', async () => {
     await one.recordOutage('a', 'away', 'first');
     const first = await outage();
     await one.recordRecovery('a', first);
@@ -141,14 +141,14 @@ describe('the probes that detect the end of an outage', () => {
     await untilProbe(two);
   });
 
-  it('that end the outage are followed by a short period in which every process learns of the recovery', async () => {
+  it('stop when the outage ends; for a short period, every process then learns of the recovery', async () => {
     await one.recordOutage('a', 'away', 'x');
     await one.recordRecovery('a', await outage());
     expect([await turn(one), await turn(two)]).toEqual(['recovered', 'recovered']);
     await eventually('the recovery period has ended', async () => (await turn(two)) === 'nothing');
   });
 
-  it('that fail after the end of the outage do not start another outage', async () => {
+  it('start no new outage if they fail after the end of the outage', async () => {
     await one.recordFailedProbe('a', 'away', 'late');
     expect(await one.outage('a')).toBeUndefined();
   });

@@ -299,7 +299,7 @@ describe('a send', () => {
     expect(await failure(new HttpUpstream(10_000).send(to, SEND))).toBeInstanceOf(UpstreamReplyTooLargeError);
   });
 
-  it('is not written if no token of the budget is available once the connection is established', async () => {
+  it('is not written to its connection if the budget has no token when the connection is established', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(

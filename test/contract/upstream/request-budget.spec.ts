@@ -126,7 +126,7 @@ describe('the budget of an account', () => {
     expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
   });
 
-  it('counts requests from before a reduction of the rate as if they had been made at no more than the new rate', async () => {
+  it('counts earlier requests, after a reduction of the rate, as if the reduced rate had already applied', async () => {
     const [budget] = budgets;
     await hammer(400, { read: 10 }, 500);
     // As after a minute at the full rate that ended twenty seconds ago: two half-lives.
@@ -179,7 +179,7 @@ describe('the budget of an account, which adapts to upstream’s rate limit,', (
     expect(await leave(1_500)).toBeGreaterThan(before * 0.7);
   });
 
-  it('never falls below a sixteenth of the rate, and from there grows by a fiftieth of the rate at each success', async () => {
+  it('never falls below a sixteenth of the configured rate, and grows by a fiftieth of the configured rate at each success', async () => {
     const [one] = budgets;
     const limit = async (): Promise<number> =>
       Number(await clients[0]?.hget(`${prefix}:{a}:budget`, 'limit'));

@@ -51,7 +51,7 @@ describe('the share of the request budget that one kind of requests may use', ()
     expect(await takeAll('b', 0.01)).toBe(BURST);
   });
 
-  it('allows at most rate × t requests after the burst', async () => {
+  it('allows no more requests per second than its rate after the initial burst', async () => {
     const rate = 50;
     const start = performance.now();
     const [share] = shares;

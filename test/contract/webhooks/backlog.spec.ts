@@ -95,7 +95,7 @@ describe('a delivery', () => {
     expect(await on.harness.deliveries.retry(ACCOUNT, lost)).toBe('lost');
   });
 
-  it('that was missed can be replayed once the log has its event again', async () => {
+  it('that was missed because its event was lost can be replayed if the event log is restored', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     if (event === undefined) throw new Error('no event');

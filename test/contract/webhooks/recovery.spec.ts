@@ -76,7 +76,7 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(waiting).toBe(-1);
   });
 
-  it('makes a waiting delivery due early, but only a few times if that waiting delivery fails each time', async () => {
+  it('no longer makes a waiting delivery due early after that waiting delivery has failed a few times', async () => {
     const id = await failing(1);
     let attempts = 0;
     for (let outage = 0; outage < 10; outage += 1) {
@@ -148,7 +148,7 @@ describe('a delivery that waits for its next attempt', () => {
     ['missed', 0],
     ['all', 0],
   ] as [ReplayScope, number][])(
-    'becomes due by a replay only if the scope is "pending": scope "%s" makes %d of 3 deliveries due',
+    'becomes due by a replay only if the replay is of pending deliveries (replay of %s deliveries: %d of 3 become due)',
     async (scope, count) => {
       const id = await subscribe();
       const window = { since: Date.now() - 60_000, until: Date.now() + 60_000 };

@@ -88,7 +88,7 @@ describe('a replay', () => {
   });
 
   it.each(['failed', 'missed', 'pending', 'all'] as const)(
-    'with the scope "%s" replays as many deliveries as were counted before the replay, and counting changes no stored data',
+    'of %s deliveries makes as many deliveries due as a dry run counts, and the dry run changes no stored data',
     async (scope) => {
       await on.harness.record(450);
       const id = await subscribe();
@@ -117,7 +117,7 @@ describe('a replay', () => {
     },
   );
 
-  it('replays no more events than the backlog has room for, and counting before the replay returns the same number', async () => {
+  it('replays no more events than the backlog has room for, and a dry run of the replay returns the same number', async () => {
     const id = await subscribe();
     const listed = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
     const members = Array.from({ length: 19_750 }, (_, i) => [i, `dlv_${i}`]);

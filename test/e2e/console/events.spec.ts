@@ -98,7 +98,7 @@ withChromium('on the page of events in the console,', () => {
     });
   });
 
-  it('the list does not move while it is paused, scrolled down or focused, and a button shows the number of new events', async () => {
+  it('the list of events does not move while it is paused, scrolled down or focused, and a button shows the number of new events', async () => {
     await withConsole('/console/events', async (page) => {
       await untilLive(page);
       await page.getByRole('button', { name: 'Pause' }).click();

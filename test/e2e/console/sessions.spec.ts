@@ -87,7 +87,7 @@ withChromium('over HTTPS, in a real browser,', () => {
     );
   });
 
-  it('a page of another site cannot use the cookie of the console, with or without the header of the console', async () => {
+  it('a page of another site cannot use the cookie of the console, with or without the header X-Tidings-Console', async () => {
     await withBrowser(
       browser ?? '',
       async (context) => {

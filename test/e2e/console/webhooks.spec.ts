@@ -103,7 +103,7 @@ withChromium('on the pages of webhooks in the console,', () => {
     });
   });
 
-  it('pending deliveries can be retried at once, one by one or all together', async () => {
+  it('pending deliveries can be retried early, one by one or all together', async () => {
     await product.worker.stop();
     await product.startWorker({ WEBHOOK_RETRY_SCHEDULE_SECONDS: '600,600' });
     Object.assign(receiver, { status: 503 });

@@ -159,7 +159,7 @@ describe('the test oracle for emitted events', () => {
   });
 
   it.each(['sent', 'delivered', 'read', 'updated'])(
-    'rejects an event log with a duplicate message.%s',
+    'rejects an event log with two message.%s events for one change',
     (type) => {
       const changes = {
         sent: undefined,

@@ -45,7 +45,7 @@ describe('the test oracle for relayed sends', () => {
     ).toEqual(['unrequested', 'unrequested']);
   });
 
-  it('allows at most one text for a send request that got no reply', () => {
+  it('rejects a history in which upstream accepted the text of an unanswered send request twice, but accepts it once', () => {
     const maybe = { phoneNumber: TO, message: 'four', messageIds: ['m4'] };
     const withoutReply = new Set(['four']);
     expect(rulesOf({ accepted: [...SOUND.accepted, maybe], withoutReply })).toEqual([]);
