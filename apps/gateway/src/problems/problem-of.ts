@@ -49,7 +49,7 @@ function rule<E extends Error>(
 const RULES: readonly Rule[] = [
   rule(Problem, (error) => error),
   rule(BlobTooLargeError, ({ limit }) => {
-    const message = `exceeds the limit of ${limit} bytes`;
+    const message = `must be a file of at most ${limit} bytes`;
     return new Problem('payload_too_large', `file ${message}.`, { errors: [{ field: 'file', message }] });
   }),
   rule(BlobStoreUnavailableError, unavailable),
