@@ -36,7 +36,7 @@ class LookupCandidateDto implements LookupCandidate {
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description: 'Id of the send whose message the candidate is, or null if no such send is known.',
+    description: 'Id of the send for which the candidate was recorded, or null.',
   })
   sendId!: string | null;
 }

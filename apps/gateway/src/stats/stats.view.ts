@@ -42,12 +42,12 @@ class DeliveryStatsView {
   @Counts('Deliveries that reached the status `failed`.') failed!: number[];
 }
 
+type DelaysByMinute = (number | null)[];
+
 @ApiSchema({ name: 'DelayStats' })
 class DelayStatsView implements DelaySeries {
-  @Measurements('Mean detection or delivery delay in each minute, in milliseconds.') mean!: (number | null)[];
-  @Measurements('Maximum detection or delivery delay in each minute, in milliseconds.') max!: (
-    number | null
-  )[];
+  @Measurements('Mean detection or delivery delay in each minute, in milliseconds.') mean!: DelaysByMinute;
+  @Measurements('Longest detection or delivery delay in each minute, in milliseconds.') max!: DelaysByMinute;
 }
 
 @ApiSchema({ name: 'RequestStats' })
