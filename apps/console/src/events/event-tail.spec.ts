@@ -82,7 +82,7 @@ describe('the list of the latest events in the console', () => {
     tail.close();
   });
 
-  it('stops reading when the list is full, reads further events on request, and shows no new event before all earlier events', async () => {
+  it('stops reading when the list is full, reads further events on request, and shows a new event only after all earlier events were read', async () => {
     const stored = events(1, MAX_ROWS + 10);
     const tail = new EventTail({ read: logOf(stored, 100), stopsWhenFull: true });
     await tail.readOn();

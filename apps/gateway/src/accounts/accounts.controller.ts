@@ -37,7 +37,7 @@ import { AccountsReply, AccountView, ChangeAccountDto, CreateAccountDto } from '
 export type DeletionConfirmer = Pick<FeedStore, 'confirmDeletions'>;
 
 const PERMISSIONS =
-  'Admins of the account `default` can see all accounts, and can add, change and delete accounts. Admins of an account other than `default` can only see that account.';
+  'An API key with the scope `admin` can see its own account. An API key of the account `default` with the scope `admin` can see, add, change and delete all accounts.';
 
 @ApiTags('Accounts')
 @Controller('v1/accounts')
@@ -157,12 +157,15 @@ export class AccountsController {
   @Audited('account.deletions-confirmed')
   @ApiOperation({
     operationId: 'confirmDeletions',
-    summary: 'Confirm that missing contacts and messages are deleted',
+    summary: 'Confirm that contacts and messages were deleted at the messaging service',
     description:
-      'An `account.suspect` event means that many contacts or messages disappeared at once and were not reported as deleted. ' +
+      'An `account.suspect` event means that many contacts or messages disappeared from the messaging service at once, and that Tidings emitted no events for their deletion. ' +
       'After this confirmation, the next complete reads report all contacts and messages that are still missing as deleted.',
   })
-  @ApiNoContentResponse({ description: 'The deletions are confirmed.' })
+  @ApiNoContentResponse({
+    description:
+      'Tidings will emit events for the deletion of all contacts and messages that the messaging service no longer shows.',
+  })
   @ApiProblems('not_found')
   async confirmDeletions(
     @Caller() caller: Principal,
@@ -183,7 +186,10 @@ function mayChange(caller: Principal, id: string): void {
 }
 
 function onlyOperators(): Problem {
-  return new Problem('forbidden', 'Only admins of the account default can change accounts.');
+  return new Problem(
+    'forbidden',
+    'Only API keys of the account `default` with the scope `admin` can change accounts.',
+  );
 }
 
 function withoutSlash(address: string): string {

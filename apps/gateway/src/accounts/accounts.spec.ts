@@ -177,7 +177,7 @@ describe('an admin of an account other than "default"', () => {
   });
 });
 
-describe('the confirmation of deletions at upstream', () => {
+describe('POST /v1/accounts/{id}/confirm-deletions', () => {
   const confirm = (account: string, key?: string): Promise<Response> =>
     gateway.fetch(`/v1/accounts/${account}/confirm-deletions`, {
       method: 'POST',
@@ -186,13 +186,13 @@ describe('the confirmation of deletions at upstream', () => {
   const deletionsConfirmedAt = (account: string): Promise<string | null> =>
     gateway.redis.hget(`tidings:{${account}}:contact-list`, 'believedAt');
 
-  it('is stored with the time of the confirmation', async () => {
+  it('stores when the deletions were confirmed', async () => {
     expect(await deletionsConfirmedAt('default')).toBeNull();
     expect((await confirm('default')).status).toBe(204);
     expect(Number(await deletionsConfirmedAt('default'))).toBeGreaterThan(0);
   });
 
-  it('is allowed for an admin of the account "default", but not for an admin of another account', async () => {
+  it('accepts an API key of the account "default", and returns 404 for an API key of a third account', async () => {
     await add(SALES);
     expect((await confirm('sales', OTHER_KEY)).status).toBe(404);
     expect(await deletionsConfirmedAt('sales')).toBeNull();
@@ -200,7 +200,7 @@ describe('the confirmation of deletions at upstream', () => {
     expect(Number(await deletionsConfirmedAt('sales'))).toBeGreaterThan(0);
   });
 
-  it('causes 404 and stores nothing if the account is unknown', async () => {
+  it('returns 404 and stores nothing if the account is unknown', async () => {
     expect((await confirm('nobody')).status).toBe(404);
     expect(await gateway.redis.keys('*nobody*')).toEqual([]);
   });

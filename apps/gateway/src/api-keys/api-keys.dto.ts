@@ -83,7 +83,7 @@ export class ApiKeyView implements ListedApiKey {
     format: 'date-time',
     nullable: true,
     description:
-      'Time when the API key or one of its tokens was last used, or null if no use was recorded. The time may be up to a minute out of date.',
+      'Time when the API key or one of its tokens was last used, or null if no use was recorded. `lastUsedAt` may be up to a minute out of date.',
   })
   lastUsedAt!: string | null;
 }

@@ -181,10 +181,10 @@ describe('the audit log', () => {
   });
 
   it.each([
-    ['rejects the entry', () => Promise.reject(new Error('OOM command not allowed')), 'OOM'],
-    ['does not answer', () => new Promise<never>(() => undefined), DeadlineError.name],
+    ['the store rejects the entry', () => Promise.reject(new Error('OOM command not allowed')), 'OOM'],
+    ['the store does not answer', () => new Promise<never>(() => undefined), DeadlineError.name],
   ])(
-    'does not make an action fail if the store of the audit log %s; the failure is logged',
+    'does not make an action fail if an entry cannot be stored, and the failure is logged (%s)',
     async (_, append, reason) => {
       const bound = [{ provide: AUDIT_LOG, useValue: { append, read: append } }];
       await using other = await startTestGateway({ redisUrl: redis.url, bound });

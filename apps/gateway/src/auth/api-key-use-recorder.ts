@@ -52,7 +52,7 @@ export class ApiKeyUseRecorder implements OnModuleDestroy {
     try {
       await this.uses.recordUses(uses);
     } catch (error) {
-      this.logger.debug({ err: error, apiKeys: uses.size }, 'the last uses of API keys were not recorded');
+      this.logger.debug({ err: error, apiKeys: uses.size }, 'could not record when API keys were last used');
     }
   }
 }

@@ -60,7 +60,7 @@ describe('the watch for revocations', () => {
     expect(notified).toEqual(['a', 'b', 'b', 'c']);
   });
 
-  it('reads the revocations once per interval for any number of followers, and not at all without followers', async () => {
+  it('reads the revocations once per interval for all waiting requests together, and not at all while no request waits', async () => {
     const stops: (() => void)[] = [];
     for (let i = 0; i < 500; i++) stops.push(await watch.follow([`tok_${i}`, 'key'], () => undefined));
     await passIntervals(8);
@@ -86,7 +86,7 @@ describe('the watch for revocations', () => {
     expect(notified).toBe(1);
   });
 
-  it('rejects a follower if the current position in the list of revocations cannot be read', async () => {
+  it('does not start, and throws an error, if the end of the list of revocations cannot be read', async () => {
     revocations.fault = new Error('connect');
     await expect(watch.follow(['tok_1'], () => undefined)).rejects.toThrow('connect');
     await passIntervals(4);

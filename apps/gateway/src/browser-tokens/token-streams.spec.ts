@@ -106,7 +106,7 @@ describe('the event streams of a token', () => {
   });
 });
 
-describe('a long poll of a token', () => {
+describe('a long poll that is authenticated with a token', () => {
   it.each([
     ['the token', (ids: { token: string }) => revokeToken(ids.token)],
     ['its API key', (ids: { key: string }) => revokeKey(ids.key)],

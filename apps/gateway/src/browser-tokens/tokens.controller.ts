@@ -60,7 +60,7 @@ export class TokensController {
     operationId: 'deleteToken',
     summary: 'Revoke a token',
     description:
-      'The token stops working immediately at every gateway. The event streams and long polls of the token end within a second. Any API key of the account can revoke the token.',
+      'The token stops working immediately at every gateway. Event streams and long polls that use the token end within a second after the revocation. Any API key of the account can revoke the token.',
   })
   @ApiNoContentResponse({ description: 'The token no longer works.' })
   @ApiProblems('not_found')

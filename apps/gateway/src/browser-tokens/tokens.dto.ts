@@ -44,7 +44,7 @@ const ContactIds = (): PropertyDecorator =>
 @ApiSchema({ name: 'NewToken' })
 export class CreateTokenDto {
   @ApiProperty({
-    description: 'Scopes of the token. The API key must also have these scopes.',
+    description: 'Scopes of the token. The API key that creates the token must have all scopes of the token.',
     example: ['messages:read', 'events:read'],
   })
   @Scopes()

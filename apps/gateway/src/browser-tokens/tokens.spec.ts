@@ -248,8 +248,8 @@ describe('a web page of an allowed origin', () => {
   });
 });
 
-describe('the log', () => {
-  it('names the id of the token that a request used, and who created and revoked the token, but never contains the token', async () => {
+describe('the log lines of the gateway', () => {
+  it('name the id of the token that a request used, and who created and revoked the token, but never contain the token itself', async () => {
     const { id, token } = await makeToken(one);
     await one.fetch('/v1/sends', { token });
     await one.fetch('/v1/messages/send', { ...json({ phoneNumber: 'x' }), token });

@@ -29,8 +29,7 @@ export class CallerView {
     enum: API_KEY_SCOPES,
     isArray: true,
     example: ['messages:send'],
-    description:
-      'Scopes that the caller has. A token has only those of its scopes that its API key still has.',
+    description: 'Scopes that the caller has. If an API key loses a scope, its tokens lose the scope too.',
   })
   scopes!: Scope[];
   @ApiProperty({

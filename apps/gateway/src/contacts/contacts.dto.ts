@@ -13,8 +13,7 @@ export class PageQuery {
   limit: string = '20';
 }
 
-/** Query without documented parameters. */
-@ApiSchema({ description: 'A query without documented parameters.' })
+@ApiSchema({ description: 'The request has no documented query parameters.' })
 export class NoQuery {}
 
 export const AGE = {

@@ -105,7 +105,7 @@ describe('The body of a list from upstream', () => {
     },
   );
 
-  it('without a list causes 502 upstream_error', async () => {
+  it('that contains no array of contacts or messages causes 502 upstream_error', async () => {
     for (const said of ['', '<html>', '{"contacts":{}}', '{"people":[]}', '"x"']) {
       gateway.upstream.reply = said;
       for (const path of ['/v1/contacts', '/v1/contacts/a', '/v1/contacts/a/messages'])
@@ -245,7 +245,7 @@ describe('Messages of a contact', () => {
     expect(problem.errors?.map(({ field }) => field)).toEqual([query.split('=')[0]]);
   });
 
-  it('cause 404 for an unknown contact, and for an id that would change the path of the upstream request', async () => {
+  it('cannot be read for an unknown contact, or for an id that would change the path of the upstream request (404)', async () => {
     gateway.upstream.fault = new UpstreamStatusError(404, 'no such contact', undefined);
     expect(await problemOf(await gateway.fetch('/v1/contacts/x/messages'))).toMatchObject({
       code: 'not_found',

@@ -52,7 +52,8 @@ export class ConversationView {
   @ApiProperty({
     enum: DIRECTIONS,
     nullable: true,
-    description: 'Direction of the last message or send. `other` is a direction that is not documented.',
+    description:
+      'Direction of the last message or send. `other` means that the messaging service gave an undocumented direction.',
     example: 'inbound',
   })
   lastDirection!: (typeof DIRECTIONS)[number] | null;

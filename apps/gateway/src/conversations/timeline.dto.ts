@@ -39,7 +39,7 @@ class MessageEntryView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead.',
+      'Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the time of the message.',
   })
   at!: string | null;
   @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/Message' }] })
@@ -96,7 +96,7 @@ export class TimelineReply {
 
   @ApiProperty({
     description:
-      'True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. If true, request the same page again later.',
+      'True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. If messages are missing on a page, request the page again later.',
   })
   partial!: boolean;
 }

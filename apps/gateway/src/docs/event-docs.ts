@@ -62,7 +62,7 @@ const DATA: Readonly<Record<EventType, Schema>> = {
 const MEANINGS: Readonly<Record<EventType, string>> = {
   'message.received': 'A contact sent a message.',
   'message.sent':
-    'An outbound message appeared. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.',
+    'The messaging service shows a new outbound message. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.',
   'message.created': 'A message with an undocumented direction appeared.',
   'message.delivered': 'A message was delivered. The event is emitted at most once per message.',
   'message.read': 'A message was read. The event is emitted at most once per message.',
@@ -166,7 +166,7 @@ function named(name: string): { $ref: string } {
 
 function without(schema: Schema | undefined, fields: readonly string[]): Schema {
   if (schema === undefined || '$ref' in schema)
-    throw new Error('the OpenAPI document has no schema for webhooks');
+    throw new Error('the OpenAPI document has no schema named Webhook');
   const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !fields.includes(name));
   return {
     ...schema,

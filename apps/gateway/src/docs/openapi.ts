@@ -24,7 +24,7 @@ const EXTRA_FIELDS =
   'A text or a file to send. Any undocumented field with a text, number, boolean or null is passed on to the messaging service as a form field.';
 
 const AS_UPSTREAM_SENDS_IT =
-  'The contacts exactly as the messaging service sends them, in any form, because `CONTACTS_SHAPE` is `upstream`.';
+  'The unchanged contact list of the messaging service, because `CONTACTS_SHAPE` is `upstream`.';
 
 const LICENSE = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
 

@@ -18,7 +18,7 @@ const ALWAYS: Headers = {
 const GATEWAY_HEADER: Headers = {
   'Tidings-Gateway': {
     description:
-      'The header `Tidings-Gateway` marks every response of a Tidings gateway. If the responses of a server have the header `Tidings-Gateway`, no gateway uses that server as its messaging service.',
+      'The header `Tidings-Gateway` marks every response of a Tidings gateway. A gateway does not accept another Tidings gateway as its messaging service.',
     schema: { type: 'string', enum: ['1'] },
   },
 };

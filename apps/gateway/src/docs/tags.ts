@@ -16,7 +16,7 @@ export const TAGS = [
     name: 'Webhooks',
     description: 'Get events delivered to a URL, and look at, retry or replay deliveries.',
   },
-  { name: 'Accounts', description: 'Manage the accounts of the messaging service.' },
+  { name: 'Accounts', description: 'Manage which accounts of the messaging service Tidings uses.' },
   { name: 'API keys', description: 'Manage the keys with which callers authenticate.' },
   { name: 'Tokens', description: 'Create and revoke short-lived tokens, with which browsers authenticate.' },
   { name: 'Caller', description: 'Get the account and the permissions of the API key or token in use.' },

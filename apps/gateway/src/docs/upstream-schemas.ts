@@ -49,7 +49,7 @@ export const UPSTREAM_SCHEMAS: Schemas = {
   Contact: {
     type: 'object',
     description:
-      'A contact as the messaging service shows it. The id is the only field that the messaging service documents.',
+      'A contact as the messaging service shows it. The only field of a contact that the messaging service documents is `id`.',
     required: ['id'],
     properties: { id: ID },
     additionalProperties: true,

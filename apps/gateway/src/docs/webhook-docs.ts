@@ -16,7 +16,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 const OPTIONAL_HEADERS: Readonly<Record<string, string>> = {
   traceparent:
-    'Position of the attempt in a trace (W3C Trace Context). The header `traceparent` is present if the event belongs to a trace.',
+    'Trace id and span id of the attempt, in the format of W3C Trace Context. The header `traceparent` is present if the event belongs to a trace.',
 };
 
 /** Returns the webhooks section of the OpenAPI document, with one entry per event type. */
@@ -56,7 +56,7 @@ function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
         description: 'Your server no longer accepts events at this URL. Tidings disables the webhook.',
       },
       '429': {
-        description: 'Your server is overloaded. Tidings sends fewer requests and honours `Retry-After`.',
+        description: 'Your server is overloaded, so Tidings sends fewer requests and honours `Retry-After`.',
       },
       '503': { description: 'Your server is unavailable. Tidings retries and honours `Retry-After`.' },
       default: {

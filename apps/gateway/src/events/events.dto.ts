@@ -52,7 +52,7 @@ export class EventsQuery extends FilterQuery {
 
   @ApiProperty({
     description:
-      'Number of the newest events to return, oldest first, instead of the events after a cursor. With `last`, the field `next` of the response is the cursor of the end of the log. With a filter, only the newest 5,000 events are examined. The parameter `last` cannot be used with `after` or `wait`.',
+      'With `last=50`, the response contains the 50 newest events, oldest first. With `last`, the field `next` of the response is the cursor of the end of the log. With a filter, only the newest 5,000 events are examined. The parameter `last` cannot be used with `after` or `wait`.',
   })
   @Optional()
   @WholeNumberText(1, 1000)
@@ -77,7 +77,7 @@ export class StreamQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
     description:
-      'Event types or patterns, separated by commas. By default, events of all stored types are sent. `conversation.updated` and `send.updated`, which are not stored, are sent only if `types` names them.',
+      'Event types or patterns, separated by commas. By default, all events of the event log are sent. `conversation.updated` and `send.updated`, which are not stored, are sent only if `types` names them.',
     example: 'message.*,conversation.updated,send.updated',
   })
   @Optional()
@@ -129,7 +129,10 @@ export function lastEventIdOf(headers: IncomingHttpHeaders): string | undefined 
   const given = headers['last-event-id'];
   if (given === undefined || given === '') return undefined;
   if (typeof given === 'string' && parseCursor(given) !== undefined) return given;
-  throw invalid({ field: 'Last-Event-ID', message: 'must be an id from an earlier event stream' });
+  throw invalid({
+    field: 'Last-Event-ID',
+    message: 'must be the value of an `id:` line of an earlier event stream',
+  });
 }
 
 /** Returns the types of changes that are not stored and that a stream sends too. */

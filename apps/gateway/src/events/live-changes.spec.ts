@@ -52,7 +52,7 @@ function live(client: StreamClient, type: string): Record<string, unknown>[] {
     .map(({ data }) => JSON.parse(data ?? '') as Record<string, unknown>);
 }
 
-describe('an event stream whose types name conversation.updated and send.updated', () => {
+describe('an event stream with the types conversation.updated and send.updated', () => {
   it('reports the status of each send and the row of its conversation as events without an `id:` line', async () => {
     const clients = [await open(), await open()];
     const id = await accept(NUMBER);
@@ -81,7 +81,7 @@ describe('an event stream whose types name conversation.updated and send.updated
     }
   });
 
-  it('reports a conversation at most four times a second, and reports its last state at the end', async () => {
+  it('reports a conversation that changes often at most four times a second, but always reports its last state', async () => {
     const client = await open();
     const began = performance.now();
     for (let i = 0; i < 60; i += 1) await accept(NUMBER);
@@ -107,7 +107,7 @@ describe('an event stream whose types name conversation.updated and send.updated
     client.disconnect();
   });
 
-  it('ends if changes may have been missed, so that its client reads the list again', async () => {
+  it('ends if changes may have been lost, so that the client reads all conversations again', async () => {
     const client = await open();
     await gateway.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     expect(await client.ended).toBe(true);
@@ -128,7 +128,7 @@ describe('changes of the types conversation.updated and send.updated', () => {
     witness.disconnect();
   });
 
-  it('are not in the event list, which rejects these types', async () => {
+  it('cannot be requested from the event list: GET /v1/events with one of the types returns 400', async () => {
     const problem = await problemOf(await gateway.fetch('/v1/events?types=send.updated'));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
   });

@@ -123,7 +123,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     other.disconnect();
   });
 
-  it('above the maximum number of waiting callers of the whole gateway gets 503 for a stream', async () => {
+  it('gets 503 for a stream if the gateway already has its maximum number of waiting callers', async () => {
     await using gateway = await gatewayWith({ maxWaiting: 1 });
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
     const refused = await gateway.fetch('/v1/events/stream');
@@ -163,7 +163,7 @@ describe('A filter that excludes a long part of the event log', () => {
   const meanMs = (readAt: readonly number[]): number =>
     ((readAt.at(-1) ?? 0) - (readAt[0] ?? 0)) / (readAt.length - 1);
 
-  it('makes a long poll pause after each page of the log, until the time limit of the poll', async () => {
+  it('makes a long poll read the log page by page, with a pause after each page, until its time limit', async () => {
     await using gateway = await gatewayWith({});
     const readAt = endlessEmptyPages(gateway);
     const began = performance.now();

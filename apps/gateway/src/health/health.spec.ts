@@ -142,7 +142,7 @@ describe('The health of the gateway', () => {
     expect((await untilReady('degraded')).reasons).toEqual([expect.stringMatching(/appendonly yes/)]);
   });
 
-  it('shows only reason codes and counts without an API key; only GET /v1/status names accounts', async () => {
+  it('is shown with reason codes and counts at /health/ready; only GET /v1/status names the affected accounts', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     for (const account of ['company-a', 'company-b']) {
       const made = json({ id: account, baseUrl: 'http://upstream.invalid/v1', apiKey: 'key-of-theirs' });

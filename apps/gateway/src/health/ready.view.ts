@@ -21,7 +21,7 @@ export class ReadyView implements Readiness {
   @ApiProperty({
     type: [String],
     description:
-      'One text per problem: its description and its remedy. Each text contains the number of the affected accounts, but not the ids of the accounts. `GET /v1/status` shows the ids of the affected accounts.',
+      'One text per problem: its description and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.',
     example: [
       'no worker has sent a heartbeat in the last 9 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],
@@ -49,7 +49,7 @@ export class FullReadyView extends ReadyView {
   @ApiProperty({
     type: [AccountReasonView],
     description:
-      'Problems of individual accounts, at most 100. Admins of the account `default` see the problems of all accounts. Other callers see only the problems of their own account.',
+      'Reasons why individual accounts are degraded, at most 100. Callers see the reasons of their own account. An API key of the account `default` with the scope `admin` sees the reasons of all accounts.',
   })
   accounts!: AccountReasonView[];
 }

@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const SEND = { phoneNumber: '+14155550123', message: 'Hello' };
 
-describe('A request that a Tidings gateway sent', () => {
+describe('A request from one Tidings gateway to another', () => {
   it.each(['with an API key', 'without an API key'])(
     'is rejected with 508 and stores nothing (%s)',
     async (how) => {

@@ -4,7 +4,7 @@ import { fingerprintOf } from './fingerprint.js';
 const BASE = { phoneNumber: '+14155550123', type: 'text', message: 'hi' };
 const FILE = { blobId: 'blb_1', name: 'a', contentType: 'text/plain', size: 1, sha256: 'aa' };
 
-describe('The fingerprint of a send', () => {
+describe('The hash that identifies a repeated send request', () => {
   it('does not depend on the order of fields', () => {
     const one = fingerprintOf({ ...BASE, metadata: { a: 1, b: { c: 1, d: 2 } } });
     const two = fingerprintOf({

@@ -9,6 +9,6 @@ it('the Idempotency-Key header is found in any letter case, even beside headers 
 
 it('a repeated Idempotency-Key header is rejected, in any letter case', () => {
   expect(() => readIdempotencyKey(['Idempotency-Key', 'k', 'idempotency-key', 'k'])).toThrow(
-    'must be sent only once',
+    'must occur only once in the request',
   );
 });

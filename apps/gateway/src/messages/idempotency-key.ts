@@ -16,7 +16,8 @@ export function readIdempotencyKey(rawHeaders: readonly string[]): string | unde
     (_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === HEADER,
   );
   if (key === undefined) return undefined;
-  if (more.length > 0) throw invalid({ field: 'Idempotency-Key', message: 'must be sent only once' });
+  if (more.length > 0)
+    throw invalid({ field: 'Idempotency-Key', message: 'must occur only once in the request' });
   if (PRINTABLE.test(key)) return key;
   throw invalid({ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' });
 }

@@ -79,7 +79,7 @@ describe('A send request', () => {
     expect(gateway.sends.requests.map(({ requestId }) => requestId)).toEqual(['order-66', 'order-66']);
   });
 
-  it('creates the same send with the same fingerprint, whether the fields come as JSON or as a form', async () => {
+  it('has the same result and the same hash, whether its fields are sent as JSON or as a form', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi 👋', reference: 'r-1', type: 'audio' };
     const times = { sendAt: '2099-01-01T00:00:00Z', expiresAt: '2099-01-02T01:00:00+01:00' };
     const metadata = { b: [1, { d: 1, c: 2 }], a: 'x' };
@@ -317,7 +317,7 @@ describe('An Idempotency-Key', () => {
       expect(JSON.parse(await text(reply))).toMatchObject({
         status: 400,
         code: 'validation_failed',
-        errors: [{ field: 'Idempotency-Key', message: 'must be sent only once' }],
+        errors: [{ field: 'Idempotency-Key', message: 'must occur only once in the request' }],
       });
     }
     expect(gateway.sends.requests).toEqual([]);

@@ -55,7 +55,7 @@ export class MultipartForm {
       throw new Problem('payload_too_large', `${field} exceeds the limit of ${LIMITS.partBytes} bytes.`);
     if (field === 'file') this.faults.push({ field, message: 'must be a file part with a file name' });
     else if (Object.hasOwn(this.fields, field))
-      this.faults.push({ field, message: 'must be sent only once' });
+      this.faults.push({ field, message: 'must occur only once in the request' });
     else this.fields[field] = field === 'metadata' ? readJson(value) : value;
   }
 
@@ -125,7 +125,7 @@ async function nextOf(parts: AsyncIterableIterator<Multipart>): Promise<Multipar
 function formProblem(error: unknown): Problem {
   switch (codeOf(error)) {
     case 'FST_FILES_LIMIT':
-      return invalid({ field: 'file', message: 'must be sent only once' });
+      return invalid({ field: 'file', message: 'must occur only once in the request' });
     case 'FST_PARTS_LIMIT':
     case 'FST_FIELDS_LIMIT':
       return new Problem('payload_too_large', 'The form has too many parts.');

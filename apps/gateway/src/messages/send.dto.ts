@@ -77,7 +77,7 @@ export class SendDto {
   sendAt?: string;
 
   @ApiProperty({
-    description: 'Latest time to send the message. A send that is not relayed by that time expires.',
+    description: 'Latest time to send the message. A send that is not relayed by `expiresAt` expires.',
   })
   @Optional()
   @Instant()

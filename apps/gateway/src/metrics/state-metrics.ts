@@ -159,7 +159,7 @@ function installationGauges(metrics: PromMetrics): InstallationGauges {
     redisUp: metrics.gauge('tidings_redis_up', '1 if Redis accepts writes, else 0.'),
     degraded: metrics.gauge(
       'tidings_degraded',
-      '1 if the installation is degraded for the reason in the label `reason`, else 0. `/health/ready` names the remedy.',
+      '1 if the installation is degraded for the reason in the label `reason`, else 0. `/health/ready` shows each reason with its remedy.',
       ['reason'],
     ),
     workers: metrics.gauge('tidings_workers', 'Number of running workers by role.', ['role']),
@@ -228,7 +228,7 @@ function accountGauges(metrics: PromMetrics) {
     ]),
     failing: metrics.gauge(
       'tidings_webhook_failing_seconds',
-      'Time since the first failure after the last success of a webhook, for the 20 webhooks that have failed longest.',
+      'Time for which a webhook has failed without a success, for the 20 webhooks that have failed longest.',
       ['account', 'webhook'],
     ),
   };

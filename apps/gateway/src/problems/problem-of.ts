@@ -49,8 +49,8 @@ function rule<E extends Error>(
 const RULES: readonly Rule[] = [
   rule(Problem, (error) => error),
   rule(BlobTooLargeError, ({ limit }) => {
-    const message = `exceeds the limit of ${limit} bytes`;
-    return new Problem('payload_too_large', `file ${message}.`, { errors: [{ field: 'file', message }] });
+    const errors = [{ field: 'file', message: `must be a file of at most ${limit} bytes` }];
+    return new Problem('payload_too_large', `The file must have at most ${limit} bytes.`, { errors });
   }),
   rule(BlobStoreUnavailableError, unavailable),
   rule(

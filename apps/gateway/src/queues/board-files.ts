@@ -49,7 +49,7 @@ export async function renderBoardPage(base: string): Promise<string> {
     ([, path]) => path,
   );
   if (styles.length === 0 || scripts.length === 0)
-    throw new Error('The template of Bull Board does not name its style sheets and scripts as expected.');
+    throw new Error('No style sheet or no script was found in the HTML template of Bull Board.');
   return `<!doctype html>
 <html lang="en">
   <head>

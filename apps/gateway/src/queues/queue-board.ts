@@ -53,7 +53,10 @@ export class QueueBoard {
         skipMetasUpdate: true,
       });
       queue.on('error', (error) => {
-        logger.warn({ queue: name, error: error.message }, 'the page of the queues could not read a queue');
+        logger.warn(
+          { queue: name, error: error.message },
+          'could not read a BullMQ queue for the web page of the queues',
+        );
       });
       return queue;
     });

@@ -77,7 +77,7 @@ async function readJson(path: string): Promise<unknown> {
   return await reply.json();
 }
 
-describe('The queues', () => {
+describe('The BullMQ queues at /console/queues/api', () => {
   it('are read over the existing Redis connection of the gateway', async () => {
     const own = gateway.redis.listenerCount('error');
     const connections = async (): Promise<number> => {
@@ -143,7 +143,7 @@ describe('The queues', () => {
     }
   });
 
-  it('can be read within the rate limit of the API key', async () => {
+  it('are returned with the number of requests that the rate limit of the API key still allows', async () => {
     const reply = await gateway.fetch('/console/queues/api/queues');
     expect(Number(reply.headers.get('ratelimit-remaining'))).toBeGreaterThan(0);
   });
@@ -181,7 +181,7 @@ describe('The queues', () => {
     ['page=0', 400],
     ['jobsPerPage=1000000', 400],
     ['activeQueue=relay&status=nothing', 400],
-  ])('answer the query %s with the status %d', async (query, status) => {
+  ])('requested with the query string %s, return the status %d', async (query, status) => {
     expect((await gateway.fetch(`/console/queues/api/queues?${query}`)).status).toBe(status);
   });
 
@@ -216,28 +216,31 @@ describe('The queues', () => {
   });
 });
 
-describe('The page of the queues', () => {
+describe('The web page of the BullMQ queues', () => {
   it.each([
     FRAME,
     `${FRAME}/`,
     `${FRAME}/queue/relay`,
     `${FRAME}/queue/relay/job-1`,
     `${FRAME}/job-schedulers`,
-  ])('needs no credential in a frame of the same origin, and contains no data (%s)', async (path) => {
-    const reply = await gateway.fetch(path, { key: null });
-    expect(reply.status).toBe(200);
-    expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(reply.headers.get('x-frame-options')).toBe('SAMEORIGIN');
-    const policy = reply.headers.get('content-security-policy') ?? '';
-    expect(policy).toContain("default-src 'none'; script-src 'self';");
-    expect(policy).toContain("frame-ancestors 'self'");
-    expect(policy).not.toContain('unsafe');
-    const text = await reply.text();
-    expect(text).not.toMatch(/relay|job-1|https?:/);
-    expect(text).not.toMatch(/<script(?![^>]* (src=|type="application\/json"))|<style|style=| on\w+=/);
-  });
+  ])(
+    'loads without a credential in an iframe of the same origin, and its HTML contains no data of the queues (%s)',
+    async (path) => {
+      const reply = await gateway.fetch(path, { key: null });
+      expect(reply.status).toBe(200);
+      expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(reply.headers.get('x-frame-options')).toBe('SAMEORIGIN');
+      const policy = reply.headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'; script-src 'self';");
+      expect(policy).toContain("frame-ancestors 'self'");
+      expect(policy).not.toContain('unsafe');
+      const text = await reply.text();
+      expect(text).not.toMatch(/relay|job-1|https?:/);
+      expect(text).not.toMatch(/<script(?![^>]* (src=|type="application\/json"))|<style|style=| on\w+=/);
+    },
+  );
 
-  it('is the same with and without a frame, except for the base path of its links', async () => {
+  it('is the same inside and outside an iframe, except for the base path of its links', async () => {
     const [framed, own] = await Promise.all(
       [FRAME, '/console/queues'].map(async (path) => await (await gateway.fetch(path)).text()),
     );
@@ -269,12 +272,12 @@ describe('The page of the queues', () => {
   );
 });
 
-describe('A navigation to the queues', () => {
+describe('A request for the web page of the BullMQ queues', () => {
   const NAVIGATION = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
   const to = (url: string, headers: Record<string, string>, method = 'GET'): boolean =>
     isNavigationToQueues({ url, headers, method } as unknown as Parameters<typeof isNavigationToQueues>[0]);
 
-  it('is a GET request for the page outside a frame and without a credential, and no other request', () => {
+  it('counts as a navigation only if it is a GET request of a browser tab without a credential', () => {
     expect(to('/console/queues?a=b', NAVIGATION)).toBe(true);
     expect(to('/console/queues/', NAVIGATION)).toBe(true);
     expect(to('/console/queues/api/queues', NAVIGATION)).toBe(false);

@@ -17,7 +17,7 @@ it('the data of a job shows ids, the end of a phone number and no other field', 
   });
 });
 
-it('a phone number that is too short to be shortened, and data of another type, are hidden', () => {
+it('a phone number that is too short to be shortened, and job data that is no object, are hidden', () => {
   expect(visibleFields([{ data: { lane: '12345' } }, { data: 'text' }, { data: ['text'] }])).toEqual([
     { data: { recipient: '…' } },
     { data: {} },
@@ -39,7 +39,7 @@ it('error texts, results, log lines and progress objects of a job are hidden', (
   expect(shown).toContain('"failedReason":"The error is not shown here, but in the log of the worker."');
 });
 
-it('the values of a metric, a progress in percent and an absent failure reason are not hidden', () => {
+it('the progress of a job in percent and the values of a metric are shown, and no failure reason is added', () => {
   const shown = { data: [1, 2], progress: 50, failedReason: undefined, counts: { wait: 0 } };
   expect(visibleFields(shown)).toEqual(shown);
 });

@@ -100,7 +100,7 @@ function printSummary(result: RotationResult, console: Console): boolean {
     const { rotated, unchanged, failures } = result[kind];
     const [plural, singular] = KINDS[kind];
     const ids = [...new Set(failures.map(({ keyId }) => keyId))].join(', ');
-    const keys = ids === '' ? '' : ` (encryption key id ${ids})`;
+    const keys = ids === '' ? '' : ` (ids of the encryption keys of these secrets: ${ids})`;
     console.out(
       `${plural}: ${rotated} rotated, ${unchanged} already encrypted with the current key, ${failures.length} could not be decrypted${keys}`,
     );

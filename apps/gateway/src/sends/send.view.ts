@@ -29,11 +29,15 @@ class LookupCandidateDto implements LookupCandidate {
   })
   sentAt!: string | null;
   @ApiProperty({
-    description: 'Why the message was not recorded as the message of this send.',
+    description: 'Why the look-up did not record the candidate as the message of the send.',
     example: 'Other messages fit this send equally well.',
   })
   reason!: string;
-  @ApiProperty({ type: 'string', nullable: true, description: 'The send that the message belongs to.' })
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Id of the send for which the candidate was recorded, or null.',
+  })
   sendId!: string | null;
 }
 
@@ -43,7 +47,7 @@ class SendLookupDto implements SendLookup {
   @ApiProperty({
     enum: LOOKUP_OUTCOMES,
     description:
-      '`found`: a message was recorded as the message of the send. `ambiguous`: several messages fit the send equally well. `not_found`: no message fits the send. `incomplete`: some messages could not be read, and none of the messages that were read fits the send. `failed`: the look-up could not read the messages of the recipient.',
+      '`found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, and none was recorded. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.',
   })
   outcome!: SendLookup['outcome'];
   @ApiProperty({
@@ -56,12 +60,12 @@ class SendLookupDto implements SendLookup {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages that the look-up read. A message that the look-up read twice counts twice.',
+      'Number of messages that the look-up read. `messagesRead` counts a message twice if the look-up read the message twice.',
   })
   messagesRead!: number;
   @ApiProperty({
     type: [LookupCandidateDto],
-    description: 'Messages with the same text that were not recorded as the message of the send, at most 5.',
+    description: 'At most 5 messages that have the text of the send, but were not recorded as its message.',
   })
   candidates!: LookupCandidateDto[];
   @ApiProperty({ type: 'string', nullable: true, description: 'Why the look-up failed.' })
@@ -113,7 +117,7 @@ export class SendView implements Send {
     type: [SendLookupDto],
     required: false,
     description:
-      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll of a contact is included only if the poll ended the look-ups after an `ambiguous` attempt. Events and timelines do not have the field `lookups`.',
+      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll that found the message of the send is in the list only if an attempt was `ambiguous`. Sends in events and timelines do not have the field `lookups`.',
   })
   lookups?: SendLookupDto[];
 }

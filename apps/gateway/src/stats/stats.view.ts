@@ -42,10 +42,12 @@ class DeliveryStatsView {
   @Counts('Deliveries that reached the status `failed`.') failed!: number[];
 }
 
+type DelaysByMinute = (number | null)[];
+
 @ApiSchema({ name: 'DelayStats' })
 class DelayStatsView implements DelaySeries {
-  @Measurements('Mean of the delays in each minute, in milliseconds.') mean!: (number | null)[];
-  @Measurements('Maximum of the delays in each minute, in milliseconds.') max!: (number | null)[];
+  @Measurements('Mean detection or delivery delay in each minute, in milliseconds.') mean!: DelaysByMinute;
+  @Measurements('Longest detection or delivery delay in each minute, in milliseconds.') max!: DelaysByMinute;
 }
 
 @ApiSchema({ name: 'RequestStats' })
@@ -92,13 +94,14 @@ export class StatsView implements StatsOfHour {
   @ApiProperty({ type: DeliveryStatsView }) deliveries!: DeliveryStatsView;
   @ApiProperty({
     type: DelayStatsView,
-    description: 'Time from the timestamp of a new message to its event, by the minute of the event.',
+    description:
+      'Detection delays of new messages, by the minute in which the event of the message was recorded.',
   })
   detectionDelayMs!: DelayStatsView;
   @ApiProperty({
     type: DelayStatsView,
     description:
-      'Time from an event to its receipt by a webhook, by the minute of the receipt. The delay of a replayed event counts from the time when the event was recorded.',
+      'Time from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event starts when the event was recorded, not when the replay was requested.',
   })
   deliveryDelayMs!: DelayStatsView;
   @ApiProperty({ type: RequestStatsView }) requests!: RequestStatsView;
