@@ -7,7 +7,7 @@ class ReasonDetailView implements ReasonDetail {
   @ApiProperty({ enum: READINESS_REASON_CODES, example: 'no_worker' }) code!: ReasonCode;
   @ApiProperty({
     type: 'integer',
-    description: 'Number of affected objects, such as accounts or workers.',
+    description: 'Number of accounts, processes or other objects that the fault `code` affects.',
     example: 1,
   })
   count!: number;
@@ -21,7 +21,7 @@ export class ReadyView implements Readiness {
   @ApiProperty({
     type: [String],
     description:
-      'One text per problem: its description and its remedy. Each text contains the number of the affected accounts, but not the ids of the accounts. `GET /v1/status` shows the ids of the affected accounts.',
+      'One text per fault of the installation: a description of the fault, and its remedy. The texts contain the number of the affected accounts, but not the ids of the accounts. `GET /v1/status` shows the ids of the affected accounts.',
     example: [
       'no worker has sent a heartbeat in the last 9 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],
@@ -30,7 +30,7 @@ export class ReadyView implements Readiness {
 
   @ApiProperty({
     type: [ReasonDetailView],
-    description: 'The problems in machine-readable form, in the order of `reasons`.',
+    description: 'The faults in machine-readable form, in the order of `reasons`.',
   })
   details!: ReasonDetailView[];
 }
@@ -49,7 +49,7 @@ export class FullReadyView extends ReadyView {
   @ApiProperty({
     type: [AccountReasonView],
     description:
-      'Problems of individual accounts, at most 100. Admins of the account `default` see the problems of all accounts. Other callers see only the problems of their own account.',
+      'Faults of individual accounts, at most 100. Admins of the account `default` see the faults of all accounts. Other callers see only the faults of their own account.',
   })
   accounts!: AccountReasonView[];
 }

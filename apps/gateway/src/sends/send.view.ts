@@ -113,7 +113,7 @@ export class SendView implements Send {
     type: [SendLookupDto],
     required: false,
     description:
-      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll of a contact is included only if the poll ended the look-ups after an `ambiguous` attempt. Events and timelines do not have the field `lookups`.',
+      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. If a poll of a contact ended the look-ups of the send, the list includes the poll. Events and timelines do not have the field `lookups`.',
   })
   lookups?: SendLookupDto[];
 }

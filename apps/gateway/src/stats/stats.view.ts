@@ -21,46 +21,60 @@ const Measurements = (description: string): PropertyDecorator =>
 
 @ApiSchema({ name: 'SendStats' })
 class SendStatsView {
-  @Counts('Sends that callers created.') created!: number[];
-  @Counts('Sends that reached the status `accepted`.') accepted!: number[];
-  @Counts('Sends that reached the status `sent`.') sent!: number[];
-  @Counts('Sends that reached the status `failed`.') failed!: number[];
-  @Counts('Sends that reached the status `unknown`.') unknown!: number[];
-  @Counts('Sends that reached the status `expired`.') expired!: number[];
+  @Counts('Number of sends that callers created in each minute.') created!: number[];
+  @Counts('Number of sends that reached the status `accepted` in each minute.') accepted!: number[];
+  @Counts('Number of sends that reached the status `sent` in each minute.') sent!: number[];
+  @Counts('Number of sends that reached the status `failed` in each minute.') failed!: number[];
+  @Counts('Number of sends that reached the status `unknown` in each minute.') unknown!: number[];
+  @Counts('Number of sends that reached the status `expired` in each minute.') expired!: number[];
 }
 
 @ApiSchema({ name: 'EventStats' })
 class EventStatsView {
-  @Counts('Events of all types, by the minute in which they were recorded.') total!: number[];
-  @Counts('Events of the type `message.received`.') received!: number[];
+  @Counts('Number of events that were recorded in each minute.') total!: number[];
+  @Counts('Number of events of the type `message.received` that were recorded in each minute.')
+  received!: number[];
 }
 
 @ApiSchema({ name: 'DeliveryStats' })
 class DeliveryStatsView {
-  @Counts('Deliveries that succeeded.') succeeded!: number[];
-  @Counts('Failed attempts of deliveries, whether or not another attempt follows.') failedAttempts!: number[];
-  @Counts('Deliveries that reached the status `failed`.') failed!: number[];
+  @Counts('Number of deliveries that succeeded in each minute.') succeeded!: number[];
+  @Counts('Number of delivery attempts that failed in each minute, whether or not another attempt follows.')
+  failedAttempts!: number[];
+  @Counts('Number of deliveries that reached the status `failed` in each minute.') failed!: number[];
 }
 
 @ApiSchema({ name: 'DelayStats' })
 class DelayStatsView implements DelaySeries {
-  @Measurements('Mean of the delays in each minute, in milliseconds.') mean!: (number | null)[];
-  @Measurements('Maximum of the delays in each minute, in milliseconds.') max!: (number | null)[];
+  @Measurements('Mean detection delay or delivery delay in each minute, in milliseconds.') mean!: (
+    number | null
+  )[];
+  @Measurements('Maximum detection delay or delivery delay in each minute, in milliseconds.') max!: (
+    number | null
+  )[];
 }
 
 @ApiSchema({ name: 'RequestStats' })
 class RequestStatsView {
-  @Counts('Requests to the messaging service, by the minute in which they ended.') used!: number[];
-  @Counts('Requests to the messaging service that got a 429 response.') throttled!: number[];
-  @Counts('Requests to the messaging service that failed for a reason other than 429.') failed!: number[];
+  @Counts('Number of requests to the messaging service that ended in each minute.') used!: number[];
+  @Counts('Number of requests to the messaging service that got a 429 response in each minute.')
+  throttled!: number[];
+  @Counts(
+    'Number of requests to the messaging service that failed in each minute for a reason other than 429.',
+  )
+  failed!: number[];
   @ApiProperty({ description: 'Number of requests per minute that the request budget allows.' })
   budgetPerMinute!: number;
 }
 
 @ApiSchema({ name: 'BacklogStats' })
 class BacklogStatsView {
-  @Measurements('Number of sends with the status `queued` or `relaying`.') sends!: (number | null)[];
-  @Measurements('Number of pending deliveries.') deliveries!: (number | null)[];
+  @Measurements(
+    'Number of sends with the status `queued` or `relaying` in each minute. Null for a minute without a measurement.',
+  )
+  sends!: (number | null)[];
+  @Measurements('Number of pending deliveries in each minute. Null for a minute without a measurement.')
+  deliveries!: (number | null)[];
 }
 
 @ApiSchema({ name: 'Stats' })
@@ -68,10 +82,13 @@ export class StatsView implements StatsOfHour {
   @ApiProperty({ description: 'Id of the account.', example: 'default' }) account!: string;
   @ApiProperty({
     format: 'date-time',
-    description: 'Start of the shown period: the start of the first minute.',
+    description: 'Start of the period that the statistics cover.',
   })
   from!: string;
-  @ApiProperty({ format: 'date-time', description: 'End of the shown period: the time of the response.' })
+  @ApiProperty({
+    format: 'date-time',
+    description: 'End of the period that the statistics cover: the time of the response.',
+  })
   to!: string;
   @ApiProperty({
     type: 'integer',
@@ -92,13 +109,14 @@ export class StatsView implements StatsOfHour {
   @ApiProperty({ type: DeliveryStatsView }) deliveries!: DeliveryStatsView;
   @ApiProperty({
     type: DelayStatsView,
-    description: 'Time from the timestamp of a new message to its event, by the minute of the event.',
+    description:
+      'Detection delay of the events that were recorded in each minute: the time from the timestamp of a new message to its event.',
   })
   detectionDelayMs!: DelayStatsView;
   @ApiProperty({
     type: DelayStatsView,
     description:
-      'Time from an event to its receipt by a webhook, by the minute of the receipt. The delay of a replayed event counts from the time when the event was recorded.',
+      'Delivery delay of the events that webhooks received in each minute: the time from the recording of an event to its receipt, also for a replayed event.',
   })
   deliveryDelayMs!: DelayStatsView;
   @ApiProperty({ type: RequestStatsView }) requests!: RequestStatsView;
