@@ -35,7 +35,7 @@ async function exists(path: string): Promise<boolean> {
 }
 
 describe('the build', () => {
-  it('compiles every source of every project with a source map, except tests', async () => {
+  it('compiles all source files except tests, and creates a source map for each', async () => {
     await write('libs/one/src/index.spec.ts', 'throw new Error();');
     await write('libs/one/src/plain.mjs', 'export const plain = 1;\n');
     expect(await build(root)).toEqual({ sources: 3, compiled: 3, removed: 0 });

@@ -112,7 +112,7 @@ const CHEAP_HELPER =
 function withCheapNames(texts) {
   if (texts.some((text) => text.includes('__name=(')) && !texts.some((text) => text.includes(HELPER)))
     throw new Error(
-      'The bundles do not contain the expected helper of keepNames. Adapt HELPER in bundle.mjs.',
+      'esbuild no longer writes the function __name in the form that bundle.mjs expects. In bundle.mjs, set HELPER to the text of the function __name in the bundle.',
     );
   return texts.map((text) => text.replace(HELPER, CHEAP_HELPER));
 }
@@ -145,9 +145,9 @@ function inPlace(dist) {
     name: 'in-place',
     setup: ({ onLoad }) => {
       onLoad({ filter: /[/\\]dist[/\\](apps|libs)[/\\].*\.m?js$/ }, async ({ path }) => {
-        const place = JSON.stringify(`./${relative(dist, path)}`);
+        const relativePath = JSON.stringify(`./${relative(dist, path)}`);
         const contents = (await readFile(path, 'utf8'))
-          .replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`)
+          .replaceAll('import.meta.url', `new URL(${relativePath}, import.meta.url).href`)
           .replaceAll(
             'import.meta.dirname',
             `(import.meta.dirname + ${JSON.stringify(`/${dirname(relative(dist, path))}`)})`,

@@ -25,7 +25,7 @@ describe('the configuration of libs', () => {
     expect((read('package.json') as Package).imports).toEqual(Object.fromEntries(built));
   });
 
-  it('lists exactly the folders under libs as libraries of the build', () => {
+  it('lists each folder under libs as a library in nest-cli.json, and no other library', () => {
     const projects = Object.entries((read('nest-cli.json') as Build).projects);
     const libs = projects.filter(([, { type }]) => type === 'library');
     expect(libs.map(([name]) => name).sort()).toEqual(LIBS);

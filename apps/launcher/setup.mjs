@@ -110,14 +110,14 @@ async function bench(args) {
   return worst;
 }
 
-/** Installs Chromium for the browser test in CI. Elsewhere prints how to install it. */
+/** Installs Chromium for the browser tests in CI. Elsewhere prints how to install it. */
 async function provideBrowser() {
   if (BROWSERS.some(onPath)) return;
   const inCi = !['', '0', 'false'].includes(process.env['CI'] ?? '');
   if (inCi && isRootWithApt() && hasChromiumPackage()) await aptInstall('chromium', say);
   else
     say(
-      'NO BROWSER: skipping the browser test. To run the test, install Chromium, for example: sudo apt-get install chromium',
+      'NO BROWSER: skipping the browser tests. To run the browser tests, install Chromium, for example: sudo apt-get install chromium',
     );
 }
 

@@ -175,7 +175,7 @@ describe('npm start', () => {
     expect(await increment(gateway)).toBe(2);
   });
 
-  it('exits with status 78 and the error of the process if a port is in use', async () => {
+  it('exits with status 78 if the port of the gateway is in use, and prints the error of the gateway', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     const address = blocker.address();

@@ -52,7 +52,7 @@ describe('the faults of the simulator', () => {
     ['resetBefore', 0],
     ['resetAfter', 1],
     ['resetDuringUpload', 0],
-  ])('include "%s", which resets the connection and accepts the send %d times', async (fault, times) => {
+  ])('include "%s": the send is accepted %d times, and the connection is reset', async (fault, times) => {
     addFaults({ fault });
     expect(await failureOf(send())).toMatch(/ECONNRESET|UND_ERR_SOCKET/);
     expect(acceptedSends()).toBe(times);
@@ -64,7 +64,7 @@ describe('the faults of the simulator', () => {
     ['timeoutBefore', 0],
     ['timeoutAfter', 1],
   ])(
-    'include "%s", which sends no reply, accepts the send %d times, and disconnects after the maximum time',
+    'include "%s": the send is accepted %d times, and the connection is closed without a reply after hangCapMs',
     async (fault, times) => {
       upstream.simulator.control('settings', { hangCapMs: 150 });
       addFaults({ fault });
@@ -82,7 +82,7 @@ describe('the faults of the simulator', () => {
     [{ kind: 'errorBody200', processed: true }, 200],
     [{ kind: 'truncatedJson' }, 200],
     [{ kind: 'invalidUtf8' }, 200],
-  ])('include %o, which accepts the send without confirming it', async (fault, status) => {
+  ])('include %o: the send is accepted, but the reply is not "queued"', async (fault, status) => {
     addFaults({ fault });
     const reply = await send();
     expect(reply.status).toBe(status);
@@ -99,7 +99,7 @@ describe('the faults of the simulator', () => {
   });
 
   it.each(['html', 'emptyObject', 'errorBody200'])(
-    'include "%s", which accepts no send by default',
+    'include "%s": by default, the reply has status 200, but no send is accepted',
     async (fault) => {
       addFaults({ fault });
       expect((await send()).status).toBe(200);
@@ -121,7 +121,7 @@ describe('the faults of the simulator', () => {
     await eventually(() => acceptedSends() === 1);
   });
 
-  it('apply only to requests that match a contact, a number or a path', async () => {
+  it('can be limited to the requests for one contact, one phone number or one path', async () => {
     const [one, two] = [1, 2].map(() => upstream.simulator.control('contacts', { count: 1 })) as {
       contacts: { id: string; phoneNumber: string }[];
     }[];
@@ -141,7 +141,7 @@ describe('the faults of the simulator', () => {
     expect(await upstream.getJson('/contacts')).toEqual({});
   });
 
-  it('damage one element of a list, and record the damage in the ledger of the simulator', async () => {
+  it('can damage one element of a list; the simulator records the damage', async () => {
     upstream.simulator.control('messages', { from: '+15551234567', count: 3 });
     const path = `/contacts/${onlyContactId(upstream)}/messages`;
     addFaults([

@@ -112,7 +112,7 @@ describe('the settings of the simulator', () => {
     expect(await shown('absent')).toBeUndefined();
   });
 
-  it('can create numeric ids that are valid in paths', async () => {
+  it('can use numbers as ids of contacts and messages, also in URLs', async () => {
     changeSettings({ idType: 'number' });
     await upstream.send({ phoneNumber: '+15557654321', message: 'x' });
     const { contacts } = (await upstream.getJson('/contacts')) as { contacts: { id: unknown }[] };
@@ -124,7 +124,7 @@ describe('the settings of the simulator', () => {
     expect(typeof page.messages[0]?.id).toBe('number');
   });
 
-  it('can rename directions and services, and change the format of attachments', async () => {
+  it('can change the values of the message fields direction and service, and the format of attachments', async () => {
     changeSettings({
       directionValues: { outbound: 'OUT' },
       serviceValues: ['SMS'],
@@ -142,7 +142,7 @@ describe('the settings of the simulator', () => {
     expect(await shown()).not.toHaveProperty('attachments');
   });
 
-  it('can split text and file into two messages, rewrite quotes, and lose accepted sends', async () => {
+  it('can split text and file into two messages, replace straight quotation marks by curly ones, and lose accepted sends', async () => {
     changeSettings({ splitTextAndFile: true, rewriteQuotes: true });
     const file = new Blob(['x']);
     await upstream.send({ phoneNumber: '+15551234567', message: `"It's" - ok`, file });

@@ -56,22 +56,22 @@ describe('a message that the simulator cannot serialise', () => {
     expect(await status('?page=2&limit=20')).toBe(200);
   });
 
-  it('is not recorded as served in the ledger while the pages that contain it fail', async () => {
+  it('is not recorded as served while the pages that contain it fail', async () => {
     changeSettings({ failingMessageIds: [ids[0]] });
     await status('?page=1&limit=20');
     expect(upstream.simulator.ledger.read({ kinds: ['list.served'] }).entries).toEqual([]);
   });
 });
 
-describe('a deeply nested field of the simulator', () => {
-  it.each([4_000, 200_000])('with %i levels is served as JSON in a message', async (levels) => {
+describe('the simulator', () => {
+  it.each([4_000, 200_000])('serves a message with a field of %i nesting levels as JSON', async (levels) => {
     changeSettings({ deepField: { ids: [ids[3]], levels } });
     const text = await (await upstream.get(`${path()}?page=1&limit=20`)).text();
     expect(text.split('{"in":')).toHaveLength(levels + 1);
     expect(text).toContain(`null${'}'.repeat(levels)}`);
   });
 
-  it('of a contact is served in the contact list', async () => {
+  it('serves a contact with a deeply nested field in the contact list', async () => {
     changeSettings({ deepField: { ids: [onlyContactId(upstream)], levels: 50 } });
     const { contacts } = (await upstream.getJson('/contacts')) as { contacts: ServedItem[] };
     expect(depthOf(contacts[0]?.nested)).toBe(50);
@@ -104,7 +104,7 @@ describe('endless pages of the simulator', () => {
   });
 });
 
-describe('the settings of the simulator for damaged data', () => {
+describe('the settings failingMessageIds, deepField and endlessPages of the simulator', () => {
   it.each([
     [{ failingMessageIds: [''] }, 'failingMessageIds[0]'],
     [{ deepField: { ids: ['a'], levels: 0 } }, 'deepField.levels'],

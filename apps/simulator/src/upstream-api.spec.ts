@@ -105,7 +105,7 @@ describe('the simulated upstream API', () => {
     expect((await upstream.get(`${path}?page=0`)).status).toBe(400);
   });
 
-  it('records each served message id in the ledger', async () => {
+  it('records the id of each message that it serves', async () => {
     const upstream = await start();
     upstream.simulator.control('messages', { from: '+15551234567', count: 3 });
     const contactId = onlyContactId(upstream);

@@ -41,7 +41,7 @@ describe('the concurrency slots of a worker', () => {
     expect(all.begun).toEqual(['a 1', 'a 2', 'b 1', 'a 3', 'a 4']);
   });
 
-  it('always leave room for a job of another account, however many accounts have jobs that never end', () => {
+  it('always leave room for a job of one more account, even if the jobs of 60 other accounts never end', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 64 }), (hogs, perAccount) => {
         const all = jobsWith(64, perAccount);

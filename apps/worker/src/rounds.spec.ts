@@ -169,7 +169,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('the scheduler of periodic work frees Redis memory on a timer of the process while Redis is full, because the agenda cannot be read then', async () => {
+it('the scheduler of periodic work frees Redis memory while Redis is full, although the scheduler cannot read the agenda', async () => {
   jest.useFakeTimers();
   const agenda = new MemoryAgenda();
   agenda.claimDue = () => Promise.reject(new Error('OOM'));
@@ -195,7 +195,7 @@ it('the scheduler of periodic work frees Redis memory on a timer of the process 
   expect(relieved).toEqual(['a', 'b']);
 });
 
-it('the scheduler of periodic work, once started, sleeps until the next task is due, and reads the agenda at least once per tick', async () => {
+it('the scheduler of periodic work sleeps until the next task is due, but never longer than tickMs', async () => {
   jest.useFakeTimers();
   const ran: string[] = [];
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(void ran.push(id)) });

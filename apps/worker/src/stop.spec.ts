@@ -8,7 +8,7 @@ import { PollProcessor } from './poll/poll.processor.js';
 import { RelayProcessor } from './relay/relay.processor.js';
 import { POLL, RELAY } from './tokens.js';
 
-it('a worker stops all its roles at once, even while the work of one role is still running', async () => {
+it('a worker that stops does not wait for the running work of one role before it stops the other roles', async () => {
   let end = (): void => undefined;
   let relayStopped = false;
   let polls = 0;

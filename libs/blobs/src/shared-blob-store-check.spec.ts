@@ -40,7 +40,7 @@ it('a gateway and a worker each detect whether they share one blob store', async
   expect(lines.at(-1)).toContain('use the same blob store again');
 });
 
-it('a process that ends removes its marker file from the blob store, and is then not reported as using another blob store', async () => {
+it('a process that ends removes its marker file, and the check for a shared blob store does not report the process', async () => {
   const worker = peer('worker', 'a', () => Promise.resolve([]));
   await worker.check();
   expect(await marksIn('a')).toEqual(['worker']);

@@ -31,7 +31,7 @@ export interface SendOptions extends CallOptions {
    * Such a file is never in memory as a whole.
    */
   file?: Blob;
-  /** Name of the file for the recipient. */
+  /** File name that the recipient sees. */
   fileName?: string;
 }
 
@@ -46,12 +46,12 @@ export interface SendFilter extends CallOptions {
 export interface DeliveryFilter extends CallOptions {
   status?: Delivery['status'];
   /**
-   * Deliveries that finished at this time or later, and pending deliveries that were created at this time or
-   * later.
+   * Selects deliveries that finished at this time or later, and pending deliveries that were created at this time
+   * or later.
    */
   since?: Date;
   webhookId?: string;
-  /** Deliveries of this event: at most one per webhook. */
+  /** Id of the event whose deliveries are selected. An event has at most one delivery per webhook. */
   eventId?: string;
 }
 

@@ -19,8 +19,8 @@ export interface EventOptions {
    */
   onLiveChange?: ((change: LiveChange) => void) | undefined;
   /**
-   * Called each time a connection opens. Changes that the gateway does not store may have been missed while no
-   * connection was open.
+   * Called each time a connection opens. The notifications `conversation.updated` and `send.updated` are lost while
+   * no connection is open.
    */
   onConnect?: (() => void) | undefined;
   /** Called each time a connection is lost or cannot be opened, before the next attempt. */
@@ -166,7 +166,8 @@ export class EventStream implements AsyncIterable<Event> {
 
 /**
  * One entry of the stream: an event in `data`, and the cursor after this event in `id`. If the gateway
- * reports only the position of the stream, `data` is undefined. A change that is not stored has no `id`.
+ * reports only the position of the stream, `data` is undefined. A `conversation.updated` or `send.updated`
+ * notification has no `id`.
  */
 interface StreamEntry {
   id: string | undefined;

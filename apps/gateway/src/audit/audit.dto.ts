@@ -48,7 +48,7 @@ export class AuditEntryView implements AuditEntry {
   @ApiPropertyOptional({
     type: [String],
     description:
-      'Ids of the sends that `POST /v1/sends/resolve` resolved. Only entries about `POST /v1/sends/resolve` have the field `subjects`.',
+      'Ids of the sends that `POST /v1/sends/resolve` resolved. Only audit log entries about `POST /v1/sends/resolve` have the field `subjects`.',
   })
   subjects?: string[];
   @ApiProperty({ example: 'default', description: 'Account of the caller who did the action.' })

@@ -7,7 +7,7 @@ class ReasonDetailView implements ReasonDetail {
   @ApiProperty({ enum: READINESS_REASON_CODES, example: 'no_worker' }) code!: ReasonCode;
   @ApiProperty({
     type: 'integer',
-    description: 'Number of affected objects, such as accounts or workers.',
+    description: 'Number of accounts, processes or other objects that the fault `code` affects.',
     example: 1,
   })
   count!: number;
@@ -30,7 +30,7 @@ export class ReadyView implements Readiness {
 
   @ApiProperty({
     type: [ReasonDetailView],
-    description: 'The problems in machine-readable form, in the order of `reasons`.',
+    description: 'The faults in machine-readable form, in the order of `reasons`.',
   })
   details!: ReasonDetailView[];
 }

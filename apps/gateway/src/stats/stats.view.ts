@@ -21,25 +21,27 @@ const Measurements = (description: string): PropertyDecorator =>
 
 @ApiSchema({ name: 'SendStats' })
 class SendStatsView {
-  @Counts('Sends that callers created.') created!: number[];
-  @Counts('Sends that reached the status `accepted`.') accepted!: number[];
-  @Counts('Sends that reached the status `sent`.') sent!: number[];
-  @Counts('Sends that reached the status `failed`.') failed!: number[];
-  @Counts('Sends that reached the status `unknown`.') unknown!: number[];
-  @Counts('Sends that reached the status `expired`.') expired!: number[];
+  @Counts('Number of sends that callers created in each minute.') created!: number[];
+  @Counts('Number of sends that reached the status `accepted` in each minute.') accepted!: number[];
+  @Counts('Number of sends that reached the status `sent` in each minute.') sent!: number[];
+  @Counts('Number of sends that reached the status `failed` in each minute.') failed!: number[];
+  @Counts('Number of sends that reached the status `unknown` in each minute.') unknown!: number[];
+  @Counts('Number of sends that reached the status `expired` in each minute.') expired!: number[];
 }
 
 @ApiSchema({ name: 'EventStats' })
 class EventStatsView {
-  @Counts('Events of all types, by the minute in which they were recorded.') total!: number[];
-  @Counts('Events of the type `message.received`.') received!: number[];
+  @Counts('Number of events that were recorded in each minute.') total!: number[];
+  @Counts('Number of events of the type `message.received` that were recorded in each minute.')
+  received!: number[];
 }
 
 @ApiSchema({ name: 'DeliveryStats' })
 class DeliveryStatsView {
-  @Counts('Deliveries that succeeded.') succeeded!: number[];
-  @Counts('Failed attempts of deliveries, whether or not another attempt follows.') failedAttempts!: number[];
-  @Counts('Deliveries that reached the status `failed`.') failed!: number[];
+  @Counts('Number of deliveries that succeeded in each minute.') succeeded!: number[];
+  @Counts('Number of delivery attempts that failed in each minute, whether or not another attempt follows.')
+  failedAttempts!: number[];
+  @Counts('Number of deliveries that reached the status `failed` in each minute.') failed!: number[];
 }
 
 type DelaysByMinute = (number | null)[];
@@ -52,17 +54,25 @@ class DelayStatsView implements DelaySeries {
 
 @ApiSchema({ name: 'RequestStats' })
 class RequestStatsView {
-  @Counts('Requests to the messaging service, by the minute in which they ended.') used!: number[];
-  @Counts('Requests to the messaging service that got a 429 response.') throttled!: number[];
-  @Counts('Requests to the messaging service that failed for a reason other than 429.') failed!: number[];
+  @Counts('Number of requests to the messaging service that ended in each minute.') used!: number[];
+  @Counts('Number of requests to the messaging service that got a 429 response in each minute.')
+  throttled!: number[];
+  @Counts(
+    'Number of requests to the messaging service that failed in each minute for a reason other than 429.',
+  )
+  failed!: number[];
   @ApiProperty({ description: 'Number of requests per minute that the request budget allows.' })
   budgetPerMinute!: number;
 }
 
 @ApiSchema({ name: 'BacklogStats' })
 class BacklogStatsView {
-  @Measurements('Number of sends with the status `queued` or `relaying`.') sends!: (number | null)[];
-  @Measurements('Number of pending deliveries.') deliveries!: (number | null)[];
+  @Measurements(
+    'Number of sends with the status `queued` or `relaying` in each minute. Null for a minute without a measurement.',
+  )
+  sends!: (number | null)[];
+  @Measurements('Number of pending deliveries in each minute. Null for a minute without a measurement.')
+  deliveries!: (number | null)[];
 }
 
 @ApiSchema({ name: 'Stats' })
@@ -70,10 +80,13 @@ export class StatsView implements StatsOfHour {
   @ApiProperty({ description: 'Id of the account.', example: 'default' }) account!: string;
   @ApiProperty({
     format: 'date-time',
-    description: 'Start of the shown period: the start of the first minute.',
+    description: 'Start of the period that the statistics cover.',
   })
   from!: string;
-  @ApiProperty({ format: 'date-time', description: 'End of the shown period: the time of the response.' })
+  @ApiProperty({
+    format: 'date-time',
+    description: 'End of the period that the statistics cover: the time of the response.',
+  })
   to!: string;
   @ApiProperty({
     type: 'integer',

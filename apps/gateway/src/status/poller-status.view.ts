@@ -9,12 +9,12 @@ const unknownMs = (description: string): MethodDecorator & PropertyDecorator =>
 @ApiSchema({ name: 'DetectionDelay' })
 class DetectionDelayView {
   @unknownMs(
-    'Median time from a message’s timestamp to its event, in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if `count` is 0.',
+    'Median time from a message’s timestamp to its event, in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if no detection delay was measured.',
   )
   p50Ms!: number | null;
 
   @unknownMs(
-    '95th percentile of the time from a message’s timestamp to its event, in milliseconds. The error of `p50Ms` and `p95Ms` is at most 7.3 %.',
+    '95th percentile of the time from a message’s timestamp to its event, in milliseconds. Null if no detection delay was measured. The error of `p50Ms` and `p95Ms` is at most 7.3 %.',
   )
   p95Ms!: number | null;
 
@@ -27,7 +27,7 @@ class DetectionDelayView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages in `count` that have no usable timestamp. The detection delay of a message without a usable timestamp is estimated from the time between two reads of its contact.',
+      'Number of messages without a usable timestamp. `count` includes the messages that `estimated` counts. The detection delay of a message without a usable timestamp is estimated from the time between two reads of its contact.',
   })
   estimated!: number;
 
@@ -40,7 +40,7 @@ class DetectionDelayView {
 
   @ApiProperty({
     type: 'integer',
-    description: 'Length of the period that the detection delay covers, in seconds.',
+    description: 'The detection delay is computed from the events of the last `ofLastSeconds` seconds.',
     example: 3600,
   })
   ofLastSeconds!: number;
@@ -64,14 +64,14 @@ class BudgetStatusView {
 
 @ApiSchema({ name: 'DelayForecast' })
 class BudgetForecastView {
-  @perSecond('Maximum request rate for which the detection delay is forecast.') requestsPerSecond!: number;
+  @perSecond('Request budget that the forecast of the detection delay assumes.') requestsPerSecond!: number;
   @unknownMs(
-    'Expected median detection delay with the request rate `requestsPerSecond`, in milliseconds. Null if there are no contacts.',
+    'Expected median detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts.',
   )
   p50Ms!: number | null;
 
   @unknownMs(
-    'Expected 95th percentile of the detection delay with the request rate `requestsPerSecond`, in milliseconds. Null if there are no contacts.',
+    'Expected 95th percentile of the detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts.',
   )
   p95Ms!: number | null;
 }
@@ -80,12 +80,12 @@ class BudgetForecastView {
 class DeepReadsView {
   @ApiProperty({
     type: 'integer',
-    description: 'Number of contacts whose older messages are due to be read.',
+    description: 'Number of contacts that are due for a deep read, which reads older messages.',
   })
   waiting!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'How long the most overdue read of older messages has been due, in milliseconds.',
+    description: 'How long the most overdue contact has been due for a deep read, in milliseconds.',
   })
   lagMs!: number;
 }
@@ -122,7 +122,7 @@ export class PollerStatusView {
   state!: 'ok' | 'suspect';
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) suspectSince!: string | null;
-  @ApiProperty({ type: 'integer', description: 'Number of polled contacts.' }) contacts!: number;
+  @ApiProperty({ type: 'integer', description: 'Number of contacts that Tidings polls.' }) contacts!: number;
   @ApiProperty({ type: 'integer', description: 'Number of contacts that are due to be polled now.' })
   due!: number;
   @ApiProperty({
@@ -156,8 +156,7 @@ export class PollerStatusView {
 
   @ApiProperty({
     type: 'integer',
-    description:
-      'Number of messages that could not be parsed. A message that could not be parsed at several reads counts once.',
+    description: 'Number of messages that could not be parsed, each counted once.',
   })
   unreadable!: number;
 
@@ -171,7 +170,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: [VolatileFieldView],
     description:
-      'Fields that change at nearly every read, at most 20. Tidings emits no events for changes of a volatile field until the field becomes stable.',
+      'Fields that change at nearly every read, at most 20. Tidings emits no events for changes of a volatile field until the field stops changing at nearly every read.',
   })
   volatileFields!: VolatileFieldView[];
 
@@ -189,7 +188,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: [BudgetForecastView],
     description:
-      'Expected detection delay with half of the current maximum request rate, with the current rate, and with twice that rate. The forecast of the detection delay assumes that contacts stay as active as now. The forecast of the detection delay does not include the response time of the messaging service.',
+      'Expected detection delay with half of the configured request budget, with the whole request budget, and with twice the request budget. The forecast of the detection delay assumes that contacts stay as active as now. The forecast of the detection delay does not include the response time of the messaging service.',
   })
   forecast!: BudgetForecastView[];
 
@@ -200,7 +199,7 @@ export class PollerStatusView {
   maxIntervalMs!: number | null;
 
   @unknownMs(
-    'Longest interval between two reads of a contact with the current maximum request rate, in milliseconds. If `longestIntervalMs` is longer than `maxIntervalMs`, the request rate is too low for `POLL_MAX_INTERVAL_MS`.',
+    'Longest expected interval between two reads of a contact, in milliseconds. If `longestIntervalMs` exceeds `POLL_MAX_INTERVAL_MS`, the request budget is too small.',
   )
   longestIntervalMs!: number | null;
 }

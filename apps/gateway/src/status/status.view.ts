@@ -72,12 +72,12 @@ class FailingWebhookView {
 
 @ApiSchema({ name: 'ConversationsStatus' })
 class ConversationsStatusView {
-  @ApiProperty({ type: 'integer', description: 'Number of contacts whose conversation is in the list.' })
+  @ApiProperty({ type: 'integer', description: 'Number of contacts that the list of conversations shows.' })
   rows!: number;
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of known contacts. After an upgrade, the conversation of a contact is created at the next poll of the contact.',
+      'Number of known contacts. The list of conversations shows a contact only after Tidings has polled the contact.',
   })
   contacts!: number;
 }

@@ -205,8 +205,8 @@ export class ReplayDto {
   @ApiProperty({
     default: false,
     description:
-      'Set to true to count the deliveries of a replay without starting the replay. The count of a later replay can ' +
-      'differ, because events are recorded and delivered in the meantime.',
+      'Set to true to count the deliveries of a replay without starting the replay. A later replay can attempt more or ' +
+      'fewer deliveries than a dry run counted, because events are recorded and delivered in the meantime.',
   })
   @Optional()
   @Flag()
@@ -239,7 +239,7 @@ export class ReplayReply {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of deliveries that will be attempted. With `dryRun`, the number of deliveries that a replay would attempt now.',
+      'Number of deliveries that the replay attempts. With `dryRun`, the number of deliveries that a replay would attempt now.',
   })
   count!: number;
 }

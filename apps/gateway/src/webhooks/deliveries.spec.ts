@@ -148,7 +148,7 @@ describe('The deliveries of a webhook', () => {
     });
   });
 
-  it('of one event can be listed by the event id, for all webhooks or for one webhook', async () => {
+  it('can be filtered by event id, in the list of the webhook and in the list of all deliveries', async () => {
     const [event, other] = await dispatched(2);
     const found = async (path: string): Promise<string[]> => {
       const { deliveries } = await body<Listed>(gateway.fetch(path));
@@ -174,7 +174,7 @@ describe('The deliveries of a webhook', () => {
     });
   });
 
-  it('can be requested for one stored event, whatever the filter of the webhook', async () => {
+  it('can be created by a request for one stored event, even if the filter of the webhook excludes the event', async () => {
     const path = `/v1/webhooks/${webhook}`;
     await gateway.fetch(path, { ...json({ eventTypes: ['send.*'] }), method: 'PATCH' });
     await log.append(ACCOUNT, [

@@ -141,7 +141,8 @@ export class WebhooksController {
 
   private async viewOf(account: string, endpoint: Endpoint): Promise<Shown> {
     const [view] = await this.viewsOf(account, [endpoint]);
-    if (view === undefined) throw new Error('no health data was returned for a webhook');
+    if (view === undefined)
+      throw new Error(`could not read when the webhook ${endpoint.id} last succeeded or failed`);
     return view;
   }
 

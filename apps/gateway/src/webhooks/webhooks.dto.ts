@@ -173,7 +173,7 @@ export class ChangeWebhookDto {
 
   @ApiProperty({
     description:
-      'Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. Set `enabled` to false to stop deliveries: pending deliveries end with the status `failed`, and a replay of `missed` events includes their events.',
+      'Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. Set `enabled` to false to stop deliveries. When a webhook is disabled, its pending deliveries end with the status `failed`, and the events of its pending deliveries count as missed.',
   })
   @Optional()
   @Flag()

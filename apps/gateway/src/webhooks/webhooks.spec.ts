@@ -95,7 +95,7 @@ describe('Webhooks of an account', () => {
   });
 });
 
-it('a webhook with contactIds above the total size limit is rejected, and the error names the remedy', async () => {
+it('a webhook whose contactIds have more than 65,536 bytes in total is rejected, and the error names the remedy', async () => {
   const contactIds = Array.from({ length: 129 }, (_, n) => String(n).padStart(512, 'x'));
   const problem = await problemOf(await create({ url: 'https://example.com', contactIds }));
   expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });

@@ -25,7 +25,7 @@ function withoutTimes(state: object): object {
 }
 
 describe('the state file of the simulator', () => {
-  it('restores messages, deletions, scheduled actions, settings, random state and the ledger', async () => {
+  it('restores messages, deletions, scheduled actions, settings, the random number generator and the record of what happened', async () => {
     const first = await start({ sendVisibleDelayMs: 100_000 });
     first.simulator.control('messages', { from: '+15551', count: 3 });
     first.simulator.control('settings', { order: 'oldestFirst', idType: 'number' });
@@ -54,7 +54,7 @@ describe('the state file of the simulator', () => {
     await second.stop();
   });
 
-  it('continues the numbering of ledger entries even if a crash left an incomplete last line', async () => {
+  it('continues the numbering of ledger entries (records of what happened) even if a crash left an incomplete last line', async () => {
     const first = await start();
     first.simulator.control('messages', { from: '+15551', count: 3 });
     const { next } = first.simulator.ledger;

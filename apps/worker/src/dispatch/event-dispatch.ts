@@ -89,7 +89,7 @@ export class EventDispatch implements AccountFollower {
     const restarted = (position: string): void => {
       this.logger.warn(
         { account, position },
-        'the Redis consumer group of the event log was lost; events after the logged position are read again',
+        'the Redis consumer group of the event log was lost; reading the events after `position` again',
       );
     };
     return new RedisEventConsumer(this.redis, this.prefix, account, token, LEASE_MS, restarted);

@@ -156,7 +156,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
     await eventually('all contacts are read', () => contacts.started.length === 40);
   });
 
-  it('gives each read a request token and the stored data about the contact, such as the number of failed reads', async () => {
+  it('gives each read the right to one upstream request, and the stored data about the contact, such as the number of failed reads', async () => {
     start();
     await settle();
     expect(contacts.reads.get('c_0')).toMatchObject({
@@ -220,7 +220,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect(contacts.agendaTimes).toEqual([123_000]);
   });
 
-  it('asks the queue only once per read, because the queue returns the next due time at the end of the read', async () => {
+  it('gets the next due time from the queue at the end of a read, without another request to the queue', async () => {
     contacts.due.push(['c', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();
@@ -231,7 +231,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect([contacts.claims, contacts.agendaTimes]).toEqual([1, [123_000]]);
   });
 
-  it('returns the next due time to a caller that waits, and stores that time in Redis only if no caller waits any more', async () => {
+  it('returns the next due time from checkAndWait, and stores that time in Redis only if checkAndWait has timed out', async () => {
     contacts.due.push(['c', 'head'], ['d', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     poller = contacts.poller();

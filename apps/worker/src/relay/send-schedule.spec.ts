@@ -47,7 +47,7 @@ afterEach(async () => {
   await schedule.onModuleDestroy();
 });
 
-it('the schedule of sends with sendAt sleeps until the next send is due, queues the send, and stores when the account is due next', async () => {
+it('the schedule of future sends sleeps until the next send is due, queues the send, and stores when the account is due next', async () => {
   agendaReplies = [{ tasks: [], nextInMs: 20 }, { tasks: [TASK] }];
   schedule.onApplicationBootstrap();
   await eventually('the agenda was read after the send was queued', () => agendaReads === 3);
@@ -55,7 +55,7 @@ it('the schedule of sends with sendAt sleeps until the next send is due, queues 
   expect(ended).toEqual([['default', 700]]);
 });
 
-it('the schedule of sends with sendAt tries an account again after a second if its sends could not be queued', async () => {
+it('the schedule of future sends tries an account again after a second if its sends could not be queued', async () => {
   agendaReplies = [{ tasks: [{ ...TASK, account: 'broken' }, TASK] }];
   schedule.onApplicationBootstrap();
   await eventually('the tasks of both accounts ended', () => ended.length === 2);
@@ -67,7 +67,7 @@ it('the schedule of sends with sendAt tries an account again after a second if i
   );
 });
 
-it('the schedule of sends with sendAt wakes up and reads the due times again when an earlier send is scheduled', async () => {
+it('the schedule of future sends wakes up and reads the due times again when a send that is due earlier is scheduled', async () => {
   schedule.onApplicationBootstrap();
   await eventually('the agenda was read once', () => agendaReads === 1);
   agendaReplies = [{ tasks: [TASK] }];
@@ -75,7 +75,7 @@ it('the schedule of sends with sendAt wakes up and reads the due times again whe
   await eventually('the send was queued', () => promoted.length === 1);
 });
 
-it('the schedule of sends with sendAt reads the due times again when another process schedules an earlier send', async () => {
+it('the schedule of future sends reads the due times again when another process schedules a send that is due earlier', async () => {
   const wakeUps = new WakeUps();
   start(wakeUps);
   schedule.onApplicationBootstrap();

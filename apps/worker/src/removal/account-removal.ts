@@ -105,7 +105,10 @@ export class AccountRemoval {
         const files = await this.removeFiles(account);
         if (signal.aborted) return;
         if (keys + files > 0)
-          this.logger.info({ account: id, keys, files }, 'removed some data of a removed account');
+          this.logger.info(
+            { account: id, keys, files },
+            'removed Redis keys and files of a removed account; checking again until none are left',
+          );
         else if (!allWorkHasEnded) this.notBefore.set(id, performance.now() + this.againMs);
         else if (await isOurs()) await this.forget(account);
       },

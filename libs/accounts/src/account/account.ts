@@ -38,9 +38,9 @@ export interface AccountDirectory {
   find(id: string): Promise<Account | undefined>;
 }
 
-/** Lets callers find out whether an account has changed, without reading all accounts. */
+/** Lets callers find out whether any account has changed, without reading all accounts. */
 export interface AccountRevision {
-  /** Returns a text that changes whenever an account changes; see `AccountStore.revision`. */
+  /** Returns a text that changes whenever any account changes; see `AccountStore.revision`. */
   revision(): Promise<string>;
 }
 

@@ -30,7 +30,7 @@ function directory(kept: StoredAccount[]): { accounts: CombinedAccountDirectory;
 }
 
 describe('the account directory', () => {
-  it('lists the account configured by environment variables and the stored accounts with their decrypted API keys', async () => {
+  it('lists the account from the environment variables, and each stored account with its decrypted upstream API key', async () => {
     const { accounts } = directory([stored('a'), stored('b')]);
     const a = {
       ...{ id: 'a', baseUrl: 'http://a/v1', apiKey: 'key-of-a', requestsPerSecond: 2, polling: false },
@@ -51,7 +51,7 @@ describe('the account directory', () => {
     expect((await accounts.list()).map(({ id }) => id)).toEqual(['default']);
   });
 
-  it('reports an account whose API key cannot be decrypted, and lists all other accounts', async () => {
+  it('reports an account whose upstream API key cannot be decrypted, and lists all other accounts', async () => {
     // An encrypted key that is copied from another account cannot be decrypted, like a damaged one.
     const stolen = stored('thief', stored('a').sealedApiKey);
     const { accounts, reported } = directory([stolen, stored('a'), stored('odd', 'nonsense')]);

@@ -44,12 +44,12 @@ export interface AuditLog {
   append(account: string, entry: AuditEntry, frequency: AuditFrequency): Promise<void>;
   /**
    * Reads at most `limit` entries of an account, newest first.
-   * @param before the `next` of the previous page; see {@link isAuditLogPosition}
+   * @param before `next` of the previous page; absent for the first page
    */
   read(account: string, limit: number, before?: string): Promise<AuditPage>;
 }
 
-/** Maximum number of audit log entries that are kept per account and {@link AuditFrequency}. */
+/** Maximum number of audit log entries about rare actions of an account. The same maximum applies to frequent actions. */
 export const MAX_AUDIT_ENTRIES = 1_000;
 /** Time for which entries of the audit log are kept, in milliseconds. */
 export const AUDIT_RETENTION_MS = 90 * 86_400_000;

@@ -43,12 +43,12 @@ export class RedisAccountErasure {
    * Examines all Redis keys once and removes those of the account. Resolves to the number of removed keys.
    * Resolves to undefined if another process erases the account or took over, if the account is not to be
    * erased any more, or if `signal` stopped the erasure.
-   * @param isRemoved resolves to true if the account is still to be erased; called while this process holds
-   * the lease
+   * @param mustErase resolves to false if the account is not to be erased any more; called while this process
+   * holds the lease
    */
   async pass(
     account: string,
-    isRemoved: () => Promise<boolean>,
+    mustErase: () => Promise<boolean>,
     { signal, afterPass }: ErasurePass = {},
   ): Promise<number | undefined> {
     if (!ACCOUNT_ID_PATTERN.test(account) || account === DEFAULT_ACCOUNT_ID)
@@ -57,7 +57,7 @@ export class RedisAccountErasure {
     const token = randomBytes(8).toString('hex');
     if ((await this.redis.set(lease, token, 'PX', this.leaseMs, 'NX')) === null) return undefined;
     try {
-      if (!(await isRemoved())) return undefined;
+      if (!(await mustErase())) return undefined;
       const removed = await this.removeAll(account, lease, token, signal);
       if (removed !== undefined)
         await afterPass?.(removed, async () => (await this.eraseKeys(lease, token, [])) === 0);

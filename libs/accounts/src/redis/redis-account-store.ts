@@ -7,7 +7,7 @@ import {
   type StoredAccount,
 } from '../account/account-store.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
-import { removeCredentialsOfApiKey } from './redis-credentials-of-api-key.js';
+import { removeTokensAndSessionsOfApiKey } from './redis-tokens-and-sessions.js';
 
 const add = LuaScript.from(import.meta.url, 'lua/add-account.lua');
 
@@ -91,7 +91,7 @@ export class RedisAccountStore implements AccountStore {
     const keyIds = await this.redis.smembers(ownApiKeys);
     const keys = { accounts, removed, apiKeys, ownApiKeys, uses: apiKeyUses, version, revocations };
     if ((await remove.run(this.redis, keys, { id })) !== 1) return false;
-    for (const keyId of keyIds) await removeCredentialsOfApiKey(this.redis, this.keys, keyId);
+    for (const keyId of keyIds) await removeTokensAndSessionsOfApiKey(this.redis, this.keys, keyId);
     return true;
   }
 

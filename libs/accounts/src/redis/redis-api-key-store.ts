@@ -1,7 +1,7 @@
 import { LuaScript, type RedisClient } from '#platform';
 import { AccountConflictError } from '../account/account-conflict.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
-import { removeCredentialsOfApiKey } from './redis-credentials-of-api-key.js';
+import { removeTokensAndSessionsOfApiKey } from './redis-tokens-and-sessions.js';
 import { ENVIRONMENT_API_KEY_ID } from '../api-key/api-key.js';
 import {
   type ApiKeyStore,
@@ -89,7 +89,7 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
     const { apiKeys, apiKeysOf, apiKeyUses, revocations } = this.keys;
     const keys = { apiKeys, ownApiKeys: apiKeysOf(key.account), uses: apiKeyUses, revocations };
     const isRemoved = (await remove.run(this.redis, keys, { id })) === 1;
-    if (isRemoved) await removeCredentialsOfApiKey(this.redis, this.keys, id);
+    if (isRemoved) await removeTokensAndSessionsOfApiKey(this.redis, this.keys, id);
     return isRemoved;
   }
 

@@ -12,7 +12,7 @@ const appendEntry = LuaScript.from(import.meta.url, 'lua/append-audit-entry.lua'
 
 /** Limits for the stored entries of the audit log. */
 export interface AuditBounds {
-  /** Maximum number of entries per account and {@link AuditFrequency}. */
+  /** Maximum number of entries about rare actions of an account. The same maximum applies to frequent actions. */
   maxEntries: number;
   retentionMs: number;
 }
@@ -26,8 +26,9 @@ interface PlacedEntry {
 }
 
 /**
- * Stores the entries of each account in two Redis streams, one for each frequency; implements {@link AuditLog}. The
- * keys have the hash tag of the account, so the erasure of the account removes them. No id occurs in both streams.
+ * Stores the audit log of each account in two Redis streams: one for rare actions, and one for frequent actions. No id
+ * occurs in both streams. The keys of both streams have the hash tag of the account, so the erasure of the account
+ * removes both streams.
  */
 export class RedisAuditLog implements AuditLog {
   constructor(

@@ -19,7 +19,7 @@ const FULL = `The API key has reached its limit of ${MAX_TOKENS_PER_API_KEY} tok
 
 /**
  * Stores each token in a Redis hash that expires with the token, and the ids of each API key's tokens in a
- * sorted set; implements {@link TokenStore}. The keys are in the hash slot of the API keys, so that one script
+ * sorted set; implements {@link TokenStore}. Tokens and API keys are in one Redis hash slot, so that one script
  * reads a token together with its API key.
  */
 export class RedisTokenStore implements TokenStore {

@@ -5,8 +5,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Thrown when a stored secret cannot be decrypted: its key is unknown, its context differs, or its text is
- * damaged.
+ * Thrown when a stored secret cannot be decrypted: its encryption key is unknown, it was encrypted for another
+ * owner, or it is damaged.
  */
 export class SecretDecryptionError extends Error {
   constructor(

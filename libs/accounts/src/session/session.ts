@@ -26,11 +26,11 @@ export interface StoredSession {
   /** SHA-256 hash of the session's token, in hexadecimal. */
   sha256: string;
   account: string;
-  /** Id of the API key that signed in. The session ends with this API key. */
+  /** Id of the API key that signed in. The session ends when the API key expires or is revoked. */
   keyId: string;
   /**
-   * Proof that the API key still has the same text; see `FixedApiKeyAuthenticator.proofOf`. Absent if the API key is stored in
-   * Redis.
+   * Proves that the text of the API key has not changed since the sign-in; see `FixedApiKeyAuthenticator.proofOf`. Only
+   * sessions of an API key from the environment variables have this field.
    */
   keyProof?: string;
 }

@@ -23,11 +23,11 @@ export interface StoredToken {
   /** SHA-256 hash of the token, in hexadecimal. */
   sha256: string;
   account: string;
-  /** Id of the API key that created the token. The token ends with this API key. */
+  /** Id of the API key that created the token. The token becomes invalid when the API key expires or is revoked. */
   keyId: string;
   /**
-   * Proof that the API key still has the same text; see `FixedApiKeyAuthenticator.proofOf`. Absent if the API key is stored in
-   * Redis.
+   * Proves that the text of the API key has not changed since it created the token; see
+   * `FixedApiKeyAuthenticator.proofOf`. Only tokens of an API key from the environment variables have this field.
    */
   keyProof?: string;
   scopes: TokenScope[];

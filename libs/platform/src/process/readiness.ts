@@ -1,4 +1,4 @@
-/** What an operator can do about each problem that affects readiness. */
+/** What an operator can do about each fault that affects readiness. */
 const REMEDIES = {
   stopping: 'no action is needed: another gateway takes over, or this gateway starts again',
   redis_unwritable: 'check that Redis is running, has free memory (maxmemory) and is reachable at REDIS_URL',
@@ -27,10 +27,10 @@ export type ReasonCode = keyof typeof REMEDIES;
 
 export const READINESS_REASON_CODES = Object.keys(REMEDIES) as [ReasonCode, ...ReasonCode[]];
 
-/** A problem that affects the readiness of an installation. */
+/** A fault that affects the readiness of an installation. */
 export interface Reason {
   code: ReasonCode;
-  /** Number of affected objects, such as accounts or workers. */
+  /** Number of accounts, processes or other objects that the fault affects. */
   count: number;
   /** Description that anybody may read, so it names no account, address or file. */
   description: string;
@@ -46,9 +46,9 @@ export interface ReasonDetail {
 /** The readiness of a gateway. `unavailable` means that sends cannot be stored. */
 export interface Readiness {
   status: 'ok' | 'degraded' | 'unavailable';
-  /** One text per problem: its description and its remedy. */
+  /** One text per fault: its description and its remedy. */
   reasons: string[];
-  /** The problems in machine-readable form, in the same order as in `reasons`. */
+  /** The faults in machine-readable form, in the same order as in `reasons`. */
   details: ReasonDetail[];
 }
 

@@ -8,7 +8,7 @@ const REMOVED_AT_ONCE = 500;
  * Removes the tokens and sessions of an API key that was removed. These tokens and sessions are already invalid, so
  * their removal only frees memory. If the removal fails, they expire later.
  */
-export async function removeCredentialsOfApiKey(
+export async function removeTokensAndSessionsOfApiKey(
   redis: RedisClient,
   { tokensOf, token, sessionsOf, session }: RegistryKeys,
   keyId: string,
