@@ -76,7 +76,7 @@ function startGuard(pid: number): ChildProcess {
     detached: true,
   });
   // If the shell does not run, the server may outlive a killed process. The next start on the same data then shuts
-  // that server down; see RedisServerFile.
+  // that server down; see RedisCredentialsFile.
   guard.on('error', () => undefined);
   guard.unref();
   return guard;

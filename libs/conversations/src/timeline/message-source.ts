@@ -1,10 +1,10 @@
 import {
-  type UnsortedMessageList,
+  type UnsortedMessageListReader,
   type UnsortedMessageListCache,
   MessageListTooLargeError,
-} from './unsorted-message-list.js';
+} from './unsorted-message-list-reader.js';
 import type { PlacedMessage } from './coverage.js';
-import { OrderedReadError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
+import { OrderedReadImpossibleError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
 import { comparePositions, type Position } from '../position.js';
 import {
   type ListShape,
@@ -80,7 +80,7 @@ export class MessageSource {
         try {
           return await this.readInOrder(call, shape, cursor, limit);
         } catch (error) {
-          if (!(error instanceof OrderedReadError)) throw error;
+          if (!(error instanceof OrderedReadImpossibleError)) throw error;
         }
       }
       return await this.readWithoutOrder(call, shape, cursor, limit);
@@ -152,7 +152,7 @@ export class MessageSource {
    * Reads more of the contact's unsorted list, with the remaining requests of this call. Continues the list in
    * the cache, or starts a new one. Returns the list.
    */
-  private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageList> {
+  private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageListReader> {
     const { account, contactId } = call;
     const reading =
       this.readings.get(account, contactId) ??
@@ -206,7 +206,7 @@ function isOrdered(shape: ListShape): shape is OrderedShape {
  * Returns messages of a completely read list that are older than a position. Returns more than `limit`
  * messages, because the caller leaves out messages that are not committed.
  */
-function slice({ messages }: UnsortedMessageList, from: Position | undefined, limit: number): MessagesFound {
+function slice({ messages }: UnsortedMessageListReader, from: Position | undefined, limit: number): MessagesFound {
   const older = [...messages.values()]
     .map((message): PlacedMessage => ({
       message,

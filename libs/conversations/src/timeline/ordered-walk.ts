@@ -1,7 +1,7 @@
 import { type Coverage, combinePages, type PlacedMessage, type PlacedPage } from './coverage.js';
 import { ExponentialSearch } from './exponential-search.js';
 import type { Position } from '../position.js';
-import { pageRequestFrom, type PageRequest, pageRequestUpTo } from './page-request.js';
+import { pageRequestFromIndex, type PageRequest, pageRequestUpToIndex } from './page-request.js';
 import { type ListShape, MessagesUnavailableError, type MessagesPage } from './ports.js';
 
 /** Maximum page limit according to upstream's documentation. */
@@ -13,10 +13,10 @@ const MIN_PAGE_LIMIT = 8;
  * Thrown if a list cannot be read in order of time: a message has no timestamp, the messages are not in the
  * order that the feed has learned, or the pages are too small.
  */
-export class OrderedReadError extends Error {
+export class OrderedReadImpossibleError extends Error {
   constructor() {
     super("the messages cannot be read in the list's usual order");
-    this.name = 'OrderedReadError';
+    this.name = 'OrderedReadImpossibleError';
   }
 }
 
@@ -62,7 +62,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
 /**
  * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
  * requests. Ends as soon as half of the wanted messages are found, because each further page costs a request.
- * @throws {OrderedReadError} if the list is not sorted, or its pages are very small
+ * @throws {OrderedReadImpossibleError} if the list is not sorted, or its pages are very small
  * @throws {MessagesUnavailableError} if no page could be read
  */
 export async function walkOrderedList(
@@ -72,7 +72,7 @@ export async function walkOrderedList(
   wanted: number,
   maxRequests: number,
 ): Promise<WalkResult> {
-  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit) throw new OrderedReadError();
+  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit) throw new OrderedReadImpossibleError();
   const walk = new OrderedWalk(read, shape, start, wanted);
   return walk.run(maxRequests);
 }
@@ -181,8 +181,8 @@ class OrderedWalk {
 
   private requestWithOverlap(index: number, overlap: number): PageRequest {
     const reach = overlap + this.wanted + 2;
-    if (this.isNewestFirst) return pageRequestFrom(Math.max(index - overlap, 0), reach, this.maxLimit);
-    return pageRequestUpTo(index + overlap, reach, this.maxLimit);
+    if (this.isNewestFirst) return pageRequestFromIndex(Math.max(index - overlap, 0), reach, this.maxLimit);
+    return pageRequestUpToIndex(index + overlap, reach, this.maxLimit);
   }
 
   /** Returns the request for the neighbouring page with older messages. */
@@ -210,12 +210,12 @@ class OrderedWalk {
 
   private placedPageOf(request: PageRequest, { items, count }: MessagesPage): RequestedPage {
     const messages = items.map((message): PlacedMessage => {
-      if (message.timestamp === undefined) throw new OrderedReadError();
+      if (message.timestamp === undefined) throw new OrderedReadImpossibleError();
       return { message, position: { at: message.timestamp, id: message.id } };
     });
     if (!this.isNewestFirst) messages.reverse();
     for (const [i, { position }] of messages.entries())
-      if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity)) throw new OrderedReadError();
+      if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity)) throw new OrderedReadImpossibleError();
     const isFirst = request.page === 1;
     const size = this.fixedSize ?? request.limit;
     const ends = this.endsList(request, count);
@@ -267,7 +267,7 @@ class OrderedWalk {
    * are not known.
    */
   private learnMaxLimit(maxLimit: number): void {
-    if (maxLimit < MIN_PAGE_LIMIT) throw new OrderedReadError();
+    if (maxLimit < MIN_PAGE_LIMIT) throw new OrderedReadImpossibleError();
     this.maxLimit = maxLimit;
     this.pages.length = 0;
   }

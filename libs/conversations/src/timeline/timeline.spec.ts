@@ -7,7 +7,7 @@ import {
   PHONE_NUMBER,
   seededRandom,
 } from './fixtures/fake-account.js';
-import { UnsortedMessageListCache } from './unsorted-message-list.js';
+import { UnsortedMessageListCache } from './unsorted-message-list-reader.js';
 import type { TimelineMessage } from './ports.js';
 import { Timeline, type TimelinePage } from './timeline.js';
 import { parseTimelineCursor } from './timeline-cursor.js';

@@ -1,5 +1,5 @@
 import type { PlacedMessage } from './coverage.js';
-import { UnsortedMessageListCache } from './unsorted-message-list.js';
+import { UnsortedMessageListCache } from './unsorted-message-list-reader.js';
 import {
   TIMELINE_START,
   MAX_REQUESTS_PER_PAGE,
@@ -18,7 +18,7 @@ import type {
   TimelineSend,
   TimelineSends,
 } from './ports.js';
-import { placeSend, type PlacementContext, isShownAtSendPosition } from './send-placement.js';
+import { timelinePlacementOfSend, type PlacementContext, isMessageShownAtSendPosition } from './send-placement.js';
 import { readSends, type SendsFound } from './sends-walk.js';
 import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js';
 
@@ -130,7 +130,7 @@ export class Timeline<S> {
     };
     const moved = new Set<string>();
     for (const send of all.values())
-      if (send.message?.contactId === contactId && isShownAtSendPosition(send, context))
+      if (send.message?.contactId === contactId && isMessageShownAtSendPosition(send, context))
         moved.add(send.message?.messageId ?? '');
     const entries = [
       ...present
@@ -210,7 +210,7 @@ export class Timeline<S> {
 }
 
 function entryOf<S>(send: TimelineSend<S>, context: PlacementContext): TimelineEntry<S>[] {
-  const placement = placeSend(send, context);
+  const placement = timelinePlacementOfSend(send, context);
   switch (placement.kind) {
     case 'none':
       return [];

@@ -16,7 +16,7 @@ import {
   createEventIfAccountBecomesSuspect,
 } from '../diff/absence.js';
 import { diffContactFields } from '../form/contact-fingerprint.js';
-import { type ChangedContact, ContactListComparison } from './contact-list-comparison.js';
+import { type ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
 import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/volatile-contact-fields.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
@@ -115,9 +115,9 @@ export class ContactListPoll {
     // If the connection breaks off, the list is read again. A new tracker then counts the contacts, so that
     // no contact is counted twice.
     let tracker = new VolatileContactFieldTracker(volatility);
-    const newReader = (): ContactListComparison => {
+    const newReader = (): SnapshotComparingContactReader => {
       tracker = new VolatileContactFieldTracker(volatility);
-      return new ContactListComparison(known, tracker);
+      return new SnapshotComparingContactReader(known, tracker);
     };
     const list = await this.source.listContacts(account, purpose, newReader);
     try {
@@ -156,7 +156,7 @@ export class ContactListPoll {
   private async commit(
     account: string,
     known: KnownContacts,
-    list: ContactList<ContactListComparison>,
+    list: ContactList<SnapshotComparingContactReader>,
     tracker: VolatileContactFieldTracker,
   ): Promise<boolean> {
     // Upstream's clock is preferred, because message timestamps are compared with this time.
@@ -206,7 +206,7 @@ export class ContactListPoll {
    */
   private async *updates(
     account: string,
-    list: ContactList<ContactListComparison>,
+    list: ContactList<SnapshotComparingContactReader>,
     verdict: ListVerdict,
   ): AsyncGenerator<ContactUpdate> {
     for await (const wanted of list.requestedContacts()) {
@@ -317,7 +317,7 @@ function wordsOfChange(
 
 /** Returns true if the list contains more than half of the known contacts. */
 function showsMostContacts(
-  { reader: { present } }: ContactList<ContactListComparison>,
+  { reader: { present } }: ContactList<SnapshotComparingContactReader>,
   missing: readonly unknown[],
 ): boolean {
   return present > 0 && missing.length * 2 < present;

@@ -1,13 +1,13 @@
 import { accountKeys, type RedisChannels } from '#platform';
-import { type EventTail, EventLogFollower } from './event-tail.js';
+import { type EventLogNotifier, EventLogFollower } from './event-log-notifier.js';
 import { channelOfNewEvents } from './redis-append.js';
 
 /**
- * Implements {@link EventTail} with Redis publish/subscribe. The script that appends events to a log also
+ * Implements {@link EventLogNotifier} with Redis publish/subscribe. The script that appends events to a log also
  * publishes the notification. One connection serves all accounts, even on a Redis Cluster, where blocking
  * reads would need one connection per node. It subscribes only to the channels of accounts that have followers.
  */
-export class RedisEventTail implements EventTail {
+export class RedisEventLogNotifier implements EventLogNotifier {
   private readonly followers = new Map<string, Set<EventLogFollower>>();
 
   constructor(

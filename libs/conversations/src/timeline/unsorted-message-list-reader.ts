@@ -26,7 +26,7 @@ export class MessageListTooLargeError extends Error {
 }
 
 /** All messages of a contact whose list is unsorted, read over several calls. */
-export class UnsortedMessageList {
+export class UnsortedMessageListReader {
   readonly messages = new Map<string, TimelineMessage>();
   isComplete = false;
   /** True if there are too many messages to keep them in memory. */
@@ -141,7 +141,7 @@ function sizeOf({ id, raw }: TimelineMessage): number {
  * was used least recently.
  */
 export class UnsortedMessageListCache {
-  private readonly readings: LRUCache<string, UnsortedMessageList>;
+  private readonly readings: LRUCache<string, UnsortedMessageListReader>;
 
   /** @param now monotonic clock, in milliseconds */
   constructor(now: () => number = () => performance.now()) {
@@ -154,13 +154,13 @@ export class UnsortedMessageListCache {
     });
   }
 
-  get(account: string, contactId: string): UnsortedMessageList | undefined {
+  get(account: string, contactId: string): UnsortedMessageListReader | undefined {
     return this.readings.get(keyOf(account, contactId));
   }
 
   /** Creates an empty list, and keeps it in the cache. */
-  begin(account: string, contactId: string, cursor: string): UnsortedMessageList {
-    const reading = new UnsortedMessageList(cursor);
+  begin(account: string, contactId: string, cursor: string): UnsortedMessageListReader {
+    const reading = new UnsortedMessageListReader(cursor);
     this.readings.set(keyOf(account, contactId), reading);
     return reading;
   }
@@ -169,7 +169,7 @@ export class UnsortedMessageListCache {
    * Updates the size of a list in the cache, so that the memory limit applies to its current size. The time at
    * which the list expires does not change.
    */
-  updateSize(account: string, contactId: string, reading: UnsortedMessageList): void {
+  updateSize(account: string, contactId: string, reading: UnsortedMessageListReader): void {
     const key = keyOf(account, contactId);
     if (this.readings.peek(key) !== reading) return;
     const ttl = this.readings.getRemainingTTL(key);
