@@ -148,7 +148,13 @@ function composeFeed(
   );
   const measured = metrics.feed.observeContacts(contactPoll);
   const contacts = traces?.feed.interceptContacts(measured) ?? measured;
-  return { events, feed, contactList, contacts, lookup: new RecipientMessageReader(feed, contactList, contacts) };
+  return {
+    events,
+    feed,
+    contactList,
+    contacts,
+    lookup: new RecipientMessageReader(feed, contactList, contacts),
+  };
 }
 
 async function accountNamed(

@@ -9,7 +9,7 @@ export interface EventLogNotifier {
    */
   follow(account: string): EventLogFollower;
 
-  /** Closes the connection. Followers receive no further notifications. */
+  /** Ends all notifications and closes the connection to Redis. */
   close(): Promise<void>;
 }
 

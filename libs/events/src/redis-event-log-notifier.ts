@@ -16,7 +16,8 @@ export class RedisEventLogNotifier implements EventLogNotifier {
   ) {}
 
   /**
-   * Returns true if notifications currently arrive. When the result changes to false, all followers are woken.
+   * Returns true if notifications of new events currently arrive from Redis. When the result changes to false, all
+   * readers that wait for new events are woken.
    */
   isTrusted(): boolean {
     return this.channels.isTrusted();
@@ -25,8 +26,8 @@ export class RedisEventLogNotifier implements EventLogNotifier {
   follow(account: string): EventLogFollower {
     const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
-    // Redis' confirmation of the subscription wakes the first follower of a channel. No confirmation wakes a later
-    // follower, so the first wait of that follower must end at once.
+    // Events that were logged before a follower exists do not wake it. So its first wait must end early: by Redis'
+    // confirmation of a new subscription, or at once if the channel is already subscribed.
     const follower = new EventLogFollower(existing === undefined, (leaving) => {
       this.removeFollower(channel, leaving);
     });

@@ -10,8 +10,8 @@ const BATCH_SIZE = 500;
  */
 const WAIT_MS = 1_000;
 /**
- * The same wait while hints arrive reliably. Each wait is shortened at random to spread the reads of
- * many accounts.
+ * Maximum wait for a hint of new events while hints arrive reliably, in milliseconds. Each wait is shortened at
+ * random, to spread the reads of many accounts.
  */
 const TRUSTED_WAIT_MS = 60_000;
 /** Lease of a log reader. Another worker takes over a log when the lease of a dead reader expires. */

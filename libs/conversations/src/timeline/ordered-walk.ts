@@ -6,12 +6,15 @@ import { type ListShape, MessagesUnavailableError, type MessagesPage } from './p
 
 /** Maximum page limit according to upstream's documentation. */
 export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
-/** Minimum page limit. Smaller pages cannot overlap enough. */
+/**
+ * Minimum page limit. Neighbouring pages must share messages, to show that no message between them is missing. Smaller
+ * pages cannot share enough.
+ */
 const MIN_PAGE_LIMIT = 8;
 
 /**
- * Thrown if a list cannot be read in order of time: a message has no timestamp, the messages are not in the
- * order that the feed has learned, or the pages are too small.
+ * Thrown if a list of messages cannot be read in order of time: a message has no timestamp, the list is not
+ * sorted by time, or upstream's pages are too small.
  */
 export class OrderedReadImpossibleError extends Error {
   constructor() {
@@ -29,7 +32,7 @@ export interface OrderedShape extends ListShape {
 export interface WalkStart {
   /** Messages older than this position are wanted. Absent for the newest messages. */
   from?: Position;
-  /** Estimated index of a message that is newer than `from`. */
+  /** Index in upstream's list at which the search for the position `from` begins. */
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
@@ -72,7 +75,8 @@ export async function walkOrderedList(
   wanted: number,
   maxRequests: number,
 ): Promise<WalkResult> {
-  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit) throw new OrderedReadImpossibleError();
+  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit)
+    throw new OrderedReadImpossibleError();
   const walk = new OrderedWalk(read, shape, start, wanted);
   return walk.run(maxRequests);
 }
@@ -215,7 +219,8 @@ class OrderedWalk {
     });
     if (!this.isNewestFirst) messages.reverse();
     for (const [i, { position }] of messages.entries())
-      if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity)) throw new OrderedReadImpossibleError();
+      if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity))
+        throw new OrderedReadImpossibleError();
     const isFirst = request.page === 1;
     const size = this.fixedSize ?? request.limit;
     const ends = this.endsList(request, count);
@@ -242,9 +247,9 @@ class OrderedWalk {
   }
 
   /**
-   * Finds out whether a page with fewer messages than requested is the last one of the list, by the page after
-   * it. If the next page is empty, the short page is the last one. If not, upstream returns no larger pages.
-   * Returns the short page if `page` shows that it is the last one, otherwise `page`.
+   * Decides whether {@link uncertainEnd} is the last page of the list. `page` is the page after `uncertainEnd`.
+   * If `page` is empty, `uncertainEnd` is the last page and is returned. Otherwise upstream returns no larger
+   * pages than `uncertainEnd`, and `page` is returned.
    */
   private settleEnd(page: RequestedPage): RequestedPage {
     const before = this.uncertainEnd;
@@ -263,8 +268,8 @@ class OrderedWalk {
   }
 
   /**
-   * Lowers the page limit, and discards the pages that were read with a larger limit, because their indexes
-   * are not known.
+   * Lowers the page limit, and discards the pages that were read so far. The indexes of their messages were
+   * calculated from the higher limit, so they are wrong.
    */
   private learnMaxLimit(maxLimit: number): void {
     if (maxLimit < MIN_PAGE_LIMIT) throw new OrderedReadImpossibleError();
@@ -293,7 +298,7 @@ class OrderedWalk {
       this.unjoined = { newer, older: page };
   }
 
-  /** Moves the index of the search after a page that does not contain the position at which the walk begins. */
+  /** Chooses the next index to try, because the given page does not contain the position `start.from`. */
   private adjustSearch({ start, count, messages }: RequestedPage): void {
     if (this.uncertainEnd !== undefined) return;
     const { from } = this.start;

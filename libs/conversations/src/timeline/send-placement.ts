@@ -59,7 +59,10 @@ export function isMessageShownAtSendPosition(
 }
 
 /** Decides how a send appears in a timeline. */
-export function timelinePlacementOfSend(send: TimelineSend<unknown>, context: PlacementContext): SendPlacement {
+export function timelinePlacementOfSend(
+  send: TimelineSend<unknown>,
+  context: PlacementContext,
+): SendPlacement {
   const { message, status, phoneNumber } = send;
   if (status === 'cancelled' || !context.phoneNumbers.has(phoneNumber)) return { kind: 'none' };
   const position = positionOfSend(send, context.startedAt);

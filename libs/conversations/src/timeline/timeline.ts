@@ -18,7 +18,11 @@ import type {
   TimelineSend,
   TimelineSends,
 } from './ports.js';
-import { timelinePlacementOfSend, type PlacementContext, isMessageShownAtSendPosition } from './send-placement.js';
+import {
+  timelinePlacementOfSend,
+  type PlacementContext,
+  isMessageShownAtSendPosition,
+} from './send-placement.js';
 import { readSends, type SendsFound } from './sends-walk.js';
 import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js';
 
@@ -183,8 +187,8 @@ export class Timeline<S> {
   }
 
   /**
-   * Returns a function that returns what the last commit stored of a send's message. For the messages of this
-   * page, the function uses `page.committed`, even if a message was committed after `page.committed` was read.
+   * Reads which messages of the sends are committed. Messages of this page are not read again: for them, the
+   * result is taken from `page.committed`.
    */
   private async committedSends(
     account: string,
@@ -241,7 +245,7 @@ function nextCursor(
   found: MessagesFound,
   sends: SendsFound<unknown>,
 ): TimelineCursor {
-  const sendsBefore = sends.numberBefore(position);
+  const sendsBefore = sends.serialNumberAbove(position);
   return {
     ...{ position, startedAt, ...found.cursorFieldsAt(position) },
     ...(sendsBefore === undefined ? {} : { sendsBefore }),
