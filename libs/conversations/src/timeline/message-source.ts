@@ -149,7 +149,7 @@ export class MessageSource {
 
   /**
    * Reads further pages of a contact's unsorted list of messages, as far as {@link MAX_REQUESTS_PER_PAGE} allows.
-   Returns all messages that this and earlier calls have read.
+   * Returns all messages that this and earlier calls have read.
    */
   private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageListReader> {
     const { account, contactId } = call;

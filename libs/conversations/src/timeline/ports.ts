@@ -86,7 +86,7 @@ export type Committed = 'present' | 'deleted';
 export interface TimelineFeed {
   /** Returns the order, length and page limit of a contact's list of messages. Undefined if the contact is unknown. */
   listShape(account: string, contactId: string): Promise<ListShape | undefined>;
-  /** Returns which messages the contact's snapshot contains, and whether as present or deleted, by message id. */
+  /** Returns the state of each message in the contact's snapshot, by message id. Unknown messages are left out. */
   committed(
     account: string,
     contactId: string,

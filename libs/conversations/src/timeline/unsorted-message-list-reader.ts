@@ -11,7 +11,7 @@ const MAX_BYTES = 128 * 1024 * 1024;
 const MESSAGE_BYTES = 400;
 /**
  * Max number of passes. A pass reads a contact's list of messages from its first page to its last. Another pass
- * follows if no pass has found all messages of the snapshot.
+ * follows while messages of the contact's snapshot have not been found.
  */
 const MAX_PASSES = 20;
 /** Max number of consecutive passes over a list of messages that find no further message of the snapshot. */
