@@ -25,8 +25,8 @@ import {
   type StatsRecorder,
   UpstreamMetrics,
 } from '#metrics';
-import { RedisConversationChanges, RedisConversations } from '#conversations';
-import { RedisEventLog, RedisEventTail } from '#events';
+import { RedisConversationChangeSubscriber, RedisConversations } from '#conversations';
+import { RedisEventLog, RedisEventLogNotifier } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
   type GatewayEnvironment,
@@ -88,7 +88,7 @@ import {
   CONVERSATIONS,
   ENVIRONMENT,
   EVENT_LOG,
-  EVENT_TAIL,
+  EVENT_LOG_NOTIFIER,
   EVENT_WAITS,
   FEED,
   INSTANCE,
@@ -168,8 +168,8 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(CONVERSATIONS, new RedisConversations(redis, prefix)),
     value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
-    value(EVENT_TAIL, tailOf(opened)),
-    value(CONVERSATION_CHANGES, new RedisConversationChanges(subscriberOf(opened), prefix)),
+    value(EVENT_LOG_NOTIFIER, notifierOf(opened)),
+    value(CONVERSATION_CHANGES, new RedisConversationChangeSubscriber(subscriberOf(opened), prefix)),
     value(EVENT_WAITS, WAIT_SETTINGS),
     value(REQUEST_BUDGET, budget),
     value<BudgetWatch>(BUDGET_WATCH, budget),
@@ -210,9 +210,9 @@ async function accountOfKey(accounts: AccountDirectory, id: string): Promise<Acc
   return account;
 }
 
-function tailOf({ environment, logger }: OpenedResources): RedisEventTail {
+function notifierOf({ environment, logger }: OpenedResources): RedisEventLogNotifier {
   const prefix = environment.REDIS_KEY_PREFIX;
-  return new RedisEventTail(new RedisChannels(subscriberOf({ environment, logger }), prefix), prefix);
+  return new RedisEventLogNotifier(new RedisChannels(subscriberOf({ environment, logger }), prefix), prefix);
 }
 
 /** Returns a function that opens a connection for subscriptions. */

@@ -37,7 +37,7 @@ export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
 export const ENDPOINT_SECRET_MANAGER = Symbol('EndpointSecretManager');
 export const ENDPOINT_TEST = Symbol('TestEventSender');
 export const EVENT_LOG = Symbol('EventLog');
-export const EVENT_TAIL = Symbol('EventTail');
+export const EVENT_LOG_NOTIFIER = Symbol('EventLogNotifier');
 /** Limits and intervals of long polls and event streams. */
 export const EVENT_WAITS = Symbol('WaitSettings');
 export const FEED = Symbol('FeedStore');

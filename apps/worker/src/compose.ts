@@ -11,7 +11,7 @@ import {
   type FeedStore,
   AgendaNotifyingFeedStore,
   MIN_ABSENCE_UNTIL_DELETED_MS,
-  RecipientLookup,
+  RecipientMessageReader,
   RedisVolatileFields,
 } from '#feed';
 import {
@@ -66,7 +66,7 @@ export interface WorkerCore extends OpenedResources {
   contactList: ContactListPoll;
   contacts: ContactPoll;
   /** Searches the messages of a recipient for sends, for the relay. */
-  lookup: RecipientLookup;
+  lookup: RecipientMessageReader;
 }
 
 /** Builds the objects that more than one role uses. Opens no connection and starts nothing. */
@@ -148,7 +148,13 @@ function composeFeed(
   );
   const measured = metrics.feed.observeContacts(contactPoll);
   const contacts = traces?.feed.interceptContacts(measured) ?? measured;
-  return { events, feed, contactList, contacts, lookup: new RecipientLookup(feed, contactList, contacts) };
+  return {
+    events,
+    feed,
+    contactList,
+    contacts,
+    lookup: new RecipientMessageReader(feed, contactList, contacts),
+  };
 }
 
 async function accountNamed(

@@ -83,7 +83,7 @@ describe('a send by the client library', () => {
 });
 
 describe('a call by the client library that is not a send', () => {
-  it('that changes data is retried after 429, but not after failures that leave the outcome unknown', async () => {
+  it('is retried after 429, but not after failures that leave the outcome unknown, if the call changes data', async () => {
     answers = [status(429, { 'Retry-After': '0' }), ok];
     await tidings.cancelSend('snd_1');
     expect(requests).toHaveLength(2);
@@ -94,7 +94,7 @@ describe('a call by the client library that is not a send', () => {
     expect(requests).toHaveLength(4);
   });
 
-  it('that only reads is retried at most maxRetries times, and then fails with the last error', async () => {
+  it('is retried at most maxRetries times if the call only reads data, and then fails with the last error', async () => {
     const { port } = server.address() as AddressInfo;
     const impatient = new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 2 });
     answers = [reset, status(429, { 'Retry-After': '0' }), status(503)];

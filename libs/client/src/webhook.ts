@@ -68,7 +68,7 @@ export interface SigningOptions {
   id: string;
   /** Signing secret of the webhook, `whsec_…`. */
   secret: string;
-  /** Time of the delivery, in milliseconds since 1970. Default: the time of this machine's clock. */
+  /** Time to send as `webhook-timestamp`, in milliseconds since 1970. Default: now. */
   atMs?: number;
 }
 

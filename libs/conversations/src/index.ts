@@ -28,7 +28,7 @@ export type {
   ConversationChanges,
   SendStatusNotice,
 } from './changes/conversation-changes.js';
-export { RedisConversationChanges } from './redis/redis-conversation-changes.js';
+export { RedisConversationChangeSubscriber } from './redis/redis-conversation-change-subscriber.js';
 export { eraseConversationRows, RedisConversations } from './redis/redis-conversations.js';
 export { rowUpdateLuaArguments } from './redis/redis-row-update-arguments.js';
 export { channelOfConversationChanges, type RowKeys, rowRedisKeys } from './redis/redis-row-keys.js';

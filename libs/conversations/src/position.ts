@@ -5,7 +5,7 @@
 export interface Position {
   /** Time in milliseconds since 1970. `-Infinity` for a message without a timestamp. */
   at: number;
-  /** Id of a message or send. Absent for a position that is newer than every id with this time. */
+  /** Id of a message or send. Without an id, the position is newer than every message and send at the time `at`. */
   id?: string;
 }
 

@@ -11,7 +11,7 @@ import {
   readRedisServerIdentity,
 } from './redis-control.js';
 import { type RedisExit, type ServerProcess, startRedisServerProcess } from './server-process.js';
-import { RedisServerFile } from './redis-server-file.js';
+import { RedisCredentialsFile } from './redis-credentials-file.js';
 import { redisUrl, type Credentials, redisConfiguration } from './settings.js';
 
 const ANSWER_WITHIN_MS = 15_000;
@@ -62,23 +62,23 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
   await chmod(options.dataDirectory, 0o700);
   const directory = await realpath(options.dataDirectory);
-  const serverFile = new RedisServerFile(directory);
-  await endFormerServer(serverFile, directory);
+  const credentialsFile = new RedisCredentialsFile(directory);
+  await endFormerServer(credentialsFile, directory);
 
   const log = options.log ?? (() => undefined);
   const run = (credentials: Credentials): Promise<ServerProcess> =>
     runServer(program, credentials, directory, log);
-  let credentials = await newCredentials(serverFile);
+  let credentials = await newCredentials(credentialsFile);
   let server: ServerProcess | undefined;
   for (let attempt = 1; server === undefined; attempt++) {
     try {
       server = await run(credentials);
     } catch (error) {
       if (!(error instanceof PortTakenError) || attempt === PORT_ATTEMPTS) throw error;
-      credentials = await newCredentials(serverFile);
+      credentials = await newCredentials(credentialsFile);
     }
   }
-  return new RunningRedis(server, credentials, run, serverFile);
+  return new RunningRedis(server, credentials, run, credentialsFile);
 }
 
 class RunningRedis implements EmbeddedRedis {
@@ -90,7 +90,7 @@ class RunningRedis implements EmbeddedRedis {
     private server: ServerProcess,
     private readonly credentials: Credentials,
     private readonly run: (credentials: Credentials) => Promise<ServerProcess>,
-    private readonly serverFile: RedisServerFile,
+    private readonly credentialsFile: RedisCredentialsFile,
   ) {
     this.url = redisUrl(credentials);
     this.port = credentials.port;
@@ -115,7 +115,7 @@ class RunningRedis implements EmbeddedRedis {
 
   async restart(): Promise<void> {
     await this.stop();
-    await this.serverFile.write(this.credentials);
+    await this.credentialsFile.write(this.credentials);
     this.server = await this.run(this.credentials);
     this.stopping = undefined;
   }
@@ -130,7 +130,7 @@ class RunningRedis implements EmbeddedRedis {
       this.server.kill('SIGKILL');
       await this.server.exited;
     }
-    await this.serverFile.remove();
+    await this.credentialsFile.remove();
   }
 }
 
@@ -143,9 +143,9 @@ async function requireProgram(): Promise<string> {
   throw new ConfigurationError([`Redis: ${search.reason}; install Redis 7.0 or newer, or set REDIS_URL`]);
 }
 
-async function newCredentials(serverFile: RedisServerFile): Promise<Credentials> {
+async function newCredentials(credentialsFile: RedisCredentialsFile): Promise<Credentials> {
   const credentials = { port: await findFreePort(), password: randomBytes(24).toString('hex') };
-  await serverFile.write(credentials);
+  await credentialsFile.write(credentials);
   return credentials;
 }
 
@@ -153,8 +153,8 @@ async function newCredentials(serverFile: RedisServerFile): Promise<Credentials>
  * Shuts down the Redis server of an earlier process, if that server still runs on this data directory.
  * @throws {ConfigurationError} if the server does not shut down in time
  */
-async function endFormerServer(serverFile: RedisServerFile, directory: string): Promise<void> {
-  const credentials = serverFile.read();
+async function endFormerServer(credentialsFile: RedisCredentialsFile, directory: string): Promise<void> {
+  const credentials = credentialsFile.read();
   if (credentials === undefined) return;
   const former = await readRedisServerIdentity(credentials);
   if (former?.directory !== directory) return;

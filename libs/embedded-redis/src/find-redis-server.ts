@@ -58,7 +58,7 @@ async function versionOf(program: string): Promise<string | undefined> {
     const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: VERSION_DEADLINE_MS });
     return /\bv=(\d+(?:\.\w+)*)/.exec(stdout)?.[1];
   } catch {
-    // The program does not run on this machine, so its version is unknown.
+    // The program cannot be executed, so its version is unknown.
     return undefined;
   }
 }

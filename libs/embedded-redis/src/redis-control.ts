@@ -72,8 +72,8 @@ function isZombie(pid: number): boolean {
   try {
     return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // The file does not exist, because this is not Linux or because the process has just ended. In the second
-    // case the next check notices the end.
+    // `/proc` does not contain the process: this is not Linux, or the process has just ended. The next check
+    // notices an ended process.
     return false;
   }
 }
@@ -90,7 +90,7 @@ async function runOnce<T>(
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     retryStrategy: () => null,
-    // When ioredis closes a connection, it waits this long, in milliseconds, even if the server has closed it.
+    // Maximum time that `disconnect()` takes to close the connection, in milliseconds.
     disconnectTimeout: 50,
   });
   // Ignores connection errors here, because the failed command reports them.

@@ -75,8 +75,8 @@ function startGuard(pid: number): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // If the shell does not run, the server may outlive a killed process. The next start on the same data then shuts
-  // that server down; see RedisServerFile.
+  // The guard could not be started, so nothing stops the Redis server if this process is killed. The next start on
+  // the same data stops the server; see RedisCredentialsFile.
   guard.on('error', () => undefined);
   guard.unref();
   return guard;

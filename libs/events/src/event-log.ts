@@ -7,7 +7,7 @@ import type { LoggedEvent, NewEvent } from './event.js';
 export interface EventFilter extends EventDataFilter {
   types?: readonly EventTypePattern[];
   contactId?: string;
-  /** Any other rule: returns true if the event is selected. */
+  /** Custom rule: returns true if the filter selects the event. */
   accepts?: (event: Pick<LoggedEvent, 'type' | 'contactId'>) => boolean;
 }
 

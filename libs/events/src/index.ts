@@ -8,7 +8,7 @@ export {
   type EventRetention,
   matchesEventFilter,
 } from './event-log.js';
-export { type EventTail, EventLogFollower } from './event-tail.js';
+export { type EventLogNotifier, EventLogFollower } from './event-log-notifier.js';
 export {
   EVENT_TYPES,
   type EventType,
@@ -20,7 +20,7 @@ export {
 export { appendEventsLuaArguments, type LogKeys, eventLogRedisKeys } from './redis-append.js';
 export { type ReadResult, RedisEventConsumer } from './redis-event-consumer.js';
 export { RedisEventLog } from './redis-event-log.js';
-export { RedisEventTail } from './redis-event-tail.js';
+export { RedisEventLogNotifier } from './redis-event-log-notifier.js';
 export { RedisEventLogTrimTimes } from './redis-event-log-trim-times.js';
 export { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 export { type ReaderLease, EventLogReaderLeaseLostError, eventLogReaderLeaseKey } from './redis-reader.js';

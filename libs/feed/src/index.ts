@@ -42,7 +42,7 @@ export {
   type ReadPurpose,
   type SendBinder,
 } from './ports.js';
-export { RecipientLookup } from './contacts/recipient-lookup.js';
+export { RecipientMessageReader } from './contacts/recipient-message-reader.js';
 export { RedisFeedStore } from './redis/redis-feed-store.js';
 export { RedisPollQueue } from './redis/redis-poll-queue.js';
 export { RedisVolatileFields } from './redis/redis-volatile-fields.js';

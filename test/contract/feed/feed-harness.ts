@@ -10,7 +10,7 @@ import {
   type FeedSettings,
   type FeedSource,
   type RecordedMessages,
-  RecipientLookup,
+  RecipientMessageReader,
   RedisVolatileFields,
 } from '#feed';
 import {
@@ -48,7 +48,7 @@ export class FeedHarness {
   readonly source: FeedSource;
   readonly list: ContactListPoll;
   readonly polls: ContactPoll;
-  readonly lookup: RecipientLookup;
+  readonly lookup: RecipientMessageReader;
   /** Reads the last forms of messages from the event log, as the worker does. */
   private readonly recordedMessages: RecordedMessages = {
     lastRecordedForm: async (account, subject, revision) => {
@@ -87,7 +87,7 @@ export class FeedHarness {
       logger: this.logger,
     });
     this.polls = this.poller();
-    this.lookup = new RecipientLookup(this.store, this.list, this.polls);
+    this.lookup = new RecipientMessageReader(this.store, this.list, this.polls);
   }
 
   static async open(

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Cursor, type EventLog, type EventPage, type EventTail, parseCursor } from '#events';
+import { type Cursor, type EventLog, type EventPage, type EventLogNotifier, parseCursor } from '#events';
 import type { EventSelection } from '../auth/contact-access.js';
-import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
+import { EVENT_LOG, EVENT_LOG_NOTIFIER, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
 import { pauseAfterEmptyPage } from './empty-page-pause.js';
 import type { WaitSettings } from './wait-settings.js';
 import { WaitingSlots } from './waiting-slots.js';
@@ -25,7 +25,7 @@ export interface EventRequest {
 export class EventReads {
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
-    @Inject(EVENT_TAIL) private readonly tail: EventTail,
+    @Inject(EVENT_LOG_NOTIFIER) private readonly notifier: EventLogNotifier,
     @Inject(EVENT_WAITS) private readonly settings: WaitSettings,
     @Inject(WaitingSlots) private readonly slots: WaitingSlots,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
@@ -59,7 +59,7 @@ export class EventReads {
     end: number,
   ): Promise<EventPage> {
     const stop = AbortSignal.any([request.left, this.shutdown]);
-    const follower = this.tail.follow(account);
+    const follower = this.notifier.follow(account);
     let page = empty;
     let readMs = 0;
     try {

@@ -1,9 +1,9 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { ConversationChanges } from '#conversations';
-import type { EventTail } from '#events';
+import type { EventLogNotifier } from '#events';
 import { AuthModule } from '../auth/auth.module.js';
 import { ConversationsModule } from '../conversations/conversations.module.js';
-import { CONVERSATION_CHANGES, EVENT_TAIL } from '../tokens.js';
+import { CONVERSATION_CHANGES, EVENT_LOG_NOTIFIER } from '../tokens.js';
 import { EventReads } from './event-reads.js';
 import { EventStreams } from './event-streams.js';
 import { EventsController } from './events.controller.js';
@@ -18,12 +18,12 @@ import { WaitingSlots } from './waiting-slots.js';
 })
 export class EventsModule implements OnApplicationShutdown {
   constructor(
-    @Inject(EVENT_TAIL) private readonly tail: EventTail,
+    @Inject(EVENT_LOG_NOTIFIER) private readonly notifier: EventLogNotifier,
     @Inject(CONVERSATION_CHANGES) private readonly changes: ConversationChanges,
   ) {}
 
   /** Closes the subscriptions. At this time every request has ended. */
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.tail.close(), this.changes.close()]);
+    await Promise.all([this.notifier.close(), this.changes.close()]);
   }
 }

@@ -5,7 +5,7 @@ import {
   type EventFilter,
   type EventLog,
   RedisEventLog,
-  RedisEventTail,
+  RedisEventLogNotifier,
 } from '#events';
 import { closeRedis, openRedis, parseRedisAddress, RedisChannels, type RedisClient } from '#platform';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
@@ -20,7 +20,7 @@ const BURST = 1_300;
 let server: TestRedis;
 let redis: RedisClient;
 let log: EventLog;
-let tail: RedisEventTail;
+let notifier: RedisEventLogNotifier;
 let logs: SharedLogs;
 let reads = 0;
 let revision = 0;
@@ -31,7 +31,7 @@ beforeAll(async () => {
   redis = open();
   const stored = new RedisEventLog(redis, 'tidings');
   log = stored;
-  tail = new RedisEventTail(new RedisChannels(open, 'tidings'), 'tidings');
+  notifier = new RedisEventLogNotifier(new RedisChannels(open, 'tidings'), 'tidings');
   const counted: Pick<EventLog, 'read' | 'end'> = {
     read: (...query) => {
       reads += 1;
@@ -39,13 +39,13 @@ beforeAll(async () => {
     },
     end: (account) => stored.end(account),
   };
-  logs = new SharedLogs(counted as EventLog, tail, WAIT_SETTINGS);
+  logs = new SharedLogs(counted as EventLog, notifier, WAIT_SETTINGS);
 });
 beforeEach(() => {
   reads = 0;
 });
 afterAll(async () => {
-  await tail.close();
+  await notifier.close();
   await closeRedis(redis);
   await server.dispose();
 });

@@ -4,7 +4,7 @@ import {
   type EventFilter,
   type EventLog,
   type EventPage,
-  type EventTail,
+  type EventLogNotifier,
   isLogPositionBefore,
   type LoggedEvent,
   EventLogFollower,
@@ -12,7 +12,7 @@ import {
 } from '#events';
 import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
-import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS } from '../tokens.js';
+import { EVENT_LOG, EVENT_LOG_NOTIFIER, EVENT_WAITS } from '../tokens.js';
 import type { WaitSettings } from './wait-settings.js';
 
 /** Minimum time between two reads of one account's log, in milliseconds. It bounds the load on Redis. */
@@ -61,7 +61,7 @@ export class SharedLogs {
 
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
-    @Inject(EVENT_TAIL) private readonly tail: EventTail,
+    @Inject(EVENT_LOG_NOTIFIER) private readonly notifier: EventLogNotifier,
     @Inject(EVENT_WAITS) private readonly settings: WaitSettings,
   ) {}
 
@@ -69,7 +69,7 @@ export class SharedLogs {
   follow(account: string): SharedLog {
     let shared = this.accounts.get(account);
     if (shared === undefined) {
-      shared = new AccountLog(account, this.log, this.tail, {
+      shared = new AccountLog(account, this.log, this.notifier, {
         recheckMs: this.settings.recheckMs,
         maxLength: () => Math.min(MAX_LENGTH.account, MAX_LENGTH.all / this.accounts.size),
       });
@@ -98,7 +98,7 @@ class AccountLog {
   constructor(
     private readonly account: string,
     private readonly log: Pick<EventLog, 'read' | 'end'>,
-    private readonly tail: EventTail,
+    private readonly notifier: EventLogNotifier,
     private readonly limits: AccountLimits,
   ) {}
 
@@ -131,7 +131,7 @@ class AccountLog {
 
   private async run(): Promise<void> {
     const { signal } = this.stopping;
-    const source = this.tail.follow(this.account);
+    const source = this.notifier.follow(this.account);
     try {
       while (!signal.aborted) {
         const began = performance.now();

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type EventLog, type EventTail, RedisEventLog } from '#events';
+import { type EventLog, type EventLogNotifier, RedisEventLog } from '#events';
 import { eventually } from '../../../../test/support/eventually.js';
 import { liveBytes } from '../../../../test/support/live-memory.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { revisionIn, someEvent } from '../fixtures/events.js';
 import { KEY, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { openStream, type StreamClient } from '../fixtures/stream-client.js';
-import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS } from '../tokens.js';
+import { EVENT_LOG, EVENT_LOG_NOTIFIER, EVENT_WAITS } from '../tokens.js';
 import { WAIT_SETTINGS, type WaitSettings } from './wait-settings.js';
 
 let redis: TestRedis;
@@ -62,7 +62,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     await using gateway = await gatewayWith({ recheckMs: 60_000 });
     const [polls, streams]: [number[], number[]] = [[], []];
     const client = await open(gateway);
-    const follow = jest.spyOn(gateway.app.get<EventTail>(EVENT_TAIL), 'follow');
+    const follow = jest.spyOn(gateway.app.get<EventLogNotifier>(EVENT_LOG_NOTIFIER), 'follow');
     for (let round = 1; round <= 20; round++) {
       const poll = gateway.fetch(`/v1/events?after=${String(client.lastId())}&wait=30`);
       await eventually('the poll waits', () => follow.mock.calls.length === round);

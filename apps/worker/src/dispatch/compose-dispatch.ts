@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { SecretCipher } from '#accounts';
-import { RedisEventTail, RedisEventLogTrimTimes } from '#events';
+import { RedisEventLogNotifier, RedisEventLogTrimTimes } from '#events';
 import {
   BullmqHintQueue,
   type Clock,
@@ -66,7 +66,7 @@ export function composeDispatch(
     },
     logger,
   );
-  const tail = new RedisEventTail(core.channels, prefix);
+  const notifier = new RedisEventLogNotifier(core.channels, prefix);
   const dispatcher = metrics.deliveries.observeDispatcher(
     new EventDispatcher(endpoints, store, jobs, logger, recent, { runner: deliveries, recovery: jobs }),
   );
@@ -80,7 +80,7 @@ export function composeDispatch(
   });
   return {
     deliveries,
-    dispatch: new EventDispatch(dispatcher, redis, tail, prefix, logger),
+    dispatch: new EventDispatch(dispatcher, redis, notifier, prefix, logger),
     rounds: new RoundSchedule(agenda, rounds, logger, core.wakeUps.dispatch),
   };
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { type LoggedEvent, RedisEventLog, RedisEventTail } from '#events';
+import { type LoggedEvent, RedisEventLog, RedisEventLogNotifier } from '#events';
 import {
   closeRedis,
   createLogger,
@@ -53,7 +53,7 @@ function dispatchOn(connection: RedisClient): EventDispatch {
   return new EventDispatch(
     dispatcher,
     connection,
-    new RedisEventTail(new RedisChannels(open, prefix), prefix),
+    new RedisEventLogNotifier(new RedisChannels(open, prefix), prefix),
     prefix,
     createLogger('test', 'silent'),
   );

@@ -1,4 +1,4 @@
-import { type EventTail, type EventLogFollower, type ReaderLease, RedisEventConsumer } from '#events';
+import { type EventLogNotifier, type EventLogFollower, type ReaderLease, RedisEventConsumer } from '#events';
 import { type Logger, newId, pause, type RedisClient } from '#platform';
 import type { EventDispatcher } from '#webhooks';
 import type { AccountFollower } from '../account-watch.js';
@@ -10,8 +10,8 @@ const BATCH_SIZE = 500;
  */
 const WAIT_MS = 1_000;
 /**
- * The same wait while the event tail is reliable. Each wait is shortened at random to spread the reads of
- * many accounts.
+ * Maximum wait for a hint of new events while hints arrive reliably, in milliseconds. Each wait is shortened at
+ * random, to spread the reads of many accounts.
  */
 const TRUSTED_WAIT_MS = 60_000;
 /** Lease of a log reader. Another worker takes over a log when the lease of a dead reader expires. */
@@ -26,7 +26,7 @@ interface Loop {
 
 /**
  * Reads the log of each existing account and creates the deliveries of its events. All accounts share two
- * Redis connections: one for commands, and one of the tail that blocks until events arrive.
+ * Redis connections: one for commands, and one that receives hints of new events.
  */
 export class EventDispatch implements AccountFollower {
   private readonly loops = new Map<string, Loop>();
@@ -35,7 +35,7 @@ export class EventDispatch implements AccountFollower {
   constructor(
     private readonly dispatcher: Pick<EventDispatcher, 'dispatch'>,
     private readonly redis: RedisClient,
-    private readonly tail: EventTail & { isTrusted(): boolean },
+    private readonly notifier: EventLogNotifier & { isTrusted(): boolean },
     private readonly prefix: string,
     private readonly logger: Logger,
   ) {}
@@ -62,13 +62,13 @@ export class EventDispatch implements AccountFollower {
     this.stopping = true;
     for (const { stopping: stop } of this.loops.values()) stop.abort();
     await Promise.all([...this.loops.values()].map(({ ended: done }) => done));
-    await this.tail.close();
+    await this.notifier.close();
   }
 
   private async loop(account: string, signal: AbortSignal): Promise<void> {
     const lease: ReaderLease = { token: newId('req'), leaseMs: LEASE_MS };
     const consumer = this.consumerOf(account, lease);
-    const follower = this.tail.follow(account);
+    const follower = this.notifier.follow(account);
     while (!signal.aborted) {
       try {
         await this.readOnce(account, consumer, lease, follower, signal);
@@ -117,7 +117,7 @@ export class EventDispatch implements AccountFollower {
   }
 
   private waitMs(): number {
-    return this.tail.isTrusted() ? TRUSTED_WAIT_MS * (0.75 + Math.random() / 4) : WAIT_MS;
+    return this.notifier.isTrusted() ? TRUSTED_WAIT_MS * (0.75 + Math.random() / 4) : WAIT_MS;
   }
 
   /**

@@ -11,8 +11,8 @@ const searchRows = LuaScript.from(import.meta.url, 'lua/search-rows.lua');
 const markSeen = LuaScript.from(import.meta.url, 'lua/mark-seen.lua');
 
 /**
- * Maximum number of rows that contain the rarest word of a search that uses the index of words. If more rows contain
- * the word, the search examines the rows with the latest activity instead.
+ * A search uses the index of words only if at most this many rows contain the rarest word of the search. Otherwise the
+ * search examines the rows with the latest activity.
  */
 const MAX_INDEXED = 2_000;
 /** Maximum number of rows that a search examines. The rows with the latest activity come first. */
@@ -63,7 +63,7 @@ export class RedisConversations implements Conversations {
     return pageOf(rest, limit);
   }
 
-  /** @param among ids of the rows to search; if there are none, all rows are searched */
+  /** @param among ids of the rows to search; an empty array means all rows */
   private async idsMatching(
     account: string,
     { words, digits = '' }: SearchTerms,

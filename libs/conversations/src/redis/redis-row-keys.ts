@@ -3,14 +3,21 @@ import type { AccountKeys } from '#platform';
 /**
  * Redis keys of an account's conversation rows, by the names that Lua scripts use for them.
  *
- * - `rows`: hash from a contact's id to the part of its row that is derived from messages, as JSON. Fields: `m` last message
- *   (time, id, direction as `i`, `o` or `n`, preview), `o` last outbound message (time, id), `w` inbound messages after
- *   it (time, id, 1 if unread), `n` phone numbers of its messages, the last used first, `c` phone numbers of the
- *   contact's fields, `k` search words of the contact's fields, each after a space, `r` the number whose row it
- *   replaced, `v` revision.
+ * - `rows`: hash from a contact's id to the part of its row that is derived from messages, as JSON. Fields:
+ *   - `m`: last message (time, id, direction, preview). Directions: `i` inbound, `o` outbound, `n` other.
+ *   - `o`: last outbound message (time, id).
+ *   - `w`: inbound messages after the last outbound message (time, id, 1 if unread).
+ *   - `n`: phone numbers in the messages, the last used first.
+ *   - `c`: phone numbers in the contact's fields.
+ *   - `k`: search words of the contact's fields, each after a space.
+ *   - `r`: phone number whose row was replaced by the contact's row.
+ *   - `v`: revision.
  * - `rowOrder`: sorted set of all rows by their last activity, in milliseconds since 1970; 0 without any activity.
- * - `rowSends`: hash from a phone number to the part of a row that is derived from the sends to it, as JSON. Fields: `p`
- *   and `f` number of pending and failed sends, `s` the latest sends without a message (time, id, preview), `v` revision.
+ * - `rowSends`: hash from a phone number to the part of a row that is derived from the sends to it, as JSON. Fields:
+ *   - `p`: number of pending sends.
+ *   - `f`: number of failed sends.
+ *   - `s`: latest sends without a message (time, id, preview).
+ *   - `v`: revision.
  * - `rowWords`: sorted set of search words, each followed by a zero byte and the id of its row.
  * - `rowRevision`: counter of the changes of rows.
  * - `numbers`: hash from a phone number to its most likely contact.

@@ -81,10 +81,7 @@ export interface Conversations {
    */
   markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean>;
 
-  /**
-   * Returns the current revision of the account's rows. It is greater than the revision of every removed row, and not
-   * greater than the revision of any later change.
-   */
+  /** Returns the revision of the latest change of any of the account's rows. The removal of a row is a change too. */
   revision(account: string): Promise<number>;
 
   /** Returns the number of the account's contacts that have a row. */

@@ -6,7 +6,7 @@ export interface RowMessage {
   at: number;
   /** Phone number of the contact in this message, in E.164 form. Absent if the message contains no phone number. */
   phoneNumber?: string;
-  /** Beginning of the text. May be absent if the same commit puts a later message into the row. */
+  /** Beginning of the text. May be absent if the message does not become the last one of the row. */
   preview?: string;
   /** True if the message counts as unread: it is inbound and new, and no baseline contained it. */
   isUnread?: boolean;
@@ -17,7 +17,7 @@ export interface RowMessage {
 /** One change of a contact's row. The changes of a commit are applied in the given order. */
 export type RowEntry =
   | { kind: 'message'; message: RowMessage }
-  /** The text of a message changed. Only the last message of a row is affected. */
+  /** The text of a message changed. If the message is not the last one of the row, nothing happens. */
   | { kind: 'text'; id: string; preview: string }
   | { kind: 'deleted'; id: string }
   /** A message that the row already contains was bound to a send. The row then no longer shows the send. */
@@ -28,8 +28,8 @@ export type RowEntry =
    */
   | { kind: 'reset' }
   /**
-   * The row drops its messages up to `upTo` (milliseconds since 1970). The next entries are all messages that upstream
-   * showed. If one of them was dropped from the row as unread, it is unread again.
+   * Removes from the row the messages up to the time `upTo` (milliseconds since 1970). Entries with all messages that
+   * upstream shows follow. A message that was unread before its removal is unread when it is added again.
    */
   | { kind: 'replace'; upTo: number };
 

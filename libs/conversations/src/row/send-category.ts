@@ -2,8 +2,8 @@
 export type SendCategory = 'p' | 'f' | '';
 
 /**
- * Returns how a row counts a send with this status. A pending send waits for its `sendAt`, for its relay or for its
- * message. Sends that failed, expired, or whose outcome is unknown count as failed, because somebody must look at them.
+ * Returns how a row counts a send with this status. An expired send and a send with an unknown outcome count as failed,
+ * because somebody must look at them.
  */
 export function categoryOfSend(status: string): SendCategory {
   switch (status) {

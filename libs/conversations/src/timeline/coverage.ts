@@ -23,33 +23,30 @@ export interface PlacedPage {
   next?: PlacedPage;
 }
 
-/** The range of messages, from a position down to an older one, that the pages contain without a gap. */
+/** The result of {@link combinePages}: the messages that the given pages contain without a gap. */
 export interface Coverage {
-  /** True if the pages reach the position without a gap. If false, {@link messages} is empty. */
+  /** False if messages may be missing between the position `from` of {@link combinePages} and the given pages. */
   isConnected: boolean;
-  /** Messages of the range, newest first. */
+  /** Messages from the position `from` of {@link combinePages} down to {@link edge}, newest first. */
   messages: readonly PlacedMessage[];
-  /**
-   * All messages from the given position down to this older position are in {@link messages}. Undefined if
-   * there are no older messages.
-   */
+  /** Position down to which {@link messages} is complete. Undefined if the list has no older messages. */
   edge: Position | undefined;
-  /** The page that contains the oldest messages of the range. */
+  /** The page with the oldest messages. */
   last: PlacedPage | undefined;
 }
 
 /**
- * Combines pages that were read at different times, and finds out in which range of positions the pages
- * contain every message, even if messages appeared or disappeared between the reads. Pages that follow one
- * another without a gap are called connected.
+ * Combines pages of one list that were read at different times. Returns the messages that the pages contain
+ * without a gap, beginning at the position `from`. Works even if messages appeared or disappeared between the
+ * reads.
  *
- * Each page shows the list at one moment. If two pages share a message, there is no gap between them: the two
- * pages together contain every message of their range that existed during both reads. In the same way, a page
- * is connected to the position `from` if it contains a message newer than `from`, or begins with the newest
- * message of the list. The order of messages with equal timestamps is not known. So the pages surely contain
- * all messages with a certain timestamp only if the pages also contain an older message.
+ * Two pages that share a message have no gap between them. A page has no gap to `from` if it contains a message
+ * newer than `from`, or the newest message of the list.
  *
- * @param from messages older than this position are wanted; undefined for the newest messages
+ * Messages with the oldest timestamp on the pages are left out, unless the list ends there. The next page may
+ * contain more messages with this timestamp.
+ *
+ * @param from messages older than this position are returned; undefined for the newest messages
  */
 export function combinePages(pages: readonly PlacedPage[], from: Position | undefined): Coverage {
   const connected = new Set<PlacedPage>();

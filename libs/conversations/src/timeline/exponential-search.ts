@@ -15,8 +15,8 @@ export class ExponentialSearch {
   }
 
   /**
-   * Notes that the wanted index is at least `low`, and moves {@link index}.
-   * @param size number of elements on a page
+   * Notes that the wanted index is at least `low`, and sets {@link index} to the next index to try.
+   * @param size number of elements on a page; step widths are multiples of this number
    */
   raise(low: number, size: number): void {
     this.low = low;
@@ -27,8 +27,8 @@ export class ExponentialSearch {
   }
 
   /**
-   * Notes that the wanted index is at most `high`, and moves {@link index}.
-   * @param size number of elements on a page
+   * Notes that the wanted index is at most `high`, and sets {@link index} to the next index to try.
+   * @param size number of elements on a page; step widths are multiples of this number
    */
   lower(high: number, size: number): void {
     this.high = Math.max(high, 0);
@@ -39,8 +39,9 @@ export class ExponentialSearch {
   }
 
   /**
-   * Returns the steps 0, `size`, 2 · `size`, 4 · `size` and so on. The first step is 0, because the wanted
-   * element is most often on the neighbouring page.
+   * Returns how many elements lie between the page that was read last and the next index to try. The first call
+   * returns 0, because the neighbouring page most often contains the wanted element. Later calls return `size`,
+   * 2 · `size`, 4 · `size` and so on.
    */
   private nextStep(size: number): number {
     const step = this.step;

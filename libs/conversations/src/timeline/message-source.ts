@@ -1,10 +1,10 @@
 import {
-  type UnsortedMessageList,
+  type UnsortedMessageListReader,
   type UnsortedMessageListCache,
   MessageListTooLargeError,
-} from './unsorted-message-list.js';
+} from './unsorted-message-list-reader.js';
 import type { PlacedMessage } from './coverage.js';
-import { OrderedReadError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
+import { OrderedReadImpossibleError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
 import { comparePositions, type Position } from '../position.js';
 import {
   type ListShape,
@@ -21,17 +21,17 @@ import type { TimelineCursor } from './timeline-cursor.js';
 export const MAX_REQUESTS_PER_PAGE = 5;
 /** Maximum time that one call waits for the request budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
-/** Number of consecutive calls without progress after which the contact's list is treated as unsorted. */
+/**
+ * If this many consecutive calls of {@link MessageSource.read} find no older messages, the contact's messages are read
+ * as an unsorted list.
+ */
 const MAX_ATTEMPTS = 8;
 
 /** The messages for one page of a timeline. */
 export interface MessagesFound {
   /** Messages older than the cursor's position, newest first. */
   messages: readonly PlacedMessage[];
-  /**
-   * All messages from the cursor's position down to this older position are in {@link messages}. Undefined if
-   * there are no older messages.
-   */
+  /** Position down to which {@link messages} is complete. Undefined if the contact has no older messages. */
   edge: Position | undefined;
   /** Returns the optional fields of the next page's cursor. The argument is the position at which that page begins. */
   cursorFieldsAt: (position: Position | undefined) => Partial<TimelineCursor>;
@@ -80,7 +80,7 @@ export class MessageSource {
         try {
           return await this.readInOrder(call, shape, cursor, limit);
         } catch (error) {
-          if (!(error instanceof OrderedReadError)) throw error;
+          if (!(error instanceof OrderedReadImpossibleError)) throw error;
         }
       }
       return await this.readWithoutOrder(call, shape, cursor, limit);
@@ -107,6 +107,7 @@ export class MessageSource {
     const hasMoved = walk.edge === undefined || from === undefined || comparePositions(walk.edge, from) < 0;
     const isStuck = walk.isConnected && !hasMoved && !walk.isInterrupted;
     const attempts = (cursor.attempts ?? 0) + 1;
+    const mustSortInMemory = isStuck || attempts >= MAX_ATTEMPTS;
     return {
       messages: walk.messages,
       edge: walk.isConnected ? walk.edge : (from ?? TIMELINE_START),
@@ -115,9 +116,7 @@ export class MessageSource {
         ...(walk.maxLimit === shape.maxLimit ? {} : { maxLimit: walk.maxLimit }),
         index: walk.indexBefore(position),
         ...(walk.isConnected && hasMoved ? {} : { attempts }),
-        // The order of the list does not help if a call finds no older message than the call before (`isStuck`), or if
-        // many calls in a row found nothing to continue from.
-        ...(isStuck || attempts >= MAX_ATTEMPTS ? { hasNoOrder: true } : {}),
+        ...(mustSortInMemory ? { hasNoOrder: true } : {}),
       }),
       isUnavailable: false,
     };
@@ -149,10 +148,10 @@ export class MessageSource {
   }
 
   /**
-   * Reads more of the contact's unsorted list, with the remaining requests of this call. Continues the list in
-   * the cache, or starts a new one. Returns the list.
+   * Reads further pages of a contact's unsorted list of messages, as far as {@link MAX_REQUESTS_PER_PAGE} allows.
+   * Returns all messages that this and earlier calls have read.
    */
-  private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageList> {
+  private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageListReader> {
     const { account, contactId } = call;
     const reading =
       this.readings.get(account, contactId) ??
@@ -178,7 +177,7 @@ export class MessageSource {
   }
 }
 
-/** The upstream requests of one call. */
+/** Makes and counts the upstream requests of one call of {@link MessageSource.read}. */
 class Call {
   requests = 0;
   hasRead = false;
@@ -206,7 +205,11 @@ function isOrdered(shape: ListShape): shape is OrderedShape {
  * Returns messages of a completely read list that are older than a position. Returns more than `limit`
  * messages, because the caller leaves out messages that are not committed.
  */
-function slice({ messages }: UnsortedMessageList, from: Position | undefined, limit: number): MessagesFound {
+function slice(
+  { messages }: UnsortedMessageListReader,
+  from: Position | undefined,
+  limit: number,
+): MessagesFound {
   const older = [...messages.values()]
     .map((message): PlacedMessage => ({
       message,

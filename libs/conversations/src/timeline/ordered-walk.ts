@@ -1,22 +1,25 @@
 import { type Coverage, combinePages, type PlacedMessage, type PlacedPage } from './coverage.js';
 import { ExponentialSearch } from './exponential-search.js';
 import type { Position } from '../position.js';
-import { pageRequestFrom, type PageRequest, pageRequestUpTo } from './page-request.js';
+import { pageRequestFromIndex, type PageRequest, pageRequestUpToIndex } from './page-request.js';
 import { type ListShape, MessagesUnavailableError, type MessagesPage } from './ports.js';
 
 /** Maximum page limit according to upstream's documentation. */
 export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
-/** Minimum page limit. Smaller pages cannot overlap enough. */
+/**
+ * Minimum page limit. Neighbouring pages must share messages, to show that no message between them is missing. Smaller
+ * pages cannot share enough.
+ */
 const MIN_PAGE_LIMIT = 8;
 
 /**
- * Thrown if a list cannot be read in order of time: a message has no timestamp, the messages are not in the
- * order that the feed has learned, or the pages are too small.
+ * Thrown if a list of messages cannot be read in order of time: a message has no timestamp, the list is not
+ * sorted by time, or upstream's pages are too small.
  */
-export class OrderedReadError extends Error {
+export class OrderedReadImpossibleError extends Error {
   constructor() {
     super("the messages cannot be read in the list's usual order");
-    this.name = 'OrderedReadError';
+    this.name = 'OrderedReadImpossibleError';
   }
 }
 
@@ -29,7 +32,7 @@ export interface OrderedShape extends ListShape {
 export interface WalkStart {
   /** Messages older than this position are wanted. Absent for the newest messages. */
   from?: Position;
-  /** Estimated index of a message that is newer than `from`. */
+  /** Index in upstream's list at which the search for the position `from` begins. */
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
@@ -62,7 +65,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
 /**
  * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
  * requests. Ends as soon as half of the wanted messages are found, because each further page costs a request.
- * @throws {OrderedReadError} if the list is not sorted, or its pages are very small
+ * @throws {OrderedReadImpossibleError} if the list is not sorted, or its pages are very small
  * @throws {MessagesUnavailableError} if no page could be read
  */
 export async function walkOrderedList(
@@ -72,7 +75,8 @@ export async function walkOrderedList(
   wanted: number,
   maxRequests: number,
 ): Promise<WalkResult> {
-  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit) throw new OrderedReadError();
+  if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit)
+    throw new OrderedReadImpossibleError();
   const walk = new OrderedWalk(read, shape, start, wanted);
   return walk.run(maxRequests);
 }
@@ -181,8 +185,8 @@ class OrderedWalk {
 
   private requestWithOverlap(index: number, overlap: number): PageRequest {
     const reach = overlap + this.wanted + 2;
-    if (this.isNewestFirst) return pageRequestFrom(Math.max(index - overlap, 0), reach, this.maxLimit);
-    return pageRequestUpTo(index + overlap, reach, this.maxLimit);
+    if (this.isNewestFirst) return pageRequestFromIndex(Math.max(index - overlap, 0), reach, this.maxLimit);
+    return pageRequestUpToIndex(index + overlap, reach, this.maxLimit);
   }
 
   /** Returns the request for the neighbouring page with older messages. */
@@ -210,12 +214,13 @@ class OrderedWalk {
 
   private placedPageOf(request: PageRequest, { items, count }: MessagesPage): RequestedPage {
     const messages = items.map((message): PlacedMessage => {
-      if (message.timestamp === undefined) throw new OrderedReadError();
+      if (message.timestamp === undefined) throw new OrderedReadImpossibleError();
       return { message, position: { at: message.timestamp, id: message.id } };
     });
     if (!this.isNewestFirst) messages.reverse();
     for (const [i, { position }] of messages.entries())
-      if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity)) throw new OrderedReadError();
+      if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity))
+        throw new OrderedReadImpossibleError();
     const isFirst = request.page === 1;
     const size = this.fixedSize ?? request.limit;
     const ends = this.endsList(request, count);
@@ -242,9 +247,9 @@ class OrderedWalk {
   }
 
   /**
-   * Finds out whether a page with fewer messages than requested is the last one of the list, by the page after
-   * it. If the next page is empty, the short page is the last one. If not, upstream returns no larger pages.
-   * Returns the short page if `page` shows that it is the last one, otherwise `page`.
+   * Decides whether {@link uncertainEnd} is the last page of the list. `page` is the page after `uncertainEnd`.
+   * If `page` is empty, `uncertainEnd` is the last page and is returned. Otherwise upstream returns no larger
+   * pages than `uncertainEnd`, and `page` is returned.
    */
   private settleEnd(page: RequestedPage): RequestedPage {
     const before = this.uncertainEnd;
@@ -263,11 +268,11 @@ class OrderedWalk {
   }
 
   /**
-   * Lowers the page limit, and discards the pages that were read with a larger limit, because their indexes
-   * are not known.
+   * Lowers the page limit, and discards the pages that were read so far. The indexes of their messages were
+   * calculated from the higher limit, so they are wrong.
    */
   private learnMaxLimit(maxLimit: number): void {
-    if (maxLimit < MIN_PAGE_LIMIT) throw new OrderedReadError();
+    if (maxLimit < MIN_PAGE_LIMIT) throw new OrderedReadImpossibleError();
     this.maxLimit = maxLimit;
     this.pages.length = 0;
   }
@@ -293,7 +298,7 @@ class OrderedWalk {
       this.unjoined = { newer, older: page };
   }
 
-  /** Moves the index of the search after a page that does not contain the position at which the walk begins. */
+  /** Chooses the next index to try, because the given page does not contain the position `start.from`. */
   private adjustSearch({ start, count, messages }: RequestedPage): void {
     if (this.uncertainEnd !== undefined) return;
     const { from } = this.start;

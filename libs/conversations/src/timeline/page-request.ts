@@ -9,7 +9,7 @@ export interface PageRequest {
  * higher indexes. If no page with a limit up to `maxLimit` contains all of them, returns the page that
  * contains the most. Pages with different limits begin at different elements, so pages can overlap.
  */
-export function pageRequestFrom(from: number, wanted: number, maxLimit: number): PageRequest {
+export function pageRequestFromIndex(from: number, wanted: number, maxLimit: number): PageRequest {
   return bestPage(from, wanted, maxLimit, ({ page, limit }) => page * limit - from);
 }
 
@@ -17,7 +17,7 @@ export function pageRequestFrom(from: number, wanted: number, maxLimit: number):
  * Returns the page with the smallest limit that contains the last `wanted` elements up to index `to`. If no page
  * with a limit up to `maxLimit` contains all of them, returns the page that contains the most.
  */
-export function pageRequestUpTo(to: number, wanted: number, maxLimit: number): PageRequest {
+export function pageRequestUpToIndex(to: number, wanted: number, maxLimit: number): PageRequest {
   return bestPage(to, Math.min(wanted, to + 1), maxLimit, ({ page, limit }) => to + 1 - (page - 1) * limit);
 }
 

@@ -58,7 +58,7 @@ export interface MessagePages {
 
 /** How long all requests of one call together may wait for the request budget. */
 export interface Patience {
-  /** Remaining time, in milliseconds. Each request reduces this time by the time that it waited. */
+  /** How long requests may still wait for the request budget, in milliseconds. Each wait reduces this time. */
   leftMs: number;
 }
 
@@ -84,9 +84,9 @@ export type Committed = 'present' | 'deleted';
 
 /** What the feed knows about a contact's messages. */
 export interface TimelineFeed {
-  /** Returns the shape of the contact's list of messages, or undefined if the contact is unknown. */
+  /** Returns the order, length and page limit of a contact's list of messages. Undefined if the contact is unknown. */
   listShape(account: string, contactId: string): Promise<ListShape | undefined>;
-  /** Returns what the last commit stored of each message, by message id. Messages without a commit are left out. */
+  /** Returns the state of each message in the contact's snapshot, by message id. Unknown messages are left out. */
   committed(
     account: string,
     contactId: string,
@@ -114,19 +114,19 @@ export interface TimelineSend<S> {
   shown: S;
 }
 
-/** One page of the sends to a recipient, the highest number first; see {@link TimelineSends}. */
+/** One page of the sends to a recipient, sorted by descending serial number (see {@link TimelineSends}). */
 export interface SendsPage<S> {
   sends: readonly TimelineSend<S>[];
-  /** Number to pass as `before` for the next page. Absent on the last page. */
+  /** Serial number to pass as `before` for the next page. Absent on the last page. */
   next?: number;
 }
 
 /**
- * Reads sends. Each send of an account has a number: a send that was stored later usually has a higher
- * number.
+ * Reads sends. Each send of an account has a serial number: a send that was stored later usually has a higher
+ * one.
  */
 export interface TimelineSends<S> {
-  /** Returns at most `limit` sends to a recipient: those with the highest numbers below `before`. */
+  /** Returns those `limit` sends to a recipient that have the highest serial numbers below `before`. */
   sendsTo(
     account: string,
     phoneNumber: string,
@@ -168,7 +168,7 @@ export interface TimelineEvents {
 
 /** Source of Redis' time. */
 export interface TimelineClock {
-  /** Returns the time in milliseconds since 1970. */
+  /** Returns the time by the clock of the Redis server that stores the account, in milliseconds since 1970. */
   now(account: string): Promise<number>;
 }
 

@@ -45,7 +45,7 @@ export function positionOfSend(
  * The message is then shown at the position of the send, not at its own position. Otherwise one page could
  * show the send, and a later page could show its message.
  */
-export function isShownAtSendPosition(
+export function isMessageShownAtSendPosition(
   { boundAt, message, phoneNumber, status }: TimelineSend<unknown>,
   { startedAt, phoneNumbers }: Pick<PlacementContext, 'startedAt' | 'phoneNumbers'>,
 ): boolean {
@@ -59,13 +59,16 @@ export function isShownAtSendPosition(
 }
 
 /** Decides how a send appears in a timeline. */
-export function placeSend(send: TimelineSend<unknown>, context: PlacementContext): SendPlacement {
+export function timelinePlacementOfSend(
+  send: TimelineSend<unknown>,
+  context: PlacementContext,
+): SendPlacement {
   const { message, status, phoneNumber } = send;
   if (status === 'cancelled' || !context.phoneNumbers.has(phoneNumber)) return { kind: 'none' };
   const position = positionOfSend(send, context.startedAt);
   if (message === undefined) return { kind: 'send', position };
   const committed = context.committed(message);
-  if (!isShownAtSendPosition(send, context))
+  if (!isMessageShownAtSendPosition(send, context))
     return committed === undefined ? { kind: 'send', position } : { kind: 'none' };
   if (committed === 'deleted') return { kind: 'none' };
   const read = message.contactId === context.contactId ? context.messages.get(message.messageId) : undefined;

@@ -7,8 +7,8 @@ const MAX_PAGES = 10;
 /** Maximum number of pending sends that one call reads per phone number and status. */
 const MAX_PENDING = 1_000;
 /**
- * Maximum time between the creation of a send and the assignment of its number, in milliseconds. Of two sends
- * that were created within this time, the later one may have the lower number.
+ * Maximum time between the creation of a send and the assignment of its serial number, in milliseconds. Of two
+ * sends that were created within this time, the later one may have the lower serial number.
  */
 const NUMBERING_MS = 5_000;
 
@@ -19,22 +19,25 @@ export interface SendsWanted {
   from: Position | undefined;
   /** All sends back to this time are wanted, in milliseconds since 1970; `-Infinity` for no limit. */
   until: number;
-  /** Number of sends after which the read may end if `until` is `-Infinity`. */
+  /** Number of sends to find if no time limit is set, that is, if `until` is `-Infinity`. */
   count: number;
-  /** Sends with this number or a higher one are newer than `from`. */
+  /** Only sends with a lower serial number than this one are read. Undefined for all sends. */
   before: number | undefined;
   /** When the caller requested the first page, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
 }
 
-/** The sends that were found. */
+/** The result of {@link readSends}. */
 export interface SendsFound<S> {
   /** The sends by id. Some of them may be outside the wanted range. */
   sends: Map<string, TimelineSend<S>>;
   /** All sends from `from` down to this older position were found. Undefined if there are no older sends. */
   edge: Position | undefined;
-  /** Returns a number such that all sends with this number or a higher one are newer than the position. */
-  numberBefore(position: Position): number | undefined;
+  /**
+   * Returns a serial number that is higher than those of all sends older than the position. Undefined if no such
+   * number is known.
+   */
+  serialNumberAbove(position: Position): number | undefined;
 }
 
 /** Reads the sends to a conversation's phone numbers, the newest first. */
@@ -54,7 +57,7 @@ export async function readSends<S>(
   return {
     sends,
     edge: walks.reduce<Position | undefined>((edge, walk) => newerPosition(edge, walk.edge), undefined),
-    numberBefore: (position) => {
+    serialNumberAbove: (position) => {
       const passed = walks.map((walk) => numberPassed(walk, position, wanted.before));
       return passed.includes(undefined) ? undefined : Math.max(0, ...(passed as number[]));
     },
@@ -64,8 +67,8 @@ export async function readSends<S>(
 interface RecipientWalk<S> {
   sends: TimelineSend<S>[];
   /**
-   * For each page: the creation time of the oldest send up to this page, and the number to pass as `before` for
-   * the next page.
+   * For each page: the creation time of the oldest send up to this page, and the serial number to pass as `before`
+   * for the next page.
    */
   pages: { oldest: number; next: number }[];
   edge: Position | undefined;
@@ -91,7 +94,7 @@ async function readRecipient<S>(
     if (until === -Infinity && countOlder(walk.sends, from, oldest + NUMBERING_MS) >= count) break;
   }
   walk.edge = { at: oldest + NUMBERING_MS };
-  // Even if very many sends were created within `NUMBERING_MS`, the next page must begin at an older position.
+  // The next page must begin at an older position than `from`. Otherwise the timeline would never end.
   if (from !== undefined && comparePositions(walk.edge, from) >= 0) walk.edge = { at: oldest };
   return walk;
 }

@@ -9,16 +9,16 @@ export interface TimelineCursor {
   position?: Position;
   /** When the caller requested the first page, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
-  /** Estimated index in upstream's list of a message that is newer than `position`. */
+  /** Index in upstream's list of messages at which the search for `position` begins. */
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
   /**
-   * Maximum page limit. Present if requests for earlier pages of the timeline showed that upstream returns
-   * fewer messages on a page than the feed has learned.
+   * Maximum number of messages that upstream returns on a page. Present only if the timeline's requests to upstream
+   * showed that the maximum known to the feed is too high.
    */
   maxLimit?: number;
-  /** Sends with this number or a higher one are newer than `position`. */
+  /** Sends older than `position` have lower serial numbers than this one. */
   sendsBefore?: number;
   /** True if reading the list in order has failed. All messages are then read and sorted in memory. */
   hasNoOrder?: true;

@@ -7,7 +7,7 @@ import {
   PHONE_NUMBER,
   seededRandom,
 } from './fixtures/fake-account.js';
-import { UnsortedMessageListCache } from './unsorted-message-list.js';
+import { UnsortedMessageListCache } from './unsorted-message-list-reader.js';
 import type { TimelineMessage } from './ports.js';
 import { Timeline, type TimelinePage } from './timeline.js';
 import { parseTimelineCursor } from './timeline-cursor.js';
@@ -66,7 +66,7 @@ describe('The timeline of a long conversation', () => {
     { order: 'oldestFirst', maxLimit: 20 },
     { order: 'oldestFirst', maxLimit: 100 },
   ] as const)(
-    'is read with at most 12 upstream requests per 10 pages if the feed has learned the order: %j',
+    "is read with at most 12 upstream requests per 10 pages if the order of upstream's list is known: %j",
     async (listing) => {
       const account = accountWith(1_000, listing);
       const timeline = new Timeline(account);
@@ -94,7 +94,7 @@ describe("The end of upstream's list of messages", () => {
   });
 });
 
-describe('A list that cannot be read in the learned order', () => {
+describe('A list of messages that cannot be read in order of time', () => {
   it('is read completely, and then sorted in memory', async () => {
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
     account.learned = { order: 'newestFirst' };
@@ -113,7 +113,7 @@ describe('A list that cannot be read in the learned order', () => {
     expect((await all(account, 2)).flatMap(idsOf)).toEqual(['m2', 'm1', 'm0', 'z', 'y', 'x']);
   });
 
-  it('is sorted in memory if more messages share a timestamp than one call can read', async () => {
+  it('is sorted in memory if more messages share a timestamp than may be read for one page of the timeline', async () => {
     const account = new FakeAccount(NEWEST_FIRST);
     for (let i = 0; i < 300; i += 1) account.insert(fakeMessage(`m${String(i).padStart(3, '0')}`, 5_000));
     for (const one of account.list) account.commit(one);
@@ -129,7 +129,7 @@ describe('A list that cannot be read in the learned order', () => {
 });
 
 describe('A full reading of an unsorted list', () => {
-  it('is repeated until every committed message was on a page, but not endlessly for a message that is gone', async () => {
+  it('is repeated until every message of the snapshot was found, but not endlessly if a message is gone', async () => {
     const random = seededRandom(1);
     const shuffles = (list: readonly TimelineMessage[]): TimelineMessage[] =>
       list

@@ -1,5 +1,5 @@
 import type { PlacedMessage } from './coverage.js';
-import { UnsortedMessageListCache } from './unsorted-message-list.js';
+import { UnsortedMessageListCache } from './unsorted-message-list-reader.js';
 import {
   TIMELINE_START,
   MAX_REQUESTS_PER_PAGE,
@@ -18,7 +18,11 @@ import type {
   TimelineSend,
   TimelineSends,
 } from './ports.js';
-import { placeSend, type PlacementContext, isShownAtSendPosition } from './send-placement.js';
+import {
+  timelinePlacementOfSend,
+  type PlacementContext,
+  isMessageShownAtSendPosition,
+} from './send-placement.js';
 import { readSends, type SendsFound } from './sends-walk.js';
 import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js';
 
@@ -130,7 +134,7 @@ export class Timeline<S> {
     };
     const moved = new Set<string>();
     for (const send of all.values())
-      if (send.message?.contactId === contactId && isShownAtSendPosition(send, context))
+      if (send.message?.contactId === contactId && isMessageShownAtSendPosition(send, context))
         moved.add(send.message?.messageId ?? '');
     const entries = [
       ...present
@@ -183,8 +187,8 @@ export class Timeline<S> {
   }
 
   /**
-   * Returns a function that returns what the last commit stored of a send's message. For the messages of this
-   * page, the function uses `page.committed`, even if a message was committed after `page.committed` was read.
+   * Reads which messages of the sends are committed. Messages of this page are not read again: for them, the
+   * result is taken from `page.committed`.
    */
   private async committedSends(
     account: string,
@@ -210,7 +214,7 @@ export class Timeline<S> {
 }
 
 function entryOf<S>(send: TimelineSend<S>, context: PlacementContext): TimelineEntry<S>[] {
-  const placement = placeSend(send, context);
+  const placement = timelinePlacementOfSend(send, context);
   switch (placement.kind) {
     case 'none':
       return [];
@@ -241,7 +245,7 @@ function nextCursor(
   found: MessagesFound,
   sends: SendsFound<unknown>,
 ): TimelineCursor {
-  const sendsBefore = sends.numberBefore(position);
+  const sendsBefore = sends.serialNumberAbove(position);
   return {
     ...{ position, startedAt, ...found.cursorFieldsAt(position) },
     ...(sendsBefore === undefined ? {} : { sendsBefore }),

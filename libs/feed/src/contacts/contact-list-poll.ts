@@ -16,7 +16,7 @@ import {
   createEventIfAccountBecomesSuspect,
 } from '../diff/absence.js';
 import { diffContactFields } from '../form/contact-fingerprint.js';
-import { type ChangedContact, ContactListComparison } from './contact-list-comparison.js';
+import { type ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
 import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/volatile-contact-fields.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
@@ -28,8 +28,8 @@ import {
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /**
- * For a contact in the account's first contact list, the first read of the contact emits events for messages
- * that were sent at most this long before the account was added, in milliseconds.
+ * For the contacts of a new account, events are emitted for messages that were sent at most this many
+ * milliseconds before the account was added.
  */
 const FIRST_LIST_SLACK_MS = 60_000;
 /**
@@ -38,8 +38,8 @@ const FIRST_LIST_SLACK_MS = 60_000;
  */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
- * For a contact that first appears in a later contact list, the first read of the contact emits events for
- * messages that were sent at most this long before the previous list was read, in milliseconds.
+ * For a contact that was added to the contact list since the previous read of the list, events are emitted for
+ * messages that were sent at most this many milliseconds before that read.
  */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
@@ -112,12 +112,12 @@ export class ContactListPoll {
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const known = await this.store.knownContacts(account);
     const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_VOLATILE_CONTACT_FIELDS;
-    // If the connection breaks off, the list is read again. A new tracker then counts the contacts, so that
-    // no contact is counted twice.
+    // If the connection breaks off, the list is read again from its first contact. A new tracker then counts
+    // anew in how many contacts each field differs, so no contact is counted twice.
     let tracker = new VolatileContactFieldTracker(volatility);
-    const newReader = (): ContactListComparison => {
+    const newReader = (): SnapshotComparingContactReader => {
       tracker = new VolatileContactFieldTracker(volatility);
-      return new ContactListComparison(known, tracker);
+      return new SnapshotComparingContactReader(known, tracker);
     };
     const list = await this.source.listContacts(account, purpose, newReader);
     try {
@@ -156,7 +156,7 @@ export class ContactListPoll {
   private async commit(
     account: string,
     known: KnownContacts,
-    list: ContactList<ContactListComparison>,
+    list: ContactList<SnapshotComparingContactReader>,
     tracker: VolatileContactFieldTracker,
   ): Promise<boolean> {
     // Upstream's clock is preferred, because message timestamps are compared with this time.
@@ -187,8 +187,6 @@ export class ContactListPoll {
       version: known.version,
       redisRun: known.redisRun,
       startedAt: known.now,
-      // `listedAt` decides for which messages events are emitted if a contact first appears in a later list.
-      // A suspect list does not change `listedAt`.
       listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
       unreadable: verdict.unreadable,
@@ -206,7 +204,7 @@ export class ContactListPoll {
    */
   private async *updates(
     account: string,
-    list: ContactList<ContactListComparison>,
+    list: ContactList<SnapshotComparingContactReader>,
     verdict: ListVerdict,
   ): AsyncGenerator<ContactUpdate> {
     for await (const wanted of list.requestedContacts()) {
@@ -231,9 +229,8 @@ export class ContactListPoll {
     replaced: boolean,
   ): Promise<number> {
     if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
-    // A version above 0 shows that an earlier list was committed. The account is then not new; only its
-    // snapshot was lost.
-    const addedAt = version > 0 || replaced ? undefined : await this.addedAt(account);
+    const wasListedBefore = version > 0;
+    const addedAt = wasListedBefore || replaced ? undefined : await this.addedAt(account);
     const late = Math.min(Math.max(now - (addedAt ?? now), 0), MAX_FIRST_LIST_DELAY_MS);
     return upstreamNow - late - FIRST_LIST_SLACK_MS;
   }
@@ -317,7 +314,7 @@ function wordsOfChange(
 
 /** Returns true if the list contains more than half of the known contacts. */
 function showsMostContacts(
-  { reader: { present } }: ContactList<ContactListComparison>,
+  { reader: { present } }: ContactList<SnapshotComparingContactReader>,
   missing: readonly unknown[],
 ): boolean {
   return present > 0 && missing.length * 2 < present;

@@ -38,7 +38,7 @@ it('poll requests for one account within 10 ms share one write, which contains e
   ]);
 });
 
-it('one write contains at most 200 phone numbers; more numbers go into the next write', async () => {
+it('poll requests for more than 200 phone numbers of an account are split into several writes', async () => {
   const all = Array.from({ length: 250 }, (_, n) => expediter.expedite('a', `+${n}`));
   expect(written.map(([, numbers]) => numbers.length)).toEqual([200]);
   await jest.advanceTimersByTimeAsync(10);
@@ -46,7 +46,7 @@ it('one write contains at most 200 phone numbers; more numbers go into the next 
   expect(written.map(([, numbers]) => numbers.length)).toEqual([200, 50]);
 });
 
-it('if a write fails, the poll requests in it are rejected, and later requests are still written', async () => {
+it('if writing a batch of poll requests fails, these requests are rejected, and later ones are still written', async () => {
   isAway = true;
   const lost = expediter.expedite('a', '+1');
   const rejected = expect(lost).rejects.toThrow('Redis is away');

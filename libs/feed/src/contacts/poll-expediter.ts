@@ -1,6 +1,6 @@
 import type { FeedStore } from '../feed-store.js';
 
-/** Time for which requests are collected before they are written together, in milliseconds. */
+/** Time for which poll requests are collected before they are written to Redis together, in milliseconds. */
 const COLLECT_MS = 10;
 /** Maximum number of phone numbers in one write. When a batch contains this many, it is written at once. */
 const MAX_NUMBERS = 200;

@@ -9,7 +9,7 @@ import {
 
 const moment = fc.integer({ min: 1_600_000_000_000, max: 2_600_000_000_000 });
 
-describe('the stored delays of the last hour', () => {
+describe('the statistics of detection delays in the last hour', () => {
   it('contain no delay older than an hour', () => {
     fc.assert(
       fc.property(

@@ -54,7 +54,7 @@ describe('the messages whose detection delay is measured', () => {
     expect(arrivals([message('m')], undefined, { emitAfter: STAMP, undated: 'silent' })).toEqual([]);
   });
 
-  it('include the messages that the first read of a contact emits', () => {
+  it("include messages of a contact's first read that do not belong to the baseline", () => {
     const observed = [message('old'), message('new', { timestamp: STAMP + 1 })];
     const found = arrivals(observed, undefined, { emitAfter: STAMP, undated: 'silent' });
     expect(found.map(({ timestamp }) => timestamp)).toEqual([STAMP + 1]);
@@ -71,7 +71,7 @@ describe('the messages whose detection delay is measured', () => {
 describe('the estimated arrival of a message without a timestamp', () => {
   const undated = Array.from({ length: 1_000 }, (_, n) => message(`m${n}`, { timestamp: undefined }));
 
-  it('lies between the previous read and the read that found the message, at an evenly distributed time', () => {
+  it('is spread evenly over the time between the previous read and the read that found the message', () => {
     const moments = arrivals(undated).map(({ estimatedAt }) => estimatedAt ?? NaN);
     expect(Math.min(...moments)).toBeGreaterThanOrEqual(1_000);
     expect(Math.max(...moments)).toBeLessThanOrEqual(11_000);

@@ -10,7 +10,7 @@ import { channelOfConversationChanges } from './redis-row-keys.js';
  * Implements {@link ConversationChanges} with Redis publish/subscribe. The scripts that change rows and sends publish
  * the changes. One connection serves all accounts; it is opened for the first listener.
  */
-export class RedisConversationChanges implements ConversationChanges {
+export class RedisConversationChangeSubscriber implements ConversationChanges {
   private readonly listeners = new Map<string, Set<ChangeListener>>();
   private subscriber: RedisClient | undefined;
   private isClosed = false;

@@ -1,13 +1,13 @@
 import { accountKeys, type RedisChannels } from '#platform';
-import { type EventTail, EventLogFollower } from './event-tail.js';
+import { type EventLogNotifier, EventLogFollower } from './event-log-notifier.js';
 import { channelOfNewEvents } from './redis-append.js';
 
 /**
- * Implements {@link EventTail} with Redis publish/subscribe. The script that appends events to a log also
+ * Implements {@link EventLogNotifier} with Redis publish/subscribe. The script that appends events to a log also
  * publishes the notification. One connection serves all accounts, even on a Redis Cluster, where blocking
  * reads would need one connection per node. It subscribes only to the channels of accounts that have followers.
  */
-export class RedisEventTail implements EventTail {
+export class RedisEventLogNotifier implements EventLogNotifier {
   private readonly followers = new Map<string, Set<EventLogFollower>>();
 
   constructor(
@@ -16,7 +16,8 @@ export class RedisEventTail implements EventTail {
   ) {}
 
   /**
-   * Returns true if notifications currently arrive. When the result changes to false, all followers are woken.
+   * Returns true if notifications of new events currently arrive from Redis. When the result changes to false, all
+   * readers that wait for new events are woken.
    */
   isTrusted(): boolean {
     return this.channels.isTrusted();
@@ -25,8 +26,8 @@ export class RedisEventTail implements EventTail {
   follow(account: string): EventLogFollower {
     const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
-    // Redis' confirmation of the subscription wakes the first follower of a channel. No confirmation wakes a later
-    // follower, so the first wait of that follower must end at once.
+    // Events that were logged before a follower exists do not wake it. So its first wait must end early: by Redis'
+    // confirmation of a new subscription, or at once if the channel is already subscribed.
     const follower = new EventLogFollower(existing === undefined, (leaving) => {
       this.removeFollower(channel, leaving);
     });

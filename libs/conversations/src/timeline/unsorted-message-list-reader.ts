@@ -10,11 +10,11 @@ const MAX_BYTES = 128 * 1024 * 1024;
 /** Estimated memory per message in addition to its id and its fields, in bytes. */
 const MESSAGE_BYTES = 400;
 /**
- * Max number of passes over the list. A pass reads the list from its first page to its last. Another pass
- * follows as long as committed messages have not been on any page.
+ * Max number of passes. A pass reads a contact's list of messages from its first page to its last. Another pass
+ * follows while messages of the contact's snapshot have not been found.
  */
 const MAX_PASSES = 20;
-/** Max number of consecutive passes that do not reduce the number of missing messages. */
+/** Max number of consecutive passes over a list of messages that find no further message of the snapshot. */
 const MAX_FRUITLESS_PASSES = 2;
 
 /** Thrown if a contact has too many messages to keep them in memory. */
@@ -25,23 +25,23 @@ export class MessageListTooLargeError extends Error {
   }
 }
 
-/** All messages of a contact whose list is unsorted, read over several calls. */
-export class UnsortedMessageList {
+/** Reads all messages of a contact whose list is unsorted, over several calls, and keeps them in memory. */
+export class UnsortedMessageListReader {
   readonly messages = new Map<string, TimelineMessage>();
   isComplete = false;
   /** True if there are too many messages to keep them in memory. */
   isTooLarge = false;
-  /** Estimated memory, in bytes. */
+  /** Estimated memory of {@link messages}, in bytes, plus 1, because the cache requires a size above 0. */
   bytes = 1;
   private page = 1;
   private passes = 0;
   private fruitlessPasses = 0;
-  /** Number of committed messages that were on none of the pages read so far. Counted at the end of each pass. */
+  /** Number of messages that the contact's snapshot contains, but that were on no page read so far. */
   private missing = Infinity;
   private idsOfPass = new Set<string>();
   private end: Promise<void> = Promise.resolve();
 
-  /** @param cursor position in the event log at which the reading began; see {@link apply} */
+  /** @param cursor position in the event log when the first page of messages was requested; see {@link apply} */
   constructor(public cursor: string) {}
 
   /** Runs `work` after all work that was passed to this method before has ended. */
@@ -94,7 +94,7 @@ export class UnsortedMessageList {
   }
 
   private endsList({ maxLimit, fullPage, length }: ListShape, count: number): boolean {
-    // Upstream may no longer honour a larger limit than the documented one.
+    // A page with the documented maximum of messages may be full even if more were requested.
     return (
       count < Math.min(maxLimit, fullPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE) &&
       (this.page - 1) * maxLimit + count >= length
@@ -141,7 +141,7 @@ function sizeOf({ id, raw }: TimelineMessage): number {
  * was used least recently.
  */
 export class UnsortedMessageListCache {
-  private readonly readings: LRUCache<string, UnsortedMessageList>;
+  private readonly readings: LRUCache<string, UnsortedMessageListReader>;
 
   /** @param now monotonic clock, in milliseconds */
   constructor(now: () => number = () => performance.now()) {
@@ -154,13 +154,13 @@ export class UnsortedMessageListCache {
     });
   }
 
-  get(account: string, contactId: string): UnsortedMessageList | undefined {
+  get(account: string, contactId: string): UnsortedMessageListReader | undefined {
     return this.readings.get(keyOf(account, contactId));
   }
 
   /** Creates an empty list, and keeps it in the cache. */
-  begin(account: string, contactId: string, cursor: string): UnsortedMessageList {
-    const reading = new UnsortedMessageList(cursor);
+  begin(account: string, contactId: string, cursor: string): UnsortedMessageListReader {
+    const reading = new UnsortedMessageListReader(cursor);
     this.readings.set(keyOf(account, contactId), reading);
     return reading;
   }
@@ -169,7 +169,7 @@ export class UnsortedMessageListCache {
    * Updates the size of a list in the cache, so that the memory limit applies to its current size. The time at
    * which the list expires does not change.
    */
-  updateSize(account: string, contactId: string, reading: UnsortedMessageList): void {
+  updateSize(account: string, contactId: string, reading: UnsortedMessageListReader): void {
     const key = keyOf(account, contactId);
     if (this.readings.peek(key) !== reading) return;
     const ttl = this.readings.getRemainingTTL(key);

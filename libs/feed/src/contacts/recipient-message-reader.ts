@@ -10,7 +10,7 @@ import { PollExpediter } from './poll-expediter.js';
 const EXPECTED_WITHIN_MS = 250;
 
 /** Reads the messages of a send's recipient, to find the message that belongs to the send. */
-export class RecipientLookup {
+export class RecipientMessageReader {
   /**
    * Polls the contact list of an account. Callers that wait for the list of the same account share one poll.
    */

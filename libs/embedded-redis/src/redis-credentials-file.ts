@@ -8,7 +8,7 @@ import type { Credentials } from './settings.js';
  * process that started the server was killed, the next start uses the file to shut that server down. The file
  * is written before the server starts and removed after the server stops.
  */
-export class RedisServerFile {
+export class RedisCredentialsFile {
   private readonly path: string;
 
   constructor(dataDirectory: string) {

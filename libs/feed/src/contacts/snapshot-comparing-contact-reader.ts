@@ -27,7 +27,7 @@ export interface ChangedContact {
  * positions and fingerprints are kept, and new and changed contacts are read a second time after the end of
  * the list. If the list contains an id twice, the later element counts.
  */
-export class ContactListComparison implements ContactReader {
+export class SnapshotComparingContactReader implements ContactReader {
   /**
    * For each known contact, by its index in the snapshot: its position in the list, {@link UNCHANGED} or
    * {@link UNSEEN}.

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type EventLogFollower, RedisEventLog, RedisEventTail } from '#events';
+import { type EventLogFollower, RedisEventLog, RedisEventLogNotifier } from '#events';
 import { closeRedis, openRedis, parseRedisAddress, RedisChannels, type RedisClient } from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
@@ -15,11 +15,11 @@ let over: AbortController;
 const open = (url: string, manners: 'failFast' | 'patient'): RedisClient =>
   openRedis(parseRedisAddress(url), manners, () => undefined);
 
-/** Opens a client, a log and a tail on one Redis. */
+/** Opens a client, a log and a notifier on one Redis. */
 async function connect(url: string): Promise<{
   redis: RedisClient;
   log: RedisEventLog;
-  tail: RedisEventTail;
+  notifier: RedisEventLogNotifier;
   opened: () => number;
   grow: (account?: string) => Promise<void>;
   close: () => Promise<void>;
@@ -32,18 +32,18 @@ async function connect(url: string): Promise<{
     opened++;
     return open(url, 'patient');
   }, 'tidings');
-  const tail = new RedisEventTail(channels, 'tidings');
+  const notifier = new RedisEventLogNotifier(channels, 'tidings');
   return {
     redis,
     log,
-    tail,
+    notifier,
     opened: () => opened,
     grow: async (account = ACCOUNT) => {
       revision++;
       await log.append(account, [{ type: 'send.sent', subject: 's', revision, data: {} }]);
     },
     close: async () => {
-      await tail.close();
+      await notifier.close();
       await closeRedis(redis);
     },
   };
@@ -76,7 +76,7 @@ afterEach(async () => {
 
 /** Returns a follower whose subscription is confirmed. */
 async function follow(account = ACCOUNT): Promise<EventLogFollower> {
-  const follower = one.tail.follow(account);
+  const follower = one.notifier.follow(account);
   await follower.waitForGrowth(LONG_MS, over.signal);
   return follower;
 }
@@ -149,7 +149,7 @@ describe('a listener for new events in the log', () => {
     server.server.kill('SIGKILL');
     await server.server.exited;
     await server.server.restart();
-    await eventually('the tail is subscribed again', async () => {
+    await eventually('the notifier is subscribed again', async () => {
       const channels = (await one.redis.call('PUBSUB', 'CHANNELS')) as unknown[];
       return channels.length === 1;
     });
@@ -159,24 +159,24 @@ describe('a listener for new events in the log', () => {
   });
 
   it('counts as reliable while it receives its own heartbeats, and wakes all callers when the heartbeats stop', async () => {
-    expect(one.tail.isTrusted()).toBe(false);
-    const tail = new RedisEventTail(
+    expect(one.notifier.isTrusted()).toBe(false);
+    const notifier = new RedisEventLogNotifier(
       new RedisChannels(() => open(server.url, 'patient'), 'tidings', one.redis),
       'tidings',
     );
-    const follower = tail.follow(ACCOUNT);
+    const follower = notifier.follow(ACCOUNT);
     try {
-      await eventually('the tail is trusted', () => tail.isTrusted());
+      await eventually('the notifier is trusted', () => notifier.isTrusted());
       await follower.waitForGrowth(1, over.signal);
       const waiting = follower.waitForGrowth(LONG_MS, over.signal);
       server.server.kill('SIGKILL');
       await waiting;
-      expect(tail.isTrusted()).toBe(false);
+      expect(notifier.isTrusted()).toBe(false);
       await server.server.exited;
       await server.server.restart();
-      await eventually('the tail is trusted again', () => tail.isTrusted());
+      await eventually('the notifier is trusted again', () => notifier.isTrusted());
     } finally {
-      await tail.close();
+      await notifier.close();
     }
   });
 
@@ -197,7 +197,7 @@ describe('a listener for new events in the log', () => {
     try {
       // Six accounts cover the cluster slots of both nodes.
       const accounts = ['a', 'b', 'c', 'd', 'e', 'f'];
-      const followers = accounts.map((account) => wide.tail.follow(account));
+      const followers = accounts.map((account) => wide.notifier.follow(account));
       await Promise.all(followers.map((follower) => follower.waitForGrowth(LONG_MS, over.signal)));
       for (const [i, account] of accounts.entries()) {
         const waiting = followers[i]?.waitForGrowth(LONG_MS, over.signal);

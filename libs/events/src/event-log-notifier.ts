@@ -2,14 +2,14 @@
  * Notifies readers when an account's event log may have new events. A notification does not contain the
  * events. While Redis is unreachable, notifications are lost, so readers also poll the log at intervals.
  */
-export interface EventTail {
+export interface EventLogNotifier {
   /**
    * Starts to follow an account's event log. The caller must read the log once before it first calls
    * {@link EventLogFollower.waitForGrowth}, because the follower is not notified of earlier events.
    */
   follow(account: string): EventLogFollower;
 
-  /** Closes the connection. Followers receive no further notifications. */
+  /** Ends all notifications and closes the connection to Redis. */
   close(): Promise<void>;
 }
 
