@@ -43,8 +43,8 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
     expeditePoll: (account, contactId, ms) => store.expeditePoll(account, contactId, ms),
     expeditePollsOfRecipients: (account, numbers, ms) =>
       store.expeditePollsOfRecipients(account, numbers, ms),
-    requestListPoll: (account) => store.requestListPoll(account),
-    takeListPollRequest: (account) => store.takeListPollRequest(account),
+    requestContactListPoll: (account) => store.requestContactListPoll(account),
+    consumeContactListPollRequest: (account) => store.consumeContactListPollRequest(account),
     recipientOf: (account, phoneNumber) => store.recipientOf(account, phoneNumber),
     confirmDeletions: (account) => store.confirmDeletions(account),
   };

@@ -33,7 +33,7 @@ export interface KnownContacts {
    * if the version changed after the read started.
    */
   version: number;
-  /** When this snapshot was read, in milliseconds since 1970 by Redis' clock. */
+  /** When this snapshot was read from Redis, in milliseconds since 1970 by Redis' clock. */
   now: number;
   /**
    * When the contact list was last read completely and no outage was suspected, in milliseconds since 1970 by
@@ -56,7 +56,7 @@ export interface KnownContacts {
    */
   suspectAt?: number;
   /**
-   * New events of contacts get revisions above this number. Lower revisions may have been used by events that
+   * Each new change of a contact gets a revision above this number. Lower revisions may belong to changes that
    * Redis lost in a restart or failover.
    */
   revisionFloor: number;
@@ -83,8 +83,8 @@ export interface KnownContacts {
    */
   upstream?: string;
   /**
-   * Maps the hash of each upstream address from which a contact list was read to the hash of the first
-   * address of the same messaging service.
+   * The messaging service behind each upstream address from which a contact list was read. Key: hash of the
+   * address. Value: hash of the earliest address of the same service, which serves as the id of the service.
    */
   services: ReadonlyMap<string, string>;
   contacts: ListedContacts;
@@ -167,7 +167,7 @@ export interface ContactState {
    * not committed if the version changed after the read started.
    */
   version: number;
-  /** When this state was read, in milliseconds since 1970 by Redis' clock. */
+  /** When this state was read from Redis, in milliseconds since 1970 by Redis' clock. */
   now: number;
   pollState: PollState;
   extension: LearnedContactState;
@@ -189,7 +189,7 @@ export interface ContactState {
    * after that poll.
    */
   expediteRequests: number;
-  /** Number of messages of the contact whose snapshot is stored. */
+  /** Number of messages in the stored snapshot of the contact. */
   storedMessages: number;
   /** False if the contact has no conversation row yet, because an earlier build stored the contact. */
   hasRow: boolean;
@@ -223,8 +223,9 @@ export interface ContactState {
   /** True if Redis lost the contact's stored state, so that a new, empty state was created. */
   lost: boolean;
   /**
-   * New events of messages get revisions above this number, so that no event gets the id of an event that
-   * Redis lost and that a subscriber may have received. 0 if Redis never lost data.
+   * Each new change of a message gets a revision above this number. Lower revisions may belong to changes that
+   * Redis lost. Subscribers may have received events with these revisions, so the event ids must not be used
+   * again. 0 if Redis never lost data.
    */
   revisionFloor: number;
   /**
@@ -426,13 +427,13 @@ export interface FeedStore {
   ): Promise<ExpeditePollsResult>;
 
   /** Requests that the contact list is read soon. Several requests before the read lead to one read. */
-  requestListPoll(account: string): Promise<void>;
+  requestContactListPoll(account: string): Promise<void>;
 
   /**
    * Returns true if a read of the contact list was requested since the last call of this method, and clears
    * the request.
    */
-  takeListPollRequest(account: string): Promise<boolean>;
+  consumeContactListPollRequest(account: string): Promise<boolean>;
 
   /** Returns the known contacts that own a phone number. */
   recipientOf(account: string, phoneNumber: string): Promise<Recipient>;

@@ -4,8 +4,8 @@ import type { ContactState } from './feed-store.js';
 import type { NextDue, PollKind } from './poll/poll-queue.js';
 
 /**
- * A claimed poll, as it is passed to each of its upstream requests. The first request uses the budget token
- * that was requested at {@link tokenRequestedAt}. Each later request waits for a token of its own.
+ * A poll that a worker has claimed. Its first upstream request uses the budget token that was requested at
+ * {@link tokenRequestedAt}. Each later request waits for its own token.
  */
 export interface ClaimedRead {
   readonly kind: PollKind;
@@ -20,27 +20,27 @@ export interface ClaimedRead {
    * token.
    */
   tokenRequestedAt?: number;
-  /** Aborted when the read must end. The read then waits for no further request. */
+  /** Aborted when the read must end. A request that still waits for a budget token is then not sent. */
   readonly signal: AbortSignal;
-  /** Id of the claim's lease. A commit of a read without changes ends the claim together with the lease. */
+  /** Id of the lease under which the worker claimed the poll. */
   readonly lease: string;
   /**
-   * True if upstream had no outage at the time of the claim. Only the request that uses the claim's token
-   * relies on this.
+   * True if upstream had no outage when the poll was claimed. The first upstream request of the poll is then
+   * sent without another check.
    */
   readonly isUpstreamAvailable: boolean;
   /** State of the contact when it was claimed. Absent for a read of older messages, and once a read has used it. */
   state?: ContactState;
-  /** Set by the commit that ended the claim: when the account's next contact is due. */
+  /** When the next contact of the account is due. Absent until a commit has ended the claim. */
   ended?: NextDue;
 }
 
 /**
- * Purpose of a read, from the highest priority in the request budget to the lowest. `lookup`: look-up of a
- * send that upstream may not have taken. `confirmation`: look-up of a send that upstream has taken. `poll`: a
- * poll without a claim. {@link ClaimedRead}: a claimed poll.
+ * Why upstream is read. `lookup`: to look up a send that upstream may not have taken. `confirmation`: to look
+ * up a send that upstream has taken. `poll`: a poll that no worker claimed. {@link ClaimedRead}: a poll that a
+ * worker claimed.
  */
-export type ReadPurpose = 'poll' | 'lookup' | 'confirmation' | ClaimedRead;
+export type ReadPurpose = 'lookup' | 'confirmation' | 'poll' | ClaimedRead;
 
 /** Reads contacts and messages of an account from upstream, within the account's request budget. */
 export interface FeedSource {
@@ -74,7 +74,8 @@ export interface LookUpReads {
   /** Number of messages that were read. A message that was read twice counts twice. */
   readonly messagesRead: number;
   /**
-   * Adds the messages of one page. Must be called before these messages are bound to sends.
+   * Adds the messages of one page to the results of the look-up. Must be called before these messages are bound
+   * to sends.
    * @param upstreamAheadMs how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown
    */
   add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void;

@@ -267,7 +267,7 @@ describe('a read that checks older messages for changed flags', () => {
     // The new message appears below all known messages, while the head is empty.
     const [late] = harness.createMessages(contactId, { timestamp: Date.now() - 86_400_000 * 2 });
     harness.store.aheadMs = 60_000;
-    expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.lookUpDueAt).toBeLessThan(
+    expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.flagCheckDueAt).toBeLessThan(
       Date.now() + harness.store.aheadMs,
     );
     harness.control('faults', {

@@ -62,7 +62,7 @@ describe('the flags of a message', () => {
       await harness.sweep();
       expect(await here.messageEvents()).toEqual([]);
       const state = await harness.store.contactState(ACCOUNT, contactId);
-      expect(state?.pollState.lookUpDueAt).toBeGreaterThan(state?.now ?? Infinity);
+      expect(state?.pollState.flagCheckDueAt).toBeGreaterThan(state?.now ?? Infinity);
       harness.store.aheadMs = 2 * HOUR_MS;
       const before = harness.countRequests(/messages/);
       await harness.polls.poll(ACCOUNT, contactId);

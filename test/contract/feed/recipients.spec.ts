@@ -84,7 +84,7 @@ describe('the contacts of a phone number', () => {
       requestsList: true,
     });
     expect(await isSoon(second)).toBe(true);
-    expect(await harness.store.takeListPollRequest(ACCOUNT)).toBe(true);
+    expect(await harness.store.consumeContactListPollRequest(ACCOUNT)).toBe(true);
   });
 
   it('include the contact that an earlier build stored, and contacts that were added later', async () => {

@@ -26,7 +26,7 @@ describe('an accepted send whose message does not appear', () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     // The recipient is not a known contact yet, so one early read of the contact list is requested.
-    const takeRequest = (): Promise<boolean> => relay.harness.store.takeListPollRequest(ACCOUNT);
+    const takeRequest = (): Promise<boolean> => relay.harness.store.consumeContactListPollRequest(ACCOUNT);
     await eventually('a read of the contact list is requested', takeRequest);
     expect(await takeRequest()).toBe(false);
     await relay.harness.list.poll(ACCOUNT);

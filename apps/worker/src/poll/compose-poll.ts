@@ -1,6 +1,6 @@
 import { eraseConversationRows } from '#conversations';
 import type { Queue } from 'bullmq';
-import { NonBlockingPollAgenda, POLL_LEASE_MS, RedisPollDueTimes, RedisPollQueue } from '#feed';
+import { SchedulerBackedPollAgenda, POLL_LEASE_MS, RedisPollDueTimes, RedisPollQueue } from '#feed';
 import { BullmqHintQueue, type QueuePayloads, clockOfThisMachine } from '#platform';
 import { UpstreamProbe } from '#relay';
 import type { BudgetedUpstream } from '#upstream';
@@ -28,7 +28,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
     queue: metrics.feed.observeQueue(
       new RedisPollQueue(redis, prefix, POLL_LEASE_MS, environment.CONVERSATIONS),
     ),
-    agenda: new NonBlockingPollAgenda(hints),
+    agenda: new SchedulerBackedPollAgenda(hints),
     ...{ contacts, accounts, upstream, budget, logger },
   });
   const rounds = pollRounds({

@@ -24,7 +24,7 @@ beforeEach(() => {
   requestsPerSecond = 10;
   [listRequested, calls, remindCount, listErrors] = [false, [], 0, []];
   const parts: PollRoundParts = {
-    store: { takeListPollRequest: () => Promise.resolve(false) },
+    store: { consumeContactListPollRequest: () => Promise.resolve(false) },
     survey: {
       read: () =>
         Promise.resolve({

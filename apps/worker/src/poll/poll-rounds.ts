@@ -33,7 +33,7 @@ const RECHECK_RUNNING_MS = 1_000;
 
 /** Dependencies of the rounds of the role `poll`. */
 export interface PollRoundParts {
-  store: Pick<FeedStore, 'takeListPollRequest'>;
+  store: Pick<FeedStore, 'consumeContactListPollRequest'>;
   survey: Pick<RedisPollDueTimes, 'read'>;
   contacts: Pick<ContactListPoll, 'poll'>;
   accounts: Pick<AccountDirectory, 'find'>;
@@ -92,7 +92,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
         run: async (account) => {
           if (!(await isPolled(account))) return undefined;
           if (await isHeld(account)) return RECHECK_HELD_MS;
-          await parts.store.takeListPollRequest(account);
+          await parts.store.consumeContactListPollRequest(account);
           await readList(parts, account);
           return { everyMs: parts.contactsEveryMs };
         },

@@ -46,7 +46,7 @@ export class PollModule {
    */
   private async requestList(account: string): Promise<void> {
     try {
-      await this.core.feed.requestListPoll(account);
+      await this.core.feed.requestContactListPoll(account);
     } catch (error) {
       this.core.logger.warn(
         { account, err: error },

@@ -19,7 +19,7 @@ export interface ChangedContact {
   /**
    * Result of comparing the contact's fingerprint with the one in the snapshot; `changed` for a new contact.
    */
-  verdict: QuickVerdict;
+  verdict: QuickVerdict | 'changed';
 }
 
 /**
@@ -40,7 +40,7 @@ export class SnapshotComparingContactReader implements ContactReader {
    * Fingerprint and comparison result of each contact that must be stored, by the contact's position in the
    * list.
    */
-  private readonly notable = new Map<number, { fingerprint: string; verdict: QuickVerdict }>();
+  private readonly notable = new Map<number, { fingerprint: string; verdict: ChangedContact['verdict'] }>();
   /** Number of known contacts that are not deleted. */
   readonly present: number;
 

@@ -3,7 +3,7 @@ import { parseMessage, type UpstreamMessage } from '#upstream';
 import { diffMessages } from '../diff/diff.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { type Arrival, arrivalsOfEmittedMessages } from './poll-report.js';
+import { type Arrival, arrivalTimesOfNewMessages } from './poll-report.js';
 
 const STAMP = Date.parse('2026-11-20T10:00:00.000Z');
 
@@ -38,7 +38,7 @@ function arrivals(
   firstRead?: FirstRead,
 ): Arrival[] {
   const { events } = read(observed, known, firstRead);
-  return arrivalsOfEmittedMessages({ contactId: 'c', startedAt: 11_000, readAt: 1_000, observed, events });
+  return arrivalTimesOfNewMessages({ contactId: 'c', startedAt: 11_000, readAt: 1_000, observed, events });
 }
 
 describe('the messages whose detection delay is measured', () => {
@@ -91,7 +91,7 @@ describe('the estimated arrival of a message without a timestamp', () => {
     const [observed] = undated;
     const { events } = read([observed as UpstreamMessage]);
     expect(
-      arrivalsOfEmittedMessages({
+      arrivalTimesOfNewMessages({
         contactId: 'c',
         startedAt: 11_000,
         observed: [observed as UpstreamMessage],
@@ -104,7 +104,7 @@ describe('the estimated arrival of a message without a timestamp', () => {
     const [observed] = undated as [UpstreamMessage];
     const { events } = read([observed]);
     expect(
-      arrivalsOfEmittedMessages({
+      arrivalTimesOfNewMessages({
         contactId: 'c',
         startedAt: 500,
         readAt: 1_000,

@@ -60,15 +60,13 @@ export interface ContactRead {
 }
 
 /**
- * Returns the new messages of a read for which events are emitted, with the data from which their detection
- * delays are calculated. Messages of a baseline and messages that reappear are left out. This function has no
- * side effects.
+ * Returns when the new messages of a read arrived. Detection delays are calculated from these times. Messages
+ * of a baseline and messages that reappear are left out. Has no side effects.
  *
- * A message without a timestamp may have arrived at any time since the previous read. Its estimated arrival
- * is a time in this period that depends on the message's id, so that the estimates are spread evenly over the
- * period. If all estimates were in the middle of the period, the highest percentile would equal the average.
+ * The arrival is estimated as a time between the previous read and this read. The time depends on the message's
+ * id, so that the estimates for many messages are spread evenly.
  */
-export function arrivalsOfEmittedMessages({
+export function arrivalTimesOfNewMessages({
   contactId,
   startedAt,
   readAt,

@@ -39,7 +39,7 @@ export function delayHistogramRedisKey(keys: AccountKeys, slot: number): string 
 }
 
 /** Converts the measurements of a poll into the arguments that `poll-report.lua` reads. */
-export function pollReportArguments({
+export function pollReportLuaArguments({
   startedAt,
   upstreamDate,
   arrivals,

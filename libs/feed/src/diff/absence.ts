@@ -27,9 +27,11 @@ export interface AbsenceInput {
    */
   mayBeUnreadable: boolean;
   /**
-   * When upstream last returned a message of any contact, or an administrator last confirmed deletions,
-   * whichever is later, in milliseconds since 1970 by Redis' clock. Present only if the read returned no message
-   * at all: then only messages that went missing before this time count as deleted.
+   * Present only if the read returned no message. Only messages that were already missing at this time then
+   * count as deleted.
+   *
+   * The later of two times, in milliseconds since 1970 by Redis' clock: when upstream last returned a message
+   * of any contact of the account, and when an administrator last confirmed deletions.
    */
   lastShownAt?: number;
 }
@@ -85,8 +87,8 @@ export function createEventIfAccountBecomesSuspect(
   data: { reason: string; count: number; contactId?: string },
 ): NewEvent | undefined {
   if (isAccountSuspect(suspectAt ?? 0, now)) return undefined;
-  // If two workers notice the outage at the same time, both use the same revision, so that the log records
-  // only one event.
+  // If two workers emit the event at the same time, both events have the same revision and therefore the same
+  // id. The log records only one of them.
   return { type: 'account.suspect', subject: 'suspect', revision: `after:${suspectAt ?? 0}`, data };
 }
 

@@ -132,7 +132,7 @@ describe('the first read of a contact', () => {
     },
   );
 
-  it('emits a message that belongs to a send, however old the message is', () => {
+  it('emits an event for a message that belongs to a send, however old the message is', () => {
     const events = new Memory().see([shown('m', at(-99_999_999))], {
       firstRead,
       sends: new Map([['m', { sendId: 'snd_1' }]]),
@@ -193,7 +193,7 @@ describe('a known message', () => {
     ]);
   });
 
-  it('that is delivered and read between two reads is emitted as delivered, then as read', () => {
+  it('whose flags `delivered` and `read` are both set between two polls causes `message.delivered`, then `message.read`', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     expect(types(memory.see([shown('m', flags(true, true))]))).toEqual(['message.delivered', 'message.read']);

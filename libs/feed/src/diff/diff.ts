@@ -5,17 +5,17 @@ import {
   messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
-  fieldsGroupedAsOther,
+  fieldsNotNamedInChanges,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import {
-  type FormChange,
+  type MessageDifference,
   compareWithStoredFingerprint,
   isMessageChangeEmitted,
   chooseFingerprintToStore,
-  NO_MESSAGE_CHANGE,
-  chooseFingerprintForUnemittedChange,
+  NO_MESSAGE_DIFFERENCE,
+  chooseFingerprintToStoreWithoutEvent,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
@@ -31,7 +31,10 @@ export interface DiffInput {
   contactId: string;
   /** Messages that the read returned, each once, oldest first. */
   observed: readonly UpstreamMessage[];
-  /** Snapshots of the observed messages, by message id. */
+  /**
+   * What the contact's snapshot contains about the messages of {@link observed}, by message id. New messages
+   * have no entry.
+   */
   known: ReadonlyMap<string, KnownMessage>;
   /** Fingerprints of observed messages by message id, if the caller has already computed them. */
   fingerprints?: ReadonlyMap<string, SeenFingerprint>;
@@ -42,8 +45,8 @@ export interface DiffInput {
   /** Decides which messages of the contact's first read are emitted. Absent for later reads. */
   firstRead?: FirstRead;
   /**
-   * New events get revisions above this number, because revisions up to it may have been used for events that
-   * were lost.
+   * Each new change of a message gets a revision above this number. Lower revisions may belong to changes that
+   * Redis lost.
    */
   revisionFloor?: number;
 }
@@ -81,7 +84,7 @@ export function diffMessages(input: DiffInput): DiffResult {
     const before = input.known.get(message.id);
     const seen = input.fingerprints?.get(message.id) ?? messageFingerprintOf(message);
     const form = before && compareWithStoredFingerprint(message, seen, before.fingerprint);
-    if (form?.differs === true) differs = true;
+    if (form?.isChanged === true) differs = true;
     comparisons.push({ message, seen, before, form });
   }
   const volatile = volatileFieldsUpdateOf(comparisons, differs, input.volatility);
@@ -102,7 +105,7 @@ interface Comparison {
   message: UpstreamMessage;
   seen: SeenFingerprint;
   before: KnownMessage | undefined;
-  form: FormChange | undefined;
+  form: MessageDifference | undefined;
 }
 
 function volatileFieldsUpdateOf(
@@ -114,7 +117,7 @@ function volatileFieldsUpdateOf(
   const read = comparisons.flatMap(({ message, seen, before, form }) =>
     before === undefined || before.deleted || form === undefined
       ? []
-      : { message, fingerprint: seen, differing: form.differing },
+      : { message, fingerprint: seen, differing: form.changedFields },
   );
   return updateVolatileFields(volatility, read);
 }
@@ -162,15 +165,15 @@ function alteration(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   before: KnownMessage,
-  form: FormChange,
+  form: MessageDifference,
   input: DiffInput,
   volatile: VolatileFieldsUpdate,
 ): MessageChange | undefined {
-  if (form === NO_MESSAGE_CHANGE && !hasOtherState(message, before)) return undefined;
+  if (form === NO_MESSAGE_DIFFERENCE && !hasOtherState(message, before)) return undefined;
   const isFormEmitted = isMessageChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
     ? chooseFingerprintToStore(message, seen, volatile)
-    : chooseFingerprintForUnemittedChange(message, seen, form, volatile);
+    : chooseFingerprintToStoreWithoutEvent(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,
@@ -183,7 +186,7 @@ function alteration(
   const updates: Changes = {};
   if (before.deleted) updates.deleted = { from: true, to: false };
   if (isFormEmitted) {
-    for (const field of fieldNamesOf(form.differing & ~volatile.muted))
+    for (const field of fieldNamesOf(form.changedFields & ~volatile.muted))
       updates[field] = { to: valueOf(message, field) };
   }
   const flags = [
@@ -201,8 +204,8 @@ function alteration(
       Object.assign(updates, change);
     }
   }
-  // A changed message is emitted even if `updates` is empty. In rare cases the changed field is unknown,
-  // because its 16-bit hash is the same as before.
+  // The hash of the whole message shows that the message changed. `updates` may still be empty, because the
+  // changed field may have the same 16-bit hash as before.
   if (isFormEmitted || Object.keys(updates).length > 0) collector.emit('message.updated', updates);
   return { events: collector.events, known };
 }
@@ -260,5 +263,5 @@ class EventCollector {
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {
-  return field === 'other' ? fieldsGroupedAsOther(raw) : (raw[field] ?? null);
+  return field === 'other' ? fieldsNotNamedInChanges(raw) : (raw[field] ?? null);
 }

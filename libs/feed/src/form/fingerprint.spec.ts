@@ -77,7 +77,7 @@ describe('message fingerprints', () => {
     for (const half of halves) expect(half.size).toBeGreaterThan(new Set(texts).size - 5);
   });
 
-  it('use all 16-bit values for a field evenly, and set each bit of the 64-bit hash equally often', () => {
+  it('contain evenly distributed hashes: 16 bits for each field, 64 bits for the whole message', () => {
     const count = 20_000;
     const prints = Array.from({ length: count }, (_, n) =>
       messageFingerprintOf(shown({ message: `Order ${n}` })),

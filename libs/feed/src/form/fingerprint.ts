@@ -44,10 +44,7 @@ export interface Fingerprint {
 
 /** Fingerprint of a message that was just read from upstream. */
 export interface SeenFingerprint extends Fingerprint {
-  /**
-   * Present if the signature of a URL was left out of this fingerprint. The result of
-   * {@link messageFingerprintIncludingUrlSignatures} is then different.
-   */
+  /** Present if this fingerprint leaves out the signature of a URL. */
   signed?: true;
 }
 
@@ -66,13 +63,16 @@ const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER_FIELDS_BIT;
 const hash = new JsonHash();
 const wholeHash = new JsonHash();
 
-/** The 16-bit hash that a fingerprint contains in place of the hash of a field that is left out. */
-const IGNORED_BITS = ignoredBits();
+/**
+ * Marks a field that a fingerprint leaves out: the fingerprint contains this number in place of the field's
+ * 16-bit hash.
+ */
+const LEFT_OUT_MARKER = leftOutMarker();
 
 /**
- * Returns the fingerprint of a message. The fingerprint does not depend on the order of object keys, nor on
- * the signatures of URLs in attachments or in fields outside {@link FIELDS_NAMED_IN_CHANGES}.
- * @param ignored fields to leave out; {@link fieldsLeftOutOfFingerprint} recognizes them in the resulting fingerprint
+ * Returns the fingerprint of a message. It depends neither on the order of object keys nor on the signatures of
+ * URLs in {@link SIGNED_FIELDS}.
+ * @param ignored fields to leave out
  */
 export function messageFingerprintOf(
   { raw }: Pick<UpstreamMessage, 'raw'>,
@@ -118,7 +118,7 @@ function addOthers(raw: UpstreamMessage['raw']): void {
   else hash.add(raw.status);
 }
 
-function ignoredBits(): number {
+function leftOutMarker(): number {
   hash.restart();
   hash.addIgnored();
   hash.finish();
@@ -137,12 +137,12 @@ function addFieldHash(): number {
 }
 
 /**
- * Returns the message fields that were left out of a fingerprint. In one of 65,536 cases, the hash of a field that
- * was not left out equals {@link IGNORED_BITS} by chance, so callers also compare the hash of the whole message.
+ * Returns the message fields that a fingerprint leaves out. By chance, 1 of 65,536 hashes of other fields
+ * equals {@link LEFT_OUT_MARKER}. Callers therefore also compare the hash of the whole message.
  */
 export function fieldsLeftOutOfFingerprint({ fields }: Fingerprint): FieldSet {
   let ignored = 0;
-  for (let i = 0; i < fields.length; i += 1) if (fields[i] === IGNORED_BITS) ignored |= 1 << i;
+  for (let i = 0; i < fields.length; i += 1) if (fields[i] === LEFT_OUT_MARKER) ignored |= 1 << i;
   return ignored;
 }
 
@@ -204,7 +204,7 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
  * the fields in {@link FIELDS_NAMED_IN_CHANGES}, and the flags `read` and `delivered`. If one of the returned
  * fields changed, `other` contains all of them.
  */
-export function fieldsGroupedAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
+export function fieldsNotNamedInChanges(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),

@@ -10,24 +10,28 @@ import {
   messageFingerprintIncludingUrlSignatures,
   type SeenFingerprint,
 } from './fingerprint.js';
-import { NO_WITHHELD_OR_MUTED_FIELDS, type QuietFields } from './volatile-message-fields.js';
+import { NO_WITHHELD_OR_MUTED_FIELDS, type WithheldOrMutedFields } from './volatile-message-fields.js';
 
 /** How a message that was just read differs from its stored fingerprint. */
-export interface FormChange {
+export interface MessageDifference {
   /**
    * The changed fields of the message. The set may be empty although the message changed, because by chance the
    * changed field may have the same 16-bit hash as before.
    */
-  differing: FieldSet;
+  changedFields: FieldSet;
   /** True if at least one field that the stored fingerprint includes has changed. */
-  differs: boolean;
+  isChanged: boolean;
   /**
    * Fields that are not included in the stored fingerprint, because they were volatile when it was stored.
    */
-  leftOut: FieldSet;
+  leftOutFields: FieldSet;
 }
 
-export const NO_MESSAGE_CHANGE: FormChange = { differing: 0, differs: false, leftOut: 0 };
+export const NO_MESSAGE_DIFFERENCE: MessageDifference = {
+  changedFields: 0,
+  isChanged: false,
+  leftOutFields: 0,
+};
 
 /**
  * Compares a message with its stored fingerprint.
@@ -38,19 +42,19 @@ export function compareWithStoredFingerprint(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   known: Fingerprint,
-): FormChange {
-  if (haveSameMessageContent(seen, known)) return NO_MESSAGE_CHANGE;
-  const leftOut = fieldsLeftOutOfFingerprint(known);
-  if (leftOut !== 0 && haveSameMessageContent(messageFingerprintOf(message, leftOut), known)) {
-    return { differing: 0, differs: false, leftOut };
+): MessageDifference {
+  if (haveSameMessageContent(seen, known)) return NO_MESSAGE_DIFFERENCE;
+  const leftOutFields = fieldsLeftOutOfFingerprint(known);
+  if (leftOutFields !== 0 && haveSameMessageContent(messageFingerprintOf(message, leftOutFields), known)) {
+    return { changedFields: 0, isChanged: false, leftOutFields };
   }
-  let differing = differingFields(known, seen);
+  let changedFields = differingFields(known, seen);
   if (seen.signed === true) {
     const plain = messageFingerprintIncludingUrlSignatures(message);
-    if (haveSameMessageContent(plain, known)) return NO_MESSAGE_CHANGE;
-    differing &= differingFields(known, plain);
+    if (haveSameMessageContent(plain, known)) return NO_MESSAGE_DIFFERENCE;
+    changedFields &= differingFields(known, plain);
   }
-  return { differing: differing & ~leftOut, differs: true, leftOut };
+  return { changedFields: changedFields & ~leftOutFields, isChanged: true, leftOutFields };
 }
 
 /**
@@ -58,9 +62,12 @@ export function compareWithStoredFingerprint(
  * nor muted (see `Streak`). If it is unknown which field changed, returns true only if no field of the contact's
  * messages is withheld or muted.
  */
-export function isMessageChangeEmitted({ differing, differs }: FormChange, { quiet }: QuietFields): boolean {
-  if (!differs) return false;
-  return differing === 0 ? quiet === 0 : (differing & ~quiet) !== 0;
+export function isMessageChangeEmitted(
+  { changedFields, isChanged }: MessageDifference,
+  { withheldOrMuted }: WithheldOrMutedFields,
+): boolean {
+  if (!isChanged) return false;
+  return changedFields === 0 ? withheldOrMuted === 0 : (changedFields & ~withheldOrMuted) !== 0;
 }
 
 /**
@@ -70,7 +77,7 @@ export function isMessageChangeEmitted({ differing, differs }: FormChange, { qui
 export function chooseFingerprintToStore(
   message: UpstreamMessage,
   seen: SeenFingerprint,
-  { ignored }: QuietFields = NO_WITHHELD_OR_MUTED_FIELDS,
+  { ignored }: WithheldOrMutedFields = NO_WITHHELD_OR_MUTED_FIELDS,
 ): Fingerprint {
   const left = ignored === 0 ? 0 : nonEmptyFieldsOf(message, ignored);
   return left === 0
@@ -81,21 +88,20 @@ export function chooseFingerprintToStore(
 }
 
 /**
- * Returns the fingerprint that is stored for a message whose change emits no event; undefined if the stored
- * fingerprint must be kept. A muted field is one whose changes emit no events. The new fingerprint leaves out the
- * muted fields that many messages have (`fields.ignored`), and includes fields that are no longer muted.
+ * Returns the fingerprint to store for a message whose change emits no event. Undefined if the stored
+ * fingerprint stays, for example because a later read may emit the change.
  * @param seen fingerprint of the message as just read
  */
-export function chooseFingerprintForUnemittedChange(
+export function chooseFingerprintToStoreWithoutEvent(
   message: UpstreamMessage,
   seen: SeenFingerprint,
-  change: FormChange,
-  fields: QuietFields,
+  change: MessageDifference,
+  fields: WithheldOrMutedFields,
 ): Fingerprint | undefined {
-  const { differing, differs, leftOut } = change;
-  // A later read may emit this change. Until then, the stored fingerprint must be kept.
-  if (differs && (differing & ~fields.ignored) !== 0) return undefined;
-  if (!differs && (leftOut & ~fields.ignored) === 0) return undefined;
+  const { changedFields, isChanged, leftOutFields } = change;
+  const mayBeEmittedLater = isChanged && (changedFields & ~fields.ignored) !== 0;
+  if (mayBeEmittedLater) return undefined;
+  if (!isChanged && (leftOutFields & ~fields.ignored) === 0) return undefined;
   return chooseFingerprintToStore(message, seen, fields);
 }
 

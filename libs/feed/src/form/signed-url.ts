@@ -23,7 +23,7 @@ const SIGNATURES: ReadonlySet<string> = new Set([
   'expires',
   'expires_at',
   'expiry',
-  // The following names are used by Akamai and compatible CDNs.
+  // Query parameters that Akamai and compatible CDNs use in signed URLs.
   'hdnts',
   'hdnea',
   'hdntl',
@@ -32,16 +32,15 @@ const SIGNATURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Matches further names of query parameters that belong to a signature, as used by Amazon, Google, Alibaba
- * and Tencent. `x-oss-process` does not match, because it selects how an image is processed.
+ * Matches names of query parameters that belong to a signature of Amazon, Google, Alibaba or Tencent.
+ * `x-oss-process` does not match, because it selects how an image is processed.
  */
 const SIGNATURE = /^(?:x-(?:amz|goog)-|x-oss-(?:signature|credential|date|expires|security)|q-sign)/;
 
 /**
- * Matches query parameters that belong to a signature only if the URL also has a parameter of
- * {@link SIGNATURES} or {@link SIGNATURE}. Examples are `policy`, the short parameter names of Azure, and the
- * names of Tencent that begin with `q-`. Some names match only with a value of at least eight characters, such
- * as a time or a digest, because `t=90` may be a position in a video.
+ * Matches query parameters that are removed only from URLs with a parameter of {@link SIGNATURES} or
+ * {@link SIGNATURE}. Some names match only with a value of at least eight characters, such as a time or a
+ * digest, because `t=90` may be a position in a video.
  */
 const BESIDE_SIGNATURES =
   /^(?:(?:policy|st|se|sp|sv|sr|si|sip|spr|srt|ss|sdd|ske|skt|sks|skv|skoid|sktid|token_path|q-.*)(?:=|$)|(?:exp|expiration|e|t|ts|timestamp|hash|md5|nonce)=.{8})/i;

@@ -1,28 +1,24 @@
 /**
- * Counts, for one field of messages or contacts, at how many reads the field differed from the previous read.
- * This count detects whether the field is volatile, that is, differs at nearly every read. In this comment,
- * "elements" are a contact's messages or an account's contacts. Only a few elements that have the field are
- * sampled and compared.
+ * How many reads in a row a field of messages or contacts differed from the read before. A long streak shows
+ * that the field is volatile.
  *
- * A streak starts at a read at which the field differs for nearly all elements that have it. The streak
- * becomes longer at each read at which the field differs for the samples again. It becomes shorter at each
- * read at which the field does not differ.
+ * A streak starts when the field differs in nearly all messages or contacts that have it. A few of them become
+ * samples. The streak continues while the field differs in nearly all samples from read to read.
  *
  * 1. At the first {@link MutingThresholds.emittedReads} reads with changes, the changes emit events.
- * 2. At the next read with changes, the changes are *withheld*: they emit no event, and the snapshot is kept.
- *    If the field then stays unchanged for two reads, the withheld change is emitted, so that no change is
- *    lost.
+ * 2. At the next read with changes, the changes are *withheld*: they emit no event, and the snapshot keeps the
+ *    earlier value. If the field then stays unchanged for two reads, the withheld change is emitted.
  * 3. At one more read with changes, the field is *muted*: its changes emit no events. The field is unmuted
  *    after five consecutive reads without changes.
  *
  * A field that differs at every read therefore emits at most {@link MutingThresholds.emittedReads} events per
- * element.
+ * message or contact.
  */
 export interface Streak {
   /**
-   * Number of reads at which the field differed, minus the number of reads at which it did not differ. The
-   * length is at most {@link MutingThresholds.emittedReads} + 2. While changes of the field are withheld or
-   * muted, reads without changes are counted in {@link unchangedReads} instead.
+   * Counts the reads at which the field differed, up to {@link MutingThresholds.emittedReads} + 2. A read at
+   * which the field did not differ subtracts one. Nothing is subtracted while changes of the field are withheld
+   * or muted.
    */
   length: number;
   /**
@@ -32,8 +28,8 @@ export interface Streak {
   unchangedReads: number;
   muted: boolean;
   /**
-   * True if at least {@link MutingThresholds.samples} messages or contacts had the field at any read since
-   * the field was muted.
+   * True if, since the field was muted, at least one read found the field in {@link MutingThresholds.samples}
+   * or more messages or contacts.
    */
   isCommon: boolean;
   /**
@@ -62,7 +58,10 @@ export interface Sample {
  * many messages or contacts are sampled to detect the changes.
  */
 export interface MutingThresholds {
-  /** Number of consecutive reads at which changes of the field still emit events. */
+  /**
+   * Limit: if a field differs at this many consecutive reads, all these changes emit events. Changes at the
+   * next read are withheld.
+   */
   emittedReads: number;
   samples: number;
 }
@@ -88,8 +87,9 @@ export interface FieldView {
 }
 
 /**
- * A streak starts only at a read at which the field differs in at least this share (0 to 1) of the messages or
- * contacts that have the field. Until changes are withheld, the streak becomes longer only at such reads.
+ * A streak starts only if the field differs in at least this share (0 to 1) of the messages or contacts that
+ * have it. The streak also becomes longer only at such reads, unless changes of the field are already withheld
+ * or muted.
  */
 const MIN_DIFFERING_SHARE = 0.8;
 /**
@@ -105,28 +105,28 @@ const STILL_READS_UNTIL_UNMUTED = 5;
  * Returns the streak of a field after one more read. Has no side effects.
  * @param streak the streak before the read; undefined if the field has none, because it does not seem volatile
  * @param view what the read shows about the field
- * @returns `streak`: the streak after the read; undefined if no streak started or the streak ended. `shown`: true
- * if the read contained at least one of the sampled messages or contacts
+ * @returns `streak`: the streak after the read; undefined if no streak started or the streak ended.
+ * `showsSamples`: true if the read contained at least one of the sampled messages or contacts
  */
 export function updateFieldChangeStreak(
   streak: Streak | undefined,
   view: FieldView,
   thresholds: MutingThresholds,
-): { streak: Streak | undefined; shown: boolean } {
+): { streak: Streak | undefined; showsSamples: boolean } {
   const differsForMost = view.differing > 0 && view.differing >= MIN_DIFFERING_SHARE * view.carrying;
   const sampled = (): readonly Sample[] => view.carriers().slice(0, thresholds.samples);
   if (streak === undefined) {
-    if (!differsForMost) return { streak: undefined, shown: false };
+    if (!differsForMost) return { streak: undefined, showsSamples: false };
     const samples = sampled();
     return {
       streak: { length: 1, unchangedReads: 0, muted: false, isCommon: false, missedReads: 0, samples },
-      shown: true,
+      showsSamples: true,
     };
   }
   const values = streak.samples.map(({ elementHash, value }) => ({ value, now: view.valueOf(elementHash) }));
   const seen = values.filter(({ now }) => now !== undefined);
   if (seen.length === 0) {
-    return { streak: missing(streak, sampled), shown: false };
+    return { streak: missing(streak, sampled), showsSamples: false };
   }
   const moved = seen.filter(({ value, now }) => value !== now).length;
   const continues =
@@ -134,10 +134,10 @@ export function updateFieldChangeStreak(
     moved >= MIN_DIFFERING_SAMPLES * seen.length &&
     (differsForMost || isFieldWithheldOrMuted(streak, thresholds));
   const next = continues ? lengthened(streak, thresholds) : shortened(streak, thresholds);
-  if (next === undefined) return { streak: undefined, shown: true };
+  if (next === undefined) return { streak: undefined, showsSamples: true };
   const samples = sampled();
   const isCommon = next.isCommon || (next.muted && samples.length === thresholds.samples);
-  return { streak: { ...next, isCommon, missedReads: 0, samples }, shown: true };
+  return { streak: { ...next, isCommon, missedReads: 0, samples }, showsSamples: true };
 }
 
 /**

@@ -19,8 +19,8 @@ export interface VolatileContactFields {
    */
   fields: ReadonlyMap<string, Streak>;
   /**
-   * Names of the fields that were unmuted at the last read of the contact list. The next values of these
-   * fields are stored without an event.
+   * Names of the fields that stopped being muted at the last read of the contact list. The next read adds these
+   * fields to the stored fingerprints without emitting events.
    */
   settled: readonly string[];
 }
@@ -36,13 +36,13 @@ const MAX_FIELDS = 20;
 const MAX_NAME = 64;
 
 /**
- * Decides when a field of at least ten contacts is muted: only two consecutive changes emit events. If the
- * field differs for nearly all contacts at once, no person caused the change.
+ * Limits for fields that at least ten contacts have: changes at two reads in a row emit events, later changes
+ * do not. People hardly ever edit so many contacts before each of three reads.
  */
 const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
 /**
- * Decides when a field of fewer than ten contacts is muted: nine consecutive changes emit events first.
- * People may really have edited all of these few contacts before each of several reads.
+ * Limits for fields that fewer than ten contacts have: changes at nine reads in a row emit events, later
+ * changes do not. People may really edit so few contacts before each of several reads.
  */
 const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 
@@ -62,12 +62,12 @@ export type ContactVerdict =
   | 'changed';
 
 /**
- * Result of comparing a contact with its stored fingerprint. `same` and `quiet` mean the same as in
- * {@link ContactVerdict}. `differs`: the caller must find the changed fields and pass them to
- * {@link VolatileContactFieldTracker.verdict}. `changed`: the contact is new. The caller sets this value
- * without a comparison.
+ * Result of comparing a contact with its stored fingerprint. `same`: the contact is unchanged. `quiet`: only
+ * fields that recently stopped being muted may differ; the new fingerprint is stored without an event.
+ * `differs`: the caller must find the changed fields and pass them to
+ * {@link VolatileContactFieldTracker.verdict}.
  */
-export type QuickVerdict = 'same' | 'quiet' | 'differs' | 'changed';
+export type QuickVerdict = 'same' | 'quiet' | 'differs';
 
 interface Counts {
   carrying: number;
@@ -94,8 +94,8 @@ export class VolatileContactFieldTracker {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // Whether a field differs for nearly all contacts is known only at the end of the contact list. Until
-    // then, no events are emitted for a field that differed at enough earlier reads.
+    // Fields whose changes may have to be withheld at this read. Only the end of the contact list shows whether
+    // they must be, so their changes are withheld from the start.
     this.withheld = new Set(
       names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
     );
@@ -111,7 +111,8 @@ export class VolatileContactFieldTracker {
   }
 
   /**
-   * Compares a contact with its stored fingerprint. Call this method once for each known contact on the list.
+   * Finds out whether a contact still matches its stored fingerprint. Call this method once for each known
+   * contact of the contact list.
    * @param stored the contact's stored fingerprint, which an older build of Tidings may have written
    */
   quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
@@ -152,7 +153,7 @@ export class VolatileContactFieldTracker {
    */
   conclude(): {
     volatility: VolatileContactFields;
-    /** True if the new state must be stored; false if neither the old nor the new state contains a field. */
+    /** False if no contact field was volatile before or after this read. There is nothing to store then. */
     isToBeStored: boolean;
     newlyMuted: string[];
     newlyUnmuted: string[];
@@ -209,8 +210,8 @@ export class VolatileContactFieldTracker {
   }
 
   /**
-   * Returns the counts of a contact field in this read of the contact list; undefined if
-   * {@link MAX_COUNTED_FIELDS} other fields are already counted.
+   * Returns the number of contacts in which a field exists, and in which it differs, in this read of the
+   * contact list. Undefined if {@link MAX_COUNTED_FIELDS} other fields are already counted.
    */
   private countsOf(name: string): Counts | undefined {
     const known = this.counts.get(name);
@@ -222,8 +223,8 @@ export class VolatileContactFieldTracker {
 }
 
 /**
- * Maximum number of contact fields that are counted in one read of the contact list. It limits the memory
- * that is used if every contact has different fields.
+ * Maximum number of contact fields for which {@link Counts} are kept during a read of the contact list. It
+ * limits the use of memory if every contact has different fields.
  */
 const MAX_COUNTED_FIELDS = 200;
 
@@ -241,11 +242,7 @@ function thresholdsOf({ samples }: Streak): MutingThresholds {
 
 const FORMAT = 1;
 
-/**
- * Returns the JSON in which the state of the volatile contact fields is stored: `{"v":1,"fields":{name:
- * [length, unchangedReads, muted, isCommon, missedReads, elementHash, value, …]},"settled":[name…]}`. Each
- * array contains the properties of a {@link Streak} as integers.
- */
+/** Returns the volatile contact fields as JSON, with each {@link Streak} as an array of integers. */
 export function serializeVolatileContactFields({ fields, settled }: VolatileContactFields): string {
   const streaks = [...fields].map(
     ([name, { length, unchangedReads, muted, isCommon, missedReads, samples }]) => [

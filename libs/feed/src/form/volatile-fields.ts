@@ -7,9 +7,9 @@ export interface VolatileField {
   of: 'message' | 'contact';
   field: string;
   /**
-   * For a message field, the number of contacts in whose messages the field is muted. This number may be wrong by
-   * one for each process that was killed after it committed a poll and before it updated this number. For a
-   * contact field, the number of contacts on the contact list.
+   * For a message field, the number of contacts in whose messages the field is muted. If a worker is killed,
+   * this number may become wrong by one. For a contact field, the number of all contacts on the contact list,
+   * because a contact field is muted for all of them.
    */
   contacts: number;
 }

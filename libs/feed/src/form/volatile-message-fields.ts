@@ -35,8 +35,8 @@ export type VolatileFields = ReadonlyMap<number, Streak>;
 export const NO_VOLATILE_FIELDS: VolatileFields = new Map();
 
 /**
- * The message fields that can be volatile: all fields except the text. A person may edit a text before
- * several consecutive reads, and each edit must emit an event.
+ * The message fields that can be volatile: all fields except the text. A person may really edit the text of a
+ * message again and again, and each edit must emit an event.
  */
 const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
   (set, field, i) => (field === 'message' ? set : set | (1 << i)),
@@ -44,10 +44,8 @@ const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
 );
 
 /**
- * Decides when a message field is muted. If fewer than four messages have the field, a person may have edited
- * one of these messages repeatedly. The last change of a muted field is then emitted once the field stops
- * changing. If more messages have the field, this change is not emitted, because it would cause an event for
- * each message.
+ * Limits for message fields: changes of a volatile field at two reads in a row emit events, later changes do
+ * not. At most four messages are compared to detect the changes.
  */
 const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
 
@@ -60,28 +58,32 @@ export interface ReadMessage {
 }
 
 /** Sets of volatile fields of a contact's messages, by how a read treats changes of these fields. */
-export interface QuietFields {
+export interface WithheldOrMutedFields {
   /** Withheld and muted fields. If only such fields of a message changed, no event is emitted. */
-  quiet: FieldSet;
+  withheldOrMuted: FieldSet;
   /**
    * Muted fields. If a message emits an event because other fields changed, the event's `changes` do not list
    * the muted fields.
    */
   muted: FieldSet;
   /**
-   * Muted fields that are also left out of the stored fingerprints. When such a field is no longer muted, no
-   * events are emitted for the messages that have it.
+   * Muted fields that the stored fingerprints leave out. When such a field is unmuted, it is added to the
+   * fingerprints without emitting events.
    */
   ignored: FieldSet;
 }
 
-export const NO_WITHHELD_OR_MUTED_FIELDS: QuietFields = { quiet: 0, muted: 0, ignored: 0 };
+export const NO_WITHHELD_OR_MUTED_FIELDS: WithheldOrMutedFields = {
+  withheldOrMuted: 0,
+  muted: 0,
+  ignored: 0,
+};
 
 /**
  * How a read treats changes of volatile fields of a contact's messages, and which fields are volatile after
  * the read.
  */
-export interface VolatileFieldsUpdate extends QuietFields {
+export interface VolatileFieldsUpdate extends WithheldOrMutedFields {
   volatility: VolatileFields;
   /**
    * `newlyMuted` and `newlyUnmuted` are the fields that became muted or unmuted at this read. Each is logged
@@ -109,7 +111,7 @@ export function updateVolatileFields(
   before: VolatileFields,
   messages: readonly ReadMessage[],
 ): VolatileFieldsUpdate {
-  let [all, quiet, muted, ignored] = [0, 0, 0, 0];
+  let [all, withheldOrMuted, muted, ignored] = [0, 0, 0, 0];
   for (const { differing } of messages) all |= differing;
   for (const field of before.keys()) all |= 1 << field;
   all &= VOLATILE_FIELDS;
@@ -120,19 +122,19 @@ export function updateVolatileFields(
     if ((all & bit) === 0) continue;
     const view = viewOf(field, messages, marks);
     if (isTooFew(field, before.get(field), view)) continue;
-    const { streak, shown } = updateFieldChangeStreak(before.get(field), view, THRESHOLDS);
+    const { streak, showsSamples } = updateFieldChangeStreak(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
-    // If the read contains no sampled message, a withheld change is emitted now, because it may take long until
-    // a read contains a sampled message again.
-    if (isFieldWithheldOrMuted(streak, THRESHOLDS) && (streak.muted || shown)) quiet |= bit;
+    // If the read contains no sampled message, withheld changes are emitted now, because it may take long until
+    // a read contains one.
+    if (isFieldWithheldOrMuted(streak, THRESHOLDS) && (streak.muted || showsSamples)) withheldOrMuted |= bit;
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;
   }
   const wasMuted = mutedFields(before);
   return {
     volatility,
-    quiet,
+    withheldOrMuted,
     muted,
     ignored,
     newlyMuted: fieldNamesOf(muted & ~wasMuted),
@@ -141,9 +143,8 @@ export function updateVolatileFields(
 }
 
 /**
- * Returns true if a field is undocumented and so few messages have it that it cannot be judged whether the
- * field is volatile. In a few messages, such a field may really change before many consecutive reads. An
- * example is a counter of edits. Documented fields are judged however few messages have them.
+ * Returns true if it cannot be judged whether a field is volatile, because the field is undocumented and only
+ * few messages have it. Such a field may really change again and again, for example a counter of edits.
  */
 function isTooFew(field: number, streak: Streak | undefined, { carrying }: FieldView): boolean {
   const carriers = streak?.samples.length ?? carrying;
@@ -205,16 +206,14 @@ const FORMAT = 1;
 const MUTED = 16;
 const COMMON = 32;
 /**
- * The two highest bits of a field's first byte hold the number of missed reads. This constant is the number of
- * bits below them.
+ * In the first byte of a packed field, the two highest bits hold {@link Streak.missedReads}. Six other bits are
+ * below them.
  */
 const MISSED_SHIFT = 6;
 
 /**
- * Returns the state of a contact's volatile message fields as bytes. The first byte is the format version.
- * Then each field takes 3 bytes and 4 bytes per sample: its index and flags (1 byte), its length and its
- * number of unchanged reads (1 byte), and its number of samples (1 byte). Without volatile fields the result
- * is empty.
+ * Returns the volatile fields of a contact's messages as bytes: a format version, then 3 bytes for each field
+ * and 4 bytes for each sample of the field. Without volatile fields, the result is empty.
  */
 export function packVolatileFields(volatility: VolatileFields): Buffer {
   const packed = new PackedBytesWriter();

@@ -199,10 +199,7 @@ export class CommittingPageReader {
     return whole;
   }
 
-  /**
-   * Returns how many messages the page probably has. Upstream may return fewer than `limit`, and the parts of the
-   * page must not reach beyond the end of the page.
-   */
+  /** Returns how many messages the page probably has. Upstream may return fewer than `limit`. */
   private sizeOf(limit: number): number {
     return Math.min(limit, this.previousCount ?? this.reader.pageSize);
   }
@@ -315,7 +312,8 @@ export class CommittingPageReader {
       ...(limit === undefined ? {} : { limit }),
       skipped: reader.skipped,
       unreadable: [...reader.unreadable],
-      // The state is read again before each page, so only the latest reply is known to be newer than the state.
+      // The clock difference is calculated from `date` and from the time at which the contact's stored state
+      // was read. The state was read just before the latest reply.
       ...(reader.latestDate === undefined ? {} : { date: reader.latestDate }),
       ...(reader.date === undefined ? {} : { firstDate: reader.date }),
       detectsVolatility: false,

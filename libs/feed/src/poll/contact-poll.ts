@@ -126,8 +126,7 @@ export class ContactPoll {
     if (lookUp !== undefined) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
-    // If the poll requests its first page with another limit, no page is read here. The poll would not use
-    // such a page, and would miss a message that upstream deletes before the next request.
+    // Only a page that was requested with the documented limit can equal the expected page.
     const limit = firstPageLimitOf(planOf(start));
     if (limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE) return undefined;
     let page: MessagePage;
@@ -188,8 +187,8 @@ export class ContactPoll {
 
   private goalOf(state: ContactState): 'everything' | 'look' | undefined {
     if (this.isFullReadDue(state)) return 'everything';
-    const { lookUpDueAt } = state.pollState;
-    return lookUpDueAt !== undefined && lookUpDueAt <= state.now ? 'look' : undefined;
+    const { flagCheckDueAt } = state.pollState;
+    return flagCheckDueAt !== undefined && flagCheckDueAt <= state.now ? 'look' : undefined;
   }
 
   private isFullReadDue({ pollState, now, emitAfter }: ContactState): boolean {
@@ -263,8 +262,8 @@ export class ContactPoll {
   ): Promise<HeadSnapshots> {
     if (resync !== undefined) return { served: new Map() };
     const ids = served.map(({ id }) => id);
-    const { lookUpDueAt } = state.pollState;
-    if (lookUpDueAt === undefined || lookUpDueAt > state.now)
+    const { flagCheckDueAt } = state.pollState;
+    if (flagCheckDueAt === undefined || flagCheckDueAt > state.now)
       return { served: await this.store.knownMessages(account, contactId, ids) };
     const all = await this.store.allKnownMessages(account, contactId);
     return {
@@ -345,7 +344,7 @@ function claimedState(purpose: ReadPurpose): ContactState | undefined {
  */
 function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
   const { version, now, pollState, extension, expediteRequests, emitAfter, hasRow } = state;
-  const { completeAt, completeDueAt, lookUpDueAt, suspectSince, order } = pollState;
+  const { completeAt, completeDueAt, flagCheckDueAt, suspectSince, order } = pollState;
   return (
     extension.unchangedPage?.version === version &&
     lossReasonOf(state) === undefined &&
@@ -355,14 +354,15 @@ function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
     suspectSince === undefined &&
     // The first page of an oldest-first list does not show the newest messages.
     order !== 'oldestFirst' &&
-    // Volatile fields, a reduced first page and an unfinished resync need a full comparison at each read.
+    // The messages must be compared at each read while a field is volatile, while the first page has a reduced
+    // limit after a failure, or while a resync is unfinished.
     extension.volatile === undefined &&
     extension.headLimit === undefined &&
     extension.resyncing !== true &&
     completeAt !== undefined &&
     completeAt + sweepMs > now &&
     (completeDueAt === undefined || completeDueAt > now) &&
-    (lookUpDueAt === undefined || lookUpDueAt > now)
+    (flagCheckDueAt === undefined || flagCheckDueAt > now)
   );
 }
 
@@ -415,14 +415,14 @@ function isHeadDisturbed(
   { shown, order, showsEnd }: HeadRead,
   known: ReadonlyMap<string, KnownMessage>,
 ): boolean {
-  // Until all pages of the contact have been read once, a read of all pages is due anyway.
-  if (emitAfter !== undefined) return false;
+  const isFullReadDueAnyway = emitAfter !== undefined;
+  if (isFullReadDueAnyway) return false;
   const { head: before, length } = pollState;
   const now = hashIds(shown.filter((id) => known.has(id)));
   const marks = new Set(splitIdHashes(now));
   const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
-  // The order of the messages has changed since the previous read, so their positions cannot be compared.
-  if (order !== pollState.order) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
+  const isSortOrderChanged = order !== pollState.order;
+  if (isSortOrderChanged) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
   // The end of an oldest-first list must show the same known messages as before, in the same order.
   if (order === 'oldestFirst') {
     const { page, limit } = lastPageRequestOf(length, pollState.pageSize);
@@ -430,10 +430,9 @@ function isHeadDisturbed(
     return wasRead && now !== before;
   }
   if (order === 'unsorted' || (order === 'unknown' && showsEnd)) return isMissing;
-  // If the read reached the end of the list, the known messages that it returned must begin with all messages
-  // of the previous head.
-  if (showsEnd) return !now.startsWith(before);
-  return !before.startsWith(now) && !now.startsWith(before);
+  const beginsWithPreviousHead = now.startsWith(before);
+  if (showsEnd) return !beginsWithPreviousHead;
+  return !before.startsWith(now) && !beginsWithPreviousHead;
 }
 
 /** Returns the reason why the stored state of a contact is unusable; undefined if the state is usable. */

@@ -194,9 +194,11 @@ export class DeepRead {
       // not help.
       const isWhole = this.reader.skipped === 0;
       const isMissing = this.stable && isWhole && this.areSomeMissing();
-      // In the first read of a contact, every message is new. The pages are then read again only if messages
-      // may have been missed.
-      const again = isFirst ? !this.stable && this.hasShifted() : this.pages.foundNew && pages > 1 && isWhole;
+      // At the first read of a contact, all messages are new. New messages are then no reason to read the pages
+      // again.
+      const mayHaveMissed = !this.stable && this.hasShifted();
+      const foundNew = this.pages.foundNew && pages > 1 && isWhole;
+      const again = isFirst ? mayHaveMissed : foundNew;
       if (again) continue;
       if (!isMissing || !mayRepeatForMissing) break;
       mayRepeatForMissing = false;
@@ -282,8 +284,8 @@ export class DeepRead {
       const waitedBefore = this.pages.wasRetried(page);
       let read = page === 1 && first !== undefined ? first : await this.pages.tryPage(page, limit);
       if (read instanceof FailedPageRead) {
-        // During the delay before the retry, messages may have moved to other pages. A new start at page 1
-        // avoids a second search for the message that causes the failure.
+        // Messages may have moved to other pages during the wait before the retry, so all pages are read again
+        // from page 1.
         const hasWaited = !waitedBefore && this.pages.wasRetried(page);
         if (hasWaited && page > 1 && page <= MAX_RESTART_PAGE) return this.passOf(limit);
         read = await this.pages.takeParts(page, limit, read);

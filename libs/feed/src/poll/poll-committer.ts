@@ -10,7 +10,7 @@ import {
   createEventIfAccountBecomesSuspect,
 } from '../diff/absence.js';
 import type { LearnedContactState } from '../snapshot/learned-contact-state.js';
-import { type Arrival, arrivalsOfEmittedMessages } from '../delay/poll-report.js';
+import { type Arrival, arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
@@ -50,8 +50,8 @@ export interface PollStart {
    */
   resync?: string;
   /**
-   * How many upstream requests per second the account's polls can rely on. Absent if the contact was not
-   * claimed.
+   * Part of the account's budget that is left for polls, in upstream requests per second, as determined when a
+   * worker claimed the contact. Absent if no worker claimed it.
    */
   requestsPerSecond?: number;
   /** Receives the messages, if they are read because of a look-up of sends. */
@@ -85,7 +85,8 @@ export class PollCommitter {
 
   /**
    * Commits a read of messages.
-   * @param known snapshots of the messages that were read; for `end`, of all known messages
+   * @param known what the contact's snapshot contains about the messages that were read; if `kind` is `end`,
+   * about all messages of the contact
    * @returns true if the read was committed or contained nothing to commit; false if another read of the
    * contact was committed meanwhile
    */
@@ -146,14 +147,14 @@ export class PollCommitter {
     // A message that is first found by a read of older messages may have arrived long before the last poll.
     // The time of that poll is therefore not used to estimate when the message arrived.
     const readAt = kind === 'head' ? state.extension.readAt : undefined;
-    const arrivals = arrivalsOfEmittedMessages({ contactId, startedAt: state.now, readAt, observed, events });
+    const arrivals = arrivalTimesOfNewMessages({ contactId, startedAt: state.now, readAt, observed, events });
     const schedule =
       kind === 'head' ? await this.schedule(start, reading.date, pollState, arrivals) : undefined;
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
-      // An open request to poll the contact sooner is cleared only by a commit that increases the version.
-      // The store then refuses the commits of all reads that began earlier.
+      // An open request to poll the contact sooner must be cleared. Only a commit that increases the version of
+      // the contact's state clears it.
       state.expediteRequests === 0 &&
       next.size === 0 &&
       events.length === 0 &&
@@ -195,8 +196,8 @@ export class PollCommitter {
       row,
       report: {
         startedAt: state.now,
-        // For `end`, the stored state was read only after upstream's last reply. `startedAt` is then too late
-        // to be compared with the date of the reply.
+        // The clock difference cannot be calculated at the end of a read of older messages, because upstream's
+        // last reply is then older than `startedAt`.
         ...(reading.date === undefined || kind === 'end' ? {} : { upstreamDate: reading.date }),
         arrivals,
         interval: this.settings.interval,
@@ -320,8 +321,8 @@ export class PollCommitter {
     const perSecond = expectedMessageRate(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
     const plan = await this.planner.planOf(account, budget, state.contacts);
-    // A read of messages whose flags may still change shortens the interval only if that read is not due yet.
-    // Otherwise the contact would be read without a pause.
+    // The next poll is no later than the next flag check. A flag check that is already due does not count,
+    // because the contact would be polled without a pause.
     const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(pollState, now));
     return {
       extension: { rate: packMessageRate(rate) },
@@ -340,7 +341,7 @@ export class PollCommitter {
     pollState: PollState,
     kind: CommitKind,
   ): PollCommit['deep'] {
-    const { completeDueAt, completeAt, lookUpDueAt } = pollState;
+    const { completeDueAt, completeAt, flagCheckDueAt } = pollState;
     if (kind === 'end') {
       return completeDueAt === undefined
         ? 'over'
@@ -353,10 +354,10 @@ export class PollCommitter {
       completeAt === undefined ||
       completeAt + this.settings.sweepMs <= state.now ||
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
-      (!unsettledLookedUp && lookUpDueAt !== undefined && lookUpDueAt <= state.now);
+      (!unsettledLookedUp && flagCheckDueAt !== undefined && flagCheckDueAt <= state.now);
     if (!isDue) return 'unchanged';
-    // If older pages may contain more new messages, this worker reads them right after this commit. Another
-    // worker reads them only if this worker has not finished after the delay.
+    // If older pages may contain more new messages, this worker reads them right after the commit. Another
+    // worker takes over only after a delay, in case this worker fails.
     const continuesAtOnce =
       !doesFirstPageShowNewestMessages(order) && (needsFullRead || state.emitAfter !== undefined);
     return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };
@@ -473,22 +474,22 @@ const DEEP_READ_TAKEOVER_MS = 30_000;
 const HEAD_LIMIT_MS = 600_000;
 
 /**
- * Returns whether the commit starts a new baseline of the contact (`emitAfter`), completes the baseline
- * (`over`), or does neither (`unchanged`). A read of all pages completes the baseline.
+ * Returns how the commit changes the baseline of the contact. `{ emitAfter }`: a new baseline begins. `over`:
+ * the baseline is complete, because all pages were read. `unchanged`: neither.
  */
 function baselineAfter(
   { state, resync }: PollStart,
   { fullRead, date, firstDate = date }: PagesRead,
 ): PollCommit['baseline'] {
-  // Upstream's `Date` header has no fraction of a second. Messages with a timestamp in the same second
-  // therefore belong to the baseline.
+  // Upstream's `Date` header is rounded down to a second. Messages of the whole second in the header belong to
+  // the baseline.
   if (resync !== undefined) return { emitAfter: (firstDate ?? state.now) + 1_000 };
   return fullRead === undefined ? 'unchanged' : 'over';
 }
 
 /**
- * Returns when a read first found so many messages of this contact missing that an outage is likely, in
- * milliseconds since 1970. `over` if an outage is no longer likely, undefined if none was likely before either.
+ * Returns since when so many messages of the contact are missing that an outage is likely, in milliseconds
+ * since 1970. `over`: an outage is no longer likely. Undefined: an outage neither is nor was likely.
  */
 function suspicionIn(
   { suspectSince }: PollState,
@@ -498,11 +499,8 @@ function suspicionIn(
   return suspectSince ?? (before.suspectSince !== undefined || deletesSnapshots ? 'over' : undefined);
 }
 
-/**
- * Assumed maximum number of events of one message between two losses of its snapshot. It is needed only if
- * both losses are in the same second.
- */
-const REVISIONS_A_SECOND = 1_000;
+/** Assumed maximum number of changes of one message between two losses of the contact's snapshot. */
+const MAX_REVISIONS_BETWEEN_LOSSES = 1_000;
 
 /**
  * Returns a number above all revisions that events of the contact's messages had before a loss of stored
@@ -510,7 +508,7 @@ const REVISIONS_A_SECOND = 1_000;
  * in seconds is high enough, because a message has less than one event per second on average.
  */
 function floorAfterLoss({ now, pollState }: ContactState): number {
-  return Math.max(Math.floor(now / 1_000), (pollState.revisionFloor ?? 0) + REVISIONS_A_SECOND);
+  return Math.max(Math.floor(now / 1_000), (pollState.revisionFloor ?? 0) + MAX_REVISIONS_BETWEEN_LOSSES);
 }
 
 function isSamePollState(a: PollState, b: PollState): boolean {

@@ -28,7 +28,8 @@ export interface PollStateInput {
   /** Hashes of the contact's messages that could not be read; see `addUnreadableElementHashes`. */
   unreadable: string;
   /**
-   * New events of messages get revisions above this number. Undefined if no snapshot of the contact was lost.
+   * Each new change of a message gets a revision above this number, because lower revisions may belong to lost
+   * changes. Undefined if the contact's snapshot was never lost.
    */
   revisionFloor: number | undefined;
   settings: Pick<FeedSettings, 'absenceMs' | 'settleMs'>;
@@ -48,7 +49,7 @@ export function pollStateAfterRead(input: PollStateInput): PollState {
   const suspected = absence === undefined ? pollState.suspectSince !== undefined : absence.suspected > 0;
   const completeDueAt = nextFullReadAt(input);
   const completeAt = reading.fullRead === undefined ? pollState.completeAt : now;
-  const lookUpDueAt = nextLookUpAt(input);
+  const flagCheckDueAt = nextFlagCheckAt(input);
   const allThere = absence?.pending === false && absence.deleted.length === 0;
   const skipped = allThere ? reading.skipped : (pollState.skipped ?? 0);
   return {
@@ -63,7 +64,7 @@ export function pollStateAfterRead(input: PollStateInput): PollState {
     ...(pollState.activity === undefined ? {} : { activity: pollState.activity }),
     ...(completeAt === undefined || deletesSnapshots ? {} : { completeAt }),
     ...(completeDueAt === undefined ? {} : { completeDueAt }),
-    ...(lookUpDueAt === undefined ? {} : { lookUpDueAt }),
+    ...(flagCheckDueAt === undefined ? {} : { flagCheckDueAt }),
     ...(epoch === undefined ? {} : { epoch }),
     ...(revisionFloor === undefined ? {} : { revisionFloor }),
     ...(suspected ? { suspectSince: pollState.suspectSince ?? now } : {}),
@@ -90,7 +91,7 @@ function nextFullReadAt({ state, reading, absence, settings }: PollStateInput): 
  * Returns when the messages whose flags may still change are read again, in milliseconds since 1970.
  * Undefined if no such read is needed.
  */
-function nextLookUpAt({
+function nextFlagCheckAt({
   state: { pollState, now },
   reading,
   known,
@@ -105,14 +106,14 @@ function nextLookUpAt({
     messageFlagCheckIntervalMs(upstreamNow - timestamp),
   );
   const due = waits.length === 0 ? undefined : now + Math.min(...waits);
-  if (reading.unsettledLookedUp || pollState.lookUpDueAt === undefined) return due;
-  return due === undefined ? pollState.lookUpDueAt : Math.min(pollState.lookUpDueAt, due);
+  if (reading.unsettledLookedUp || pollState.flagCheckDueAt === undefined) return due;
+  return due === undefined ? pollState.flagCheckDueAt : Math.min(pollState.flagCheckDueAt, due);
 }
 
 /**
  * Returns the time until the messages whose flags may still change are read again, in milliseconds. Infinity
  * if no such read is planned or if it is already due.
  */
-export function msUntilNextFlagCheck({ lookUpDueAt }: PollState, now: number): number {
-  return lookUpDueAt === undefined || lookUpDueAt <= now ? Infinity : lookUpDueAt - now;
+export function msUntilNextFlagCheck({ flagCheckDueAt }: PollState, now: number): number {
+  return flagCheckDueAt === undefined || flagCheckDueAt <= now ? Infinity : flagCheckDueAt - now;
 }

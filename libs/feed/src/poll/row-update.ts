@@ -14,15 +14,21 @@ import type { FullRead } from '../walk/pages-read.js';
 
 /** The data of a commit that determine how the row of its contact changes. */
 export interface RowUpdateInput {
-  /** False if the contact has no row yet. All observed messages are then put into the new row. */
+  /**
+   * False if the contact has no row yet. The commit then creates the row from all messages that the read
+   * returned.
+   */
   hasRow: boolean;
   /** True if the commit starts a new baseline. */
   isResync: boolean;
-  /** True if the commit ends the read of all pages that a new baseline began. */
+  /** True if the commit ends a resync. */
   endsResync: boolean;
   /** Messages that the read returned. */
   observed: readonly UpstreamMessage[];
-  /** Snapshots of the observed messages before the commit, by message id. */
+  /**
+   * What the contact's snapshot contained about the messages of {@link observed} before the commit, by message
+   * id.
+   */
   before: ReadonlyMap<string, KnownMessage>;
   /** Snapshots of new and changed messages that the commit stores, by message id. */
   changed: ReadonlyMap<string, KnownMessage>;
@@ -75,10 +81,7 @@ export function rowUpdateOf(input: RowUpdateInput): RowUpdate {
   return { entries, isNew: !input.hasRow };
 }
 
-/**
- * Returns entries for the messages that the row does not contain yet. Only the latest of them needs a
- * preview.
- */
+/** Returns one row change for each message that is new to the row. Only the latest message needs a preview. */
 function messagesOf({
   hasRow,
   isResync,
@@ -135,7 +138,10 @@ function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdate
   );
 }
 
-/** Returns an entry for each changed message that is already in the row and belongs to a send. */
+/**
+ * Returns one row change for each known message that was bound to a send. The row then shows the message
+ * instead of the send.
+ */
 function boundSends({
   hasRow,
   isResync,

@@ -33,7 +33,8 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     try {
       return await super.commitContacts(account, { ...commit, updates: counted() });
     } finally {
-      // Even if a later part of the commit failed, an earlier part may have made contacts due.
+      // The contact list is committed in batches. If one batch fails, earlier batches may have made contacts
+      // due.
       if (count > 0) this.hints.announce(account, POLL_TASK_NAMES.due, 0);
     }
   }
@@ -84,8 +85,8 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     if (inMs < DUE_TIMES_CHECK_INTERVAL_MS) this.hints.announce(account, POLL_TASK_NAMES.due, inMs);
   }
 
-  override async requestListPoll(account: string): Promise<void> {
-    await super.requestListPoll(account);
+  override async requestContactListPoll(account: string): Promise<void> {
+    await super.requestContactListPoll(account);
     this.hints.announce(account, POLL_TASK_NAMES.contacts, 0);
   }
 }

@@ -3,15 +3,22 @@ import { LISTED_CONTACT_FLAGS } from '../snapshot/listed-contact-codec.js';
 import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
- * Redis scripts for the polling state of an account. The keys and fields that Redis stores for each contact
- * have short names to save memory.
+ * Redis scripts for the polling of an account. Redis stores each contact under short names, to save memory. The
+ * key `c` contains the contact's record. The key `m` contains the snapshots of its messages.
  *
- * The key `c` contains a contact's record, the key `m` its messages. Fields of the record: `v` version, `rev`
- * revision, `b` bucket of the contact's rate of change, `m0` state of its reads (`PollState`), `r0` the
- * contact as JSON, `x0` more state (`LearnedContactState`). A long value continues in `m1` and so on (see
- * `texts.lua`). Some fields exist only for a time: `tellAfter` (`ContactState.emitAfter`), `hastened` and
- * `hastenedTo` (number and due time of requests to poll sooner), `lost` (the record was lost), `failed` and
- * `failedDeep` (number of consecutive failed reads).
+ * Fields of the record:
+ * - `v`: version of the record
+ * - `rev`: revision of the contact
+ * - `b`: index of the bucket that counts the contact in the histogram of rates of change
+ * - `m0`: `PollState`
+ * - `r0`: the contact as JSON
+ * - `x0`: `LearnedContactState`
+ * - `tellAfter`: `ContactState.emitAfter`
+ * - `hastened` and `hastenedTo`: number of requests to poll sooner, and the time that they ask for
+ * - `lost`: present if the record was lost
+ * - `failed` and `failedDeep`: numbers of consecutive failed reads
+ *
+ * A long value of `m0`, `r0` or `x0` continues in `m1`, `r1` or `x1`, and so on (see `texts.lua`).
  */
 
 export const readContactListState = LuaScript.from(import.meta.url, 'lua/read-list.lua');
@@ -29,8 +36,11 @@ export const recordContactListFailure = LuaScript.from(
 );
 export const readContactJson = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
 export const readContactsJson = LuaScript.from(import.meta.url, 'lua/read-contacts.lua');
-export const takeListPollRequest = LuaScript.from(import.meta.url, 'lua/take-list-poll-request.lua');
-export const readContactRates = LuaScript.from(import.meta.url, 'lua/read-rates.lua');
+export const consumeContactListPollRequest = LuaScript.from(
+  import.meta.url,
+  'lua/consume-contact-list-poll-request.lua',
+);
+export const readChangeRateHistogram = LuaScript.from(import.meta.url, 'lua/read-change-rate-histogram.lua');
 export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
 export const expeditePollsOfRecipients = LuaScript.from(
   import.meta.url,

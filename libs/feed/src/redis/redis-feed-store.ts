@@ -2,7 +2,7 @@ import { rowRedisKeys, rowUpdateLuaArguments } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import { packLearnedContactState } from '../snapshot/learned-contact-state.js';
-import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
+import { pollReportLuaArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import { packContactJson, unpackContactJson } from '../snapshot/contact-json-codec.js';
 import type {
   ContactState,
@@ -44,8 +44,8 @@ import {
   readContactJson,
   readContactsJson,
   readContactListState,
-  readContactRates,
-  takeListPollRequest,
+  readChangeRateHistogram,
+  consumeContactListPollRequest,
 } from './redis-feed-scripts.js';
 
 /**
@@ -278,7 +278,7 @@ export class RedisFeedStore implements FeedStore {
 
   async contactRates(account: string): Promise<ContactRates> {
     const keys = this.keys(account);
-    const reply = await readContactRates.run(this.redis, {
+    const reply = await readChangeRateHistogram.run(this.redis, {
       rates: keys('polls', 'rates'),
       due: this.dueKey(account),
     });
@@ -359,7 +359,7 @@ export class RedisFeedStore implements FeedStore {
           ...rowUpdateLuaArguments(row),
           ...lengthAndItems(row.words ?? []),
           ...lengthAndItems(row.fieldNumbers ?? []),
-          ...pollReportArguments(report),
+          ...pollReportLuaArguments(report),
           ...appendEventsLuaArguments(account, events),
         ],
       },
@@ -400,13 +400,15 @@ export class RedisFeedStore implements FeedStore {
     return { hasContacts: expedited > 0, requestsList: wished === 1 };
   }
 
-  async requestListPoll(account: string): Promise<void> {
+  async requestContactListPoll(account: string): Promise<void> {
     await this.redis.hset(this.keys(account)('contact-list'), 'wished', 1);
   }
 
-  async takeListPollRequest(account: string): Promise<boolean> {
+  async consumeContactListPollRequest(account: string): Promise<boolean> {
     return (
-      Number(await takeListPollRequest.run(this.redis, { list: this.keys(account)('contact-list') })) === 1
+      Number(
+        await consumeContactListPollRequest.run(this.redis, { list: this.keys(account)('contact-list') }),
+      ) === 1
     );
   }
 

@@ -1,5 +1,5 @@
 import { accountKeys, CallBatcher, type RedisClient } from '#platform';
-import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
+import { pollReportLuaArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import type { PollReport } from '../delay/poll-report.js';
 import type { UnchangedPoll } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
@@ -55,7 +55,7 @@ export class UnchangedPollCommitter {
             packLearnedContactState(poll.extension),
             ...[poll.bucket, Math.round(poll.dueInMs)],
           ]),
-          ...tightestReports(polls).flatMap(pollReportArguments),
+          ...tightestReports(polls).flatMap(pollReportLuaArguments),
         ],
       },
     );

@@ -17,7 +17,7 @@ const required = {
 const optional = {
   completeAt: count,
   completeDueAt: count,
-  lookUpDueAt: count,
+  flagCheckDueAt: count,
   suspectSince: count,
   limit: count,
   skipped: count,
@@ -62,7 +62,7 @@ describe('the packed poll state of a contact', () => {
     ['an unknown order', 1, PAGE_ORDERS.length],
     ['unknown fields', 2, 0x7f],
   ])('counts as damaged if it contains %s', (_, at, byte) => {
-    const packed = packPollState({ ...EMPTY_POLL_STATE, completeAt: 1, lookUpDueAt: 2 });
+    const packed = packPollState({ ...EMPTY_POLL_STATE, completeAt: 1, flagCheckDueAt: 2 });
     packed[at] = byte;
     expect(() => unpackPollState(packed)).toThrow(DamagedSnapshotError);
   });

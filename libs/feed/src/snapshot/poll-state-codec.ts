@@ -13,7 +13,7 @@ const FORMAT = 1;
 const OPTIONAL_NUMBERS = [
   'completeAt',
   'completeDueAt',
-  'lookUpDueAt',
+  'flagCheckDueAt',
   'suspectSince',
   'limit',
   'skipped',

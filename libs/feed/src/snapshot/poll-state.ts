@@ -46,7 +46,7 @@ export interface PollState {
    * When the messages whose flags (`delivered`, `read`) may still change must be read again. Absent if there
    * are no such messages.
    */
-  lookUpDueAt?: number;
+  flagCheckDueAt?: number;
   /** Number of known messages. If it is above 0 but no snapshots are stored, the snapshots were lost. */
   count: number;
   /** Random id (`epoch`) of the event log in which the contact's events are recorded; a new log gets another id. */
@@ -56,8 +56,8 @@ export interface PollState {
    */
   suspectSince?: number;
   /**
-   * New events of the contact's messages get revisions above this number. Present if snapshots of the contact
-   * were lost.
+   * Each new change of a message gets a revision above this number, because lower revisions may belong to lost
+   * changes. Absent if the contact's snapshot was never lost.
    */
   revisionFloor?: number;
 }

@@ -43,7 +43,7 @@
 -- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; phone
 --                         numbers; changes of the row (`rowUpdateLuaArguments`); number of search words of a new row;
 --                         words; number of phone numbers in the contact's fields; numbers; the report
---                         (`pollReportArguments`); events to append (`appendEventsLuaArguments`).
+--                         (`pollReportLuaArguments`); events to append (`appendEventsLuaArguments`).
 -- @reply                  Detection delays of the new messages as texts in ms, or 0 if the contact changed since it was
 --                         read.
 --- @include "@events/lua/includes/append-events.lua"

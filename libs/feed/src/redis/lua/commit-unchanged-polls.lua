@@ -14,7 +14,7 @@
 -- @args polls            Of each poll: the contact's id, the lease or '', the version and the Redis run with which the
 --                        record was read, the extension of the poll state, the bucket of the contact's rate of
 --                        change, and
---                        in how many ms the contact is polled next; then the reports (`pollReportArguments`).
+--                        in how many ms the contact is polled next; then the reports (`pollReportLuaArguments`).
 -- @reply                 An array.
 -- @field next_due        When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
 -- @fields committed      For each poll 1, or 0 if it was refused.

@@ -67,8 +67,8 @@ local function record_delay(slot, now, difference, stamp, shown)
   if delay <= LATE_MS then return math.max(delay, 0) end
 end
 
--- Records the report (`pollReportArguments`) that starts at this argument. Returns the index after the report, and the
--- detection delays as texts in ms.
+-- Records the report (`pollReportLuaArguments`) that starts at this argument. Returns the index after the report, and
+-- the detection delays as texts in ms.
 local function record_report(facts, slot, first)
   local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
   local known = redis.call('HMGET', facts, 'low', 'high', 'at', 'min', 'max')
