@@ -1,5 +1,5 @@
 import { LuaScript } from '#platform';
-import { LISTED_CONTACT_FLAGS } from '../snapshot/listed-contact-codec.js';
+import { LISTED_CONTACT_STATUS_BITS } from '../snapshot/listed-contact-codec.js';
 import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
@@ -8,7 +8,7 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
  *
  * The key `c` contains a contact's record, the key `m` its messages. Fields of the record: `v` version, `rev`
  * revision, `b` bucket of the contact's rate of change, `m0` state of its reads (`PollState`), `r0` the
- * contact as JSON, `x0` more state (`LearnedContactState`). A long value continues in `m1` and so on (see
+ * contact as JSON, `x0` more state (`RebuildablePollState`). A long value continues in `m1` and so on (see
  * `texts.lua`). Some fields exist only for a time: `tellAfter` (`ContactState.emitAfter`), `hastened` and
  * `hastenedTo` (number and due time of requests to poll sooner), `lost` (the record was lost), `failed` and
  * `failedDeep` (number of consecutive failed reads).
@@ -35,6 +35,6 @@ export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.l
 export const expeditePollsOfRecipients = LuaScript.from(
   import.meta.url,
   'lua/expedite-recipients.lua',
-  LISTED_CONTACT_FLAGS,
+  LISTED_CONTACT_STATUS_BITS,
 );
 export const confirmDeletions = LuaScript.from(import.meta.url, 'lua/confirm-deletions.lua');

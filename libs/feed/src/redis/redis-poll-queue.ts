@@ -12,7 +12,7 @@ import {
   type PollOutcome,
 } from '../poll/poll-queue.js';
 import { parseContactReply, contactStateOf } from './contact-state-reply.js';
-import { parseNextDue, pollQueueKeys } from './redis-poll-queue-keys.js';
+import { parseNextDueTime, pollQueueKeys } from './redis-poll-queue-keys.js';
 
 const claim = LuaScript.from(import.meta.url, 'lua/claim-polls.lua');
 
@@ -84,7 +84,7 @@ export class RedisPollQueue implements PollQueue {
         leasesOf,
       },
     )) as ClaimsReply;
-    const nextDue = parseNextDue(reply.nextDue);
+    const nextDue = parseNextDueTime(reply.nextDue);
     const shared = { ...nextDue, tokenRequestedAt, availableForPolls: Number(String(reply.available)) };
     return leasesOf.map((lease, place): ClaimReply => {
       const claimed = reply.claims[place];
@@ -139,7 +139,7 @@ export class RedisPollQueue implements PollQueue {
         postponedMs: POSTPONED_READ_DELAY_MS,
       },
     )) as { dueIn: number; nextDue: string[] };
-    return { ...parseNextDue(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };
+    return { ...parseNextDueTime(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };
   }
 
   private keys(account: string): AccountKeys {

@@ -5,14 +5,14 @@ import { unpackListedContact } from '../snapshot/listed-contact-codec.js';
 const readRecipient = LuaScript.from(import.meta.url, 'lua/read-recipient.lua');
 
 /** Returns the contacts that own a phone number, according to the contact lists and messages that were read so far. */
-export async function readOwnersOfPhoneNumber(
+export async function readContactsOfPhoneNumber(
   redis: RedisClient,
   keys: AccountKeys,
   phoneNumber: string,
 ): Promise<Recipient> {
   const { readAt, suspectSince, deletionsConfirmedAt, rest } = (await readRecipient.runForBuffers(
     redis,
-    { contacts: keys('contacts'), list: keys('contact-list'), ...phoneNumberOwnerKeys(keys) },
+    { contacts: keys('contacts'), list: keys('contact-list'), ...phoneNumberContactKeys(keys) },
     { phoneNumber },
   )) as Record<'readAt' | 'suspectSince' | 'deletionsConfirmedAt', Buffer> & { rest: Buffer[] };
   const contacts: Recipient['contacts'][number][] = [];
@@ -35,6 +35,6 @@ function timeOf(text: Buffer | undefined): number | undefined {
 }
 
 /** Returns the keys under which `note-number.lua` records which contacts own a phone number. */
-export function phoneNumberOwnerKeys(keys: AccountKeys): { numbers: string; otherNumbers: string } {
+export function phoneNumberContactKeys(keys: AccountKeys): { numbers: string; otherNumbers: string } {
   return { numbers: keys('numbers'), otherNumbers: keys('numbers', 'others') };
 }

@@ -3,9 +3,9 @@ import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.
 import type { PollReport } from '../delay/poll-report.js';
 import type { UnchangedPoll } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
-import { packLearnedContactState } from '../snapshot/learned-contact-state.js';
+import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { commitUnchangedPolls } from './redis-feed-scripts.js';
-import { parseNextDue, pollQueueKeys } from './redis-poll-queue-keys.js';
+import { parseNextDueTime, pollQueueKeys } from './redis-poll-queue-keys.js';
 
 /** Maximum number of polls that one script run commits. A running script blocks all other clients of Redis. */
 const MAX_POLLS_A_COMMIT = 64;
@@ -52,7 +52,7 @@ export class UnchangedPollCommitter {
         polls: [
           ...polls.flatMap(({ contactId, poll }) => [
             ...[contactId, poll.lease ?? '', poll.version, poll.redisRun],
-            packLearnedContactState(poll.extension),
+            packRebuildablePollState(poll.extension),
             ...[poll.bucket, Math.round(poll.dueInMs)],
           ]),
           ...tightestReports(polls).flatMap(pollReportArguments),
@@ -60,7 +60,7 @@ export class UnchangedPollCommitter {
       },
     );
     const { nextDue, committed } = reply as { nextDue: string[]; committed: number[] };
-    return polls.map((_, place) => (committed[place] === 1 ? parseNextDue(nextDue) : undefined));
+    return polls.map((_, place) => (committed[place] === 1 ? parseNextDueTime(nextDue) : undefined));
   }
 }
 

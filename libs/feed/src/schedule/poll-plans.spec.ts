@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { PollIntervalPlanner } from './poll-plans.js';
 import { planPollIntervals } from './intervals.js';
-import { rateBucketIndexOf } from './rate-histogram.js';
+import { messageRateBucketIndexOf } from './rate-histogram.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
@@ -14,7 +14,7 @@ function plannerOf(
   let asked = 0;
   const ratesOf = (): Promise<{ rates: Map<number, number>; contacts: number }> => {
     asked += 1;
-    return Promise.resolve({ rates: new Map([[rateBucketIndexOf(perSecond), contacts]]), contacts });
+    return Promise.resolve({ rates: new Map([[messageRateBucketIndexOf(perSecond), contacts]]), contacts });
   };
   return { planner: new PollIntervalPlanner(ratesOf, BOUNDS), asked: () => asked };
 }
@@ -32,7 +32,7 @@ describe('the planned poll interval of an account', () => {
           const plan = await planner.planOf('a', budget, contacts);
           expect(asked()).toBe(0);
           const solved = planPollIntervals(
-            new Map([[rateBucketIndexOf(perSecond), contacts]]),
+            new Map([[messageRateBucketIndexOf(perSecond), contacts]]),
             budget,
             BOUNDS,
           );

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { expectedMessageRate, type RateState } from './rate.js';
+import { expectedMessageRate, type MessageRateState } from './rate.js';
 import { packMessageRate, unpackMessageRate } from './rate-codec.js';
 
 const NOW = Date.UTC(2026, 0, 1);
 const amount = (max: number): fc.Arbitrary<number> => fc.double({ min: 0, max, noNaN: true });
-const states: fc.Arbitrary<RateState> = fc
+const states: fc.Arbitrary<MessageRateState> = fc
   .record({
     at: fc.integer({ min: NOW - 1e10, max: NOW }),
     starts: amount(1e4),

@@ -17,7 +17,7 @@ const BUCKETS_A_DECADE = 8;
  * Returns the index of the bucket for a rate of change in messages per second. The index is at least 0 and
  * less than {@link RATE_BUCKET_COUNT}. The rates of neighbouring buckets differ by about a third.
  */
-export function rateBucketIndexOf(perSecond: number): number {
+export function messageRateBucketIndexOf(perSecond: number): number {
   if (!(perSecond > LOWEST_PER_SECOND)) return 0;
   const bucket = Math.floor(Math.log10(perSecond / LOWEST_PER_SECOND) * BUCKETS_A_DECADE);
   return Math.min(bucket, RATE_BUCKET_COUNT - 1);

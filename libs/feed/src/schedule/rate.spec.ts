@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectedMessageRate, type RateState, rateStateAfterRead } from './rate.js';
+import { expectedMessageRate, type MessageRateState, messageRateStateAfterRead } from './rate.js';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -7,16 +7,16 @@ const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 0, 1);
 
 /** Returns the state after a conversation whose messages are found at once. */
-function talk(state: RateState | undefined, from: number, messages: number, gapMs: number): RateState {
-  let next = rateStateAfterRead(state, { arrivals: 1, at: from, times: [from] });
+function talk(state: MessageRateState | undefined, from: number, messages: number, gapMs: number): MessageRateState {
+  let next = messageRateStateAfterRead(state, { arrivals: 1, at: from, times: [from] });
   for (let n = 1; n < messages; n += 1) {
     const at = from + n * gapMs;
-    next = rateStateAfterRead(next, { arrivals: 1, at, since: at - gapMs, times: [at] });
+    next = messageRateStateAfterRead(next, { arrivals: 1, at, since: at - gapMs, times: [at] });
   }
   return next;
 }
 
-const silent = (): RateState => rateStateAfterRead(undefined, { arrivals: 0, at: START });
+const silent = (): MessageRateState => messageRateStateAfterRead(undefined, { arrivals: 0, at: START });
 
 describe('the rate of change of a contact', () => {
   it('is small but not zero for a contact that was never read', () => {
@@ -25,7 +25,7 @@ describe('the rate of change of a contact', () => {
   });
 
   it('rises more than a thousandfold with the first message of a conversation', () => {
-    const state = rateStateAfterRead(silent(), { arrivals: 1, at: START + HOUR, times: [START + HOUR] });
+    const state = messageRateStateAfterRead(silent(), { arrivals: 1, at: START + HOUR, times: [START + HOUR] });
     expect(expectedMessageRate(state, START + HOUR)).toBeGreaterThan(
       1000 * expectedMessageRate(undefined, START),
     );
@@ -57,7 +57,7 @@ describe('the rate of change of a contact', () => {
   });
 
   it('is higher between conversations if the contact has had many conversations', () => {
-    const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<RateState>(
+    const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<MessageRateState>(
       (state, from) => talk(state, from, 8, 30 * SECOND),
       silent(),
     );
@@ -68,7 +68,7 @@ describe('the rate of change of a contact', () => {
   });
 
   it('is hardly affected by conversations of three weeks ago', () => {
-    const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<RateState>(
+    const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<MessageRateState>(
       (state, from) => talk(state, from, 8, 30 * SECOND),
       silent(),
     );
@@ -79,21 +79,21 @@ describe('the rate of change of a contact', () => {
 
   it('is estimated from the same data before and after a read without new messages', () => {
     const state = talk(silent(), START, 3, 10 * SECOND);
-    expect(rateStateAfterRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(state);
+    expect(messageRateStateAfterRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(state);
   });
 
   it('counts messages without a timestamp as spread evenly over the time since the last read', () => {
     const findings = { arrivals: 5, at: START + MINUTE, since: START };
     const timed = [6, 18, 30, 42, 54].map((second) => START + second * SECOND);
-    expect(rateStateAfterRead(silent(), findings)).toEqual(
-      rateStateAfterRead(silent(), { ...findings, times: timed }),
+    expect(messageRateStateAfterRead(silent(), findings)).toEqual(
+      messageRateStateAfterRead(silent(), { ...findings, times: timed }),
     );
   });
 
   it.each([NaN, Infinity, -Infinity, 0, START + 100 * 24 * HOUR])(
     'stays a finite number after a message with the timestamp %p',
     (time) => {
-      const state = rateStateAfterRead(talk(silent(), START, 3, SECOND), {
+      const state = messageRateStateAfterRead(talk(silent(), START, 3, SECOND), {
         arrivals: 1,
         at: START + MINUTE,
         since: START,

@@ -6,7 +6,7 @@
  * A read without new messages does not change this data, but the estimated rate falls as time passes. All
  * times are in milliseconds since 1970, by Redis' clock.
  */
-export interface RateState {
+export interface MessageRateState {
   /**
    * When the contact's last message arrived, in milliseconds since 1970. The weights of the other fields are those
    * that apply at this time.
@@ -97,7 +97,7 @@ const MAX_ARRIVALS = 50;
  * Returns the data about a contact's rate of new messages after a read. If the read changed nothing, the same
  * object is returned.
  */
-export function rateStateAfterRead(state: RateState | undefined, findings: ReadFindings): RateState {
+export function messageRateStateAfterRead(state: MessageRateState | undefined, findings: ReadFindings): MessageRateState {
   let next = state ?? unknownAt(findings.since ?? findings.at);
   for (const time of arrivalTimes(state, findings)) next = addMessage(next, time);
   return next;
@@ -108,7 +108,7 @@ export function rateStateAfterRead(state: RateState | undefined, findings: ReadF
  * @param state undefined for a contact that was never read; the result is then a default rate
  * @param at time until which all new messages have been read, in milliseconds since 1970
  */
-export function expectedMessageRate(state: RateState | undefined, at: number): number {
+export function expectedMessageRate(state: MessageRateState | undefined, at: number): number {
   const known = state ?? unknownAt(at);
   const age = Math.max(at - known.at, 0);
   return startsPerMs(known, age) * 1000 + followsPerMs(known, age) * 1000;
@@ -118,7 +118,7 @@ export function expectedMessageRate(state: RateState | undefined, at: number): n
  * Returns the data for estimating the rate of a contact that was never read. It is unknown whether such a
  * contact is in a conversation.
  */
-function unknownAt(at: number): RateState {
+function unknownAt(at: number): MessageRateState {
   return { at, starts: 0, follows: 0, watchedMs: 0, gaps: 0, gapsMs: 0 };
 }
 
@@ -126,12 +126,12 @@ function decayAfter(ageMs: number): number {
   return 0.5 ** (ageMs / HALF_LIFE_MS);
 }
 
-function watchedAfter(state: RateState, age: number): number {
+function watchedAfter(state: MessageRateState, age: number): number {
   const left = decayAfter(age);
   return state.watchedMs * left + (HALF_LIFE_MS / Math.LN2) * (1 - left);
 }
 
-function startsPerMs(state: RateState, age: number): number {
+function startsPerMs(state: MessageRateState, age: number): number {
   const starts = state.starts * decayAfter(age);
   const counted = (starts * starts) / (starts + DISCOUNT);
   return (counted + PRIOR_STARTS) / (watchedAfter(state, age) + PRIOR_WATCHED_MS);
@@ -143,7 +143,7 @@ function startsPerMs(state: RateState, age: number): number {
  * (Lomax) distribution: the longer the silence, the slower the conversation may have been from the start.
  * @param age time since the last message, in milliseconds
  */
-function followsPerMs(state: RateState, age: number): number {
+function followsPerMs(state: MessageRateState, age: number): number {
   return (continueProbability(state, age) * (state.gaps + PRIOR_GAPS)) / (state.gapsMs + PRIOR_GAPS_MS + age);
 }
 
@@ -151,7 +151,7 @@ function followsPerMs(state: RateState, age: number): number {
  * Returns the probability, from 0 to 1, that the current conversation continues although no message has
  * arrived for `age` milliseconds.
  */
-function continueProbability(state: RateState, age: number): number {
+function continueProbability(state: MessageRateState, age: number): number {
   // A contact without any message has no conversation that could continue.
   const messagesSeen = Math.min(state.starts + state.follows, 1);
   const follows = state.follows + PRIOR_FOLLOWS;
@@ -166,7 +166,7 @@ function continueProbability(state: RateState, age: number): number {
  * a new one. It counts as both, each weighted with its probability.
  * @param time when the message arrived, in milliseconds since 1970
  */
-function addMessage(state: RateState, time: number): RateState {
+function addMessage(state: MessageRateState, time: number): MessageRateState {
   const at = Math.max(time, state.at);
   const age = at - state.at;
   const same = continueProbability(state, age);
@@ -186,7 +186,7 @@ function addMessage(state: RateState, time: number): RateState {
  * Returns the times at which the new messages of a read arrived, in ascending order. Messages without a
  * timestamp are spread evenly over the time since the previous read.
  */
-function arrivalTimes(state: RateState | undefined, findings: ReadFindings): number[] {
+function arrivalTimes(state: MessageRateState | undefined, findings: ReadFindings): number[] {
   const { at, arrivals } = findings;
   const since = Math.min(Math.max(findings.since ?? at, state?.at ?? 0), at);
   const times = (findings.times ?? [])

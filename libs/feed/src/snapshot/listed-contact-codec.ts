@@ -3,11 +3,11 @@ import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../p
 
 const DELETED = 1;
 const HAS_MISSING_SINCE = 2;
-const ALL_FLAGS = DELETED | HAS_MISSING_SINCE;
+const ALL_STATUS_BITS = DELETED | HAS_MISSING_SINCE;
 const FINGERPRINT_BYTES = 8;
 
 /** Flags in the first byte of a packed contact, as constants for Lua scripts. */
-export const LISTED_CONTACT_FLAGS = { DELETED, ALL_FLAGS };
+export const LISTED_CONTACT_STATUS_BITS = { DELETED, ALL_STATUS_BITS };
 
 /**
  * Packs the snapshot of a contact: flags (1 byte), fingerprint (8 bytes), and, if the contact is missing, the
@@ -37,7 +37,7 @@ export function unpackListedContact(packed: Buffer): ListedContact {
 
 function read(packed: PackedBytesReader): ListedContact {
   const flags = packed.byte();
-  if (flags > ALL_FLAGS) throw new DamagedSnapshotError();
+  if (flags > ALL_STATUS_BITS) throw new DamagedSnapshotError();
   const listed: ListedContact = {
     fingerprint: packed.hex(FINGERPRINT_BYTES),
     deleted: (flags & DELETED) !== 0,

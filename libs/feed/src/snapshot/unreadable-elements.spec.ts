@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   updateUnreadableElementHistory,
-  mayContactBeUnreadable,
+  mayMissingContactBeUnreadable,
   parseUnreadableElementHistory,
   type UnreadableElementHistory,
   serializeUnreadableElementHistory,
@@ -18,24 +18,24 @@ const after = (...counts: number[]): UnreadableElementHistory => {
 
 describe('a contact that is missing from a list with unreadable elements', () => {
   it('counts as possibly unreadable if the first read without the contact found more unreadable elements than the read before', () => {
-    expect(mayContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
+    expect(mayMissingContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
   it('does not count as possibly unreadable if the number of unreadable elements rose only before or after the contact went missing', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
-    const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayContactBeUnreadable(elements, at));
+    const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayMissingContactBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);
   });
 
   it('no longer counts as possibly unreadable once a list has as few unreadable elements as before the contact went missing', () => {
-    expect(mayContactBeUnreadable(after(1, 3, 1), 2)).toBe(false);
-    expect(mayContactBeUnreadable(after(1, 3, 2), 2)).toBe(true);
+    expect(mayMissingContactBeUnreadable(after(1, 3, 1), 2)).toBe(false);
+    expect(mayMissingContactBeUnreadable(after(1, 3, 2), 2)).toBe(true);
   });
 
   it('counts as possibly unreadable if an older build read the previous lists and the number of unreadable elements rises', () => {
     const old = parseUnreadableElementHistory(undefined, 1);
-    expect(mayContactBeUnreadable(updateUnreadableElementHistory(old, 2, 1_000), 900)).toBe(true);
-    expect(mayContactBeUnreadable(updateUnreadableElementHistory(old, 1, 1_000), 900)).toBe(false);
+    expect(mayMissingContactBeUnreadable(updateUnreadableElementHistory(old, 2, 1_000), 900)).toBe(true);
+    expect(mayMissingContactBeUnreadable(updateUnreadableElementHistory(old, 1, 1_000), 900)).toBe(false);
   });
 });
 
@@ -49,6 +49,6 @@ describe('the history of unreadable list elements', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);
-    expect(missingAt.every((at) => mayContactBeUnreadable(elements, at))).toBe(true);
+    expect(missingAt.every((at) => mayMissingContactBeUnreadable(elements, at))).toBe(true);
   });
 });

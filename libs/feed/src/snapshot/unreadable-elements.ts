@@ -54,7 +54,7 @@ export function updateUnreadableElementHistory(
  * Returns true if a contact may be one of the list's unreadable elements.
  * @param missingSince time since which the contact is missing, in milliseconds since 1970 by Redis' clock
  */
-export function mayContactBeUnreadable({ rises }: UnreadableElementHistory, missingSince: number): boolean {
+export function mayMissingContactBeUnreadable({ rises }: UnreadableElementHistory, missingSince: number): boolean {
   return rises.some(({ from, to }) => missingSince > from && missingSince <= to);
 }
 

@@ -33,7 +33,7 @@
 -- @arg message_count      Number of messages.
 -- @arg run                Redis run in which the record was read.
 -- @arg suspicion          Since when the messages are suspect, in ms; 'over'; or ''.
--- @arg extension          `LearnedContactState`, packed, or 'unchanged'.
+-- @arg extension          `RebuildablePollState`, packed, or 'unchanged'.
 -- @arg baseline           Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
 -- @arg deep_read          'new', 'replace' (also if one is scheduled), 'unchanged' or 'over'.
 -- @arg deep_in            In how many ms the read of older messages is due.

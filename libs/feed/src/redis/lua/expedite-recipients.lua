@@ -6,7 +6,7 @@
 -- @key list            Hash of the contact list as it was last read.
 -- @key due             Sorted set of contacts by when they are polled next, in ms.
 -- @constant DELETED    Flag of a deleted contact, in the first byte of the contact as it was listed.
--- @constant ALL_FLAGS  All flags. A first byte above it is damaged.
+-- @constant ALL_STATUS_BITS  All flags. A first byte above it is damaged.
 -- @arg contact_prefix  Prefix of the keys of the contacts' records, in the slot of the keys.
 -- @arg due_in          In how many ms.
 -- @args phone_numbers  The phone numbers.
@@ -17,7 +17,7 @@
 
 local function is_present(id)
   local flags = string.byte(redis.call('HGET', contacts, id) or '') or 0
-  return flags > ALL_FLAGS or flags % (2 * DELETED) < DELETED
+  return flags > ALL_STATUS_BITS or flags % (2 * DELETED) < DELETED
 end
 local function owner_of(number)
   local first = redis.call('HGET', numbers, number)

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  type LearnedContactState,
-  packLearnedContactState,
-  unpackLearnedContactState,
-} from './learned-contact-state.js';
+  type RebuildablePollState,
+  packRebuildablePollState,
+  unpackRebuildablePollState,
+} from './rebuildable-poll-state.js';
 
-const FULL: LearnedContactState = {
+const FULL: RebuildablePollState = {
   rate: Buffer.from([1, 2, 3]),
   volatile: Buffer.from([4]),
   readAt: 1_800_000_000_123,
@@ -19,25 +19,25 @@ describe('the packed form of what polls have learned about a contact', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
     'unpacks to the same state: %j',
     (extension) => {
-      expect(unpackLearnedContactState(packLearnedContactState(extension))).toEqual(extension);
+      expect(unpackRebuildablePollState(packRebuildablePollState(extension))).toEqual(extension);
     },
   );
 
   it('takes no bytes if nothing has been learned', () => {
-    expect(packLearnedContactState({})).toHaveLength(0);
+    expect(packRebuildablePollState({})).toHaveLength(0);
   });
 
   it('unpacks to the known sections if a later build added another section', () => {
-    const later = Buffer.concat([packLearnedContactState({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
-    expect(unpackLearnedContactState(later)).toEqual({ readAt: 5 });
+    const later = Buffer.concat([packRebuildablePollState({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
+    expect(unpackRebuildablePollState(later)).toEqual({ readAt: 5 });
   });
 
   it('unpacks to an empty state if it is damaged, and never throws', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
-        expect(typeof unpackLearnedContactState(Buffer.from(bytes))).toBe('object');
+        expect(typeof unpackRebuildablePollState(Buffer.from(bytes))).toBe('object');
       }),
     );
-    expect(unpackLearnedContactState(packLearnedContactState(FULL).subarray(0, 7))).toEqual({});
+    expect(unpackRebuildablePollState(packRebuildablePollState(FULL).subarray(0, 7))).toEqual({});
   });
 });

@@ -6,7 +6,7 @@ const REST = 'other';
  * each value. The first values get a time series each. All later values share the time series of the value
  * `other`.
  */
-export class BoundedMetricLabel {
+export class MetricLabelValueLimiter {
   private readonly values = new Set<string>();
 
   /** @param max maximum number of values beside `other` */

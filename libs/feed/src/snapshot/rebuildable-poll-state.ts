@@ -5,7 +5,7 @@ import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../p
  * done: later polls learn it again. Stored in a hash field of its own, which older builds of Tidings do not
  * change.
  */
-export interface LearnedContactState {
+export interface RebuildablePollState {
   /** Packed data from which the contact's rate of new messages is estimated; see `schedule/rate.ts`. */
   rate?: Buffer;
   /** Packed list of the volatile fields of the contact's messages; see `volatile-message-fields.ts`. */
@@ -40,7 +40,7 @@ export interface UnchangedPage {
   digest: string;
 }
 
-export const EMPTY_LEARNED_CONTACT_STATE: LearnedContactState = {};
+export const EMPTY_REBUILDABLE_POLL_STATE: RebuildablePollState = {};
 
 const FORMAT = 1;
 /**
@@ -57,7 +57,7 @@ const UNCHANGED_PAGE = 6;
  * Packs the state: a format version (1 byte), then a tag, a length and the content of each section. The
  * result for an empty state has no bytes.
  */
-export function packLearnedContactState(extension: LearnedContactState): Buffer {
+export function packRebuildablePollState(extension: RebuildablePollState): Buffer {
   const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage } = extension;
   const packed = new PackedBytesWriter().byte(FORMAT);
   if (rate !== undefined) packed.byte(RATE).block(rate);
@@ -79,18 +79,18 @@ export function packLearnedContactState(extension: LearnedContactState): Buffer 
 }
 
 /** Unpacks the state. Returns an empty state if the bytes are damaged. */
-export function unpackLearnedContactState(bytes: Buffer): LearnedContactState {
-  if (bytes.length === 0) return EMPTY_LEARNED_CONTACT_STATE;
+export function unpackRebuildablePollState(bytes: Buffer): RebuildablePollState {
+  if (bytes.length === 0) return EMPTY_REBUILDABLE_POLL_STATE;
   try {
     return read(new PackedBytesReader(bytes), bytes.length);
   } catch (error) {
-    if (error instanceof DamagedSnapshotError) return EMPTY_LEARNED_CONTACT_STATE;
+    if (error instanceof DamagedSnapshotError) return EMPTY_REBUILDABLE_POLL_STATE;
     throw error;
   }
 }
 
-function read(packed: PackedBytesReader, length: number): LearnedContactState {
-  const extension: LearnedContactState = {};
+function read(packed: PackedBytesReader, length: number): RebuildablePollState {
+  const extension: RebuildablePollState = {};
   if (packed.byte() !== FORMAT) return extension;
   for (let left = length - 1; left > 0;) {
     const tag = packed.byte();
