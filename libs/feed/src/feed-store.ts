@@ -246,7 +246,7 @@ export interface UnchangedPoll {
   lease?: string;
   extension: RebuildablePollState;
   /**
-   * Index of the bucket that counts this contact in the account's histogram of rates of change; see
+   * Index of the bucket that counts this contact in the account's histogram of message rates; see
    * `RateHistogram`.
    */
   bucket: number;
@@ -277,7 +277,7 @@ export interface PollCommit {
   /** New value of {@link ContactState.extension}. Absent if the stored value stays. */
   extension?: RebuildablePollState;
   /**
-   * Index of the bucket that counts this contact in the account's histogram of rates of change. Present if
+   * Index of the bucket that counts this contact in the account's histogram of message rates. Present if
    * {@link dueInMs} is present.
    */
   bucket?: number;

@@ -13,8 +13,8 @@ export class MetricLabelValueLimiter {
   constructor(private readonly max: number) {}
 
   /**
-   * Returns the value itself, or `other` if the value is new and the label already has the maximum number of
-   * values.
+   * Returns the value itself. Returns the text "other" instead if the value is new and the label already has the
+   * maximum number of values.
    */
   valueOf(value: string): string {
     if (this.values.has(value)) return value;

@@ -120,7 +120,7 @@ export class UpstreamMetrics {
   private countRequest(account: string, outcome: ObservedRequest['outcome']): void {
     if ('error' in outcome) {
       const { error } = outcome;
-      // The request was not sent, for example because its token had expired.
+      // A request that was not sent is not counted.
       if (!(error instanceof UpstreamError) || error instanceof UpstreamRequestTooLateError) return;
       const isThrottled = error instanceof UpstreamStatusError && error.status === 429;
       this.stats.add(account, isThrottled ? 'requestsThrottled' : 'requestsFailed');

@@ -8,7 +8,10 @@ import {
   type MessageRateState,
   messageRateStateAfterRead,
 } from '../../../libs/feed/src/schedule/rate.js';
-import { messageRateBucketIndexOf, type RateHistogram } from '../../../libs/feed/src/schedule/rate-histogram.js';
+import {
+  messageRateBucketIndexOf,
+  type RateHistogram,
+} from '../../../libs/feed/src/schedule/rate-histogram.js';
 import type { Message, Traffic } from './traffic.js';
 import type { Policy } from './virtual-feed.js';
 
@@ -61,7 +64,7 @@ class Planner {
     this.plan = this.newPlan();
   }
 
-  /** Returns when a contact is due if its rate of change is `perSecond` from now on. */
+  /** Returns when a contact is due if its message rate is `perSecond` from now on. */
   due(contact: number, now: number, perSecond: number): number {
     const before = this.buckets[contact] ?? -1;
     const bucket = messageRateBucketIndexOf(perSecond);

@@ -7,7 +7,7 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
  * have short names to save memory.
  *
  * The key `c` contains a contact's record, the key `m` its messages. Fields of the record: `v` version, `rev`
- * revision, `b` bucket of the contact's rate of change, `m0` state of its reads (`PollState`), `r0` the
+ * revision, `b` bucket of the contact's message rate, `m0` state of its reads (`PollState`), `r0` the
  * contact as JSON, `x0` more state (`RebuildablePollState`). A long value continues in `m1` and so on (see
  * `texts.lua`). Some fields exist only for a time: `tellAfter` (`ContactState.emitAfter`), `hastened` and
  * `hastenedTo` (number and due time of requests to poll sooner), `lost` (the record was lost), `failed` and

@@ -86,7 +86,7 @@ export class RedisFeedStore implements FeedStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
-    /** Whether conversation rows are kept. */
+    /** Whether the rows of conversations are stored and updated. */
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {
     this.unchangedPolls = new UnchangedPollCommitter(redis, prefix);

@@ -40,8 +40,8 @@ export class RedisPollQueue implements PollQueue {
   private readonly holder = newId('req');
   private claims = 0;
   /**
-   * Combines claims in the same turn of the event loop into one script run. Each claim passes the account's
-   * configured budget.
+   * Combines the claims of one turn of the event loop into one script run. The number is the account's
+   * configured budget, in requests per second.
    */
   private readonly batches: CallBatcher<number, ClaimReply>;
 
@@ -49,7 +49,7 @@ export class RedisPollQueue implements PollQueue {
     private readonly redis: RedisClient,
     private readonly prefix: string,
     private readonly leaseMs = POLL_LEASE_MS,
-    /** Whether conversation rows are kept. */
+    /** Whether the rows of conversations are stored and updated. */
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {
     this.batches = new CallBatcher((account, rates) => this.claimAll(account, rates), MAX_CLAIMS_A_RUN);

@@ -4,7 +4,7 @@ import { unpackListedContact } from '../snapshot/listed-contact-codec.js';
 
 const readRecipient = LuaScript.from(import.meta.url, 'lua/read-recipient.lua');
 
-/** Returns the contacts that own a phone number, according to the contact lists and messages that were read so far. */
+/** Returns the contacts of a phone number, according to the contact lists and messages that were read so far. */
 export async function readContactsOfPhoneNumber(
   redis: RedisClient,
   keys: AccountKeys,
@@ -34,7 +34,7 @@ function timeOf(text: Buffer | undefined): number | undefined {
   return text === undefined || text.length === 0 ? undefined : Number(text.toString());
 }
 
-/** Returns the keys under which `note-number.lua` records which contacts own a phone number. */
-export function phoneNumberContactKeys(keys: AccountKeys): { numbers: string; otherNumbers: string } {
-  return { numbers: keys('numbers'), otherNumbers: keys('numbers', 'others') };
+/** Returns the keys of the two Redis hashes that map a phone number to its most likely contact and its other contacts. */
+export function phoneNumberContactKeys(keys: AccountKeys): { mainContacts: string; otherContacts: string } {
+  return { mainContacts: keys('numbers'), otherContacts: keys('numbers', 'others') };
 }

@@ -71,17 +71,14 @@ function newestReport(polls: readonly PollOfContact[]): PollReport {
   );
 }
 
-/**
- * Returns the reports that give the closest bounds of the difference between upstream's clock and Redis'
- * clock. The report with the latest `Date` header gives the lower bound. The report for which the time of the
- * `Date` header minus the start of the poll is smallest gives the upper bound. Other reports cannot narrow
- * these bounds.
- */
+/** Returns the reports that give the closest lower and upper bound of the clock difference. */
 function tightestReports(polls: readonly PollOfContact[]): Iterable<PollReport> & readonly PollReport[] {
   const reports = polls.map(({ poll: { report } }) => report);
-  const latest = reports.reduce((a, b) => ((b.upstreamDate ?? 0) > (a.upstreamDate ?? 0) ? b : a));
-  const slackOf = ({ upstreamDate, startedAt }: PollReport): number =>
+  // The clock difference is at least the `Date` header minus the time of the commit. All reports are committed at
+  // the same time, so the latest `Date` header gives the closest lower bound.
+  const forLowerBound = reports.reduce((a, b) => ((b.upstreamDate ?? 0) > (a.upstreamDate ?? 0) ? b : a));
+  const upperBoundOf = ({ upstreamDate, startedAt }: PollReport): number =>
     upstreamDate === undefined ? Infinity : upstreamDate - startedAt;
-  const closest = reports.reduce((a, b) => (slackOf(b) < slackOf(a) ? b : a));
-  return [...new Set([latest, closest])];
+  const forUpperBound = reports.reduce((a, b) => (upperBoundOf(b) < upperBoundOf(a) ? b : a));
+  return [...new Set([forLowerBound, forUpperBound])];
 }

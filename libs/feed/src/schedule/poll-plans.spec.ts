@@ -20,7 +20,7 @@ function plannerOf(
 }
 
 describe('the planned poll interval of an account', () => {
-  it('is the configured minimum if the budget allows that for all contacts; the rates of change are then not read', async () => {
+  it('is the configured minimum if the budget allows that for all contacts; the message rates are then not read', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 1_000 }),
@@ -43,7 +43,7 @@ describe('the planned poll interval of an account', () => {
     );
   });
 
-  it('is computed from the rates of change and cached if the budget does not allow the configured minimum', async () => {
+  it('is computed from the message rates and cached if the budget does not allow the configured minimum', async () => {
     const { planner, asked } = plannerOf(100);
     const plan = await planner.planOf('a', 10, 100);
     expect(plan.intervalMs(0.01)).toBeGreaterThan(BOUNDS.minMs);

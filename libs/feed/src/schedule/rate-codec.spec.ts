@@ -17,7 +17,7 @@ const states: fc.Arbitrary<MessageRateState> = fc
   // The last message, at `at`, counts as 1. A smaller sum cannot be: it would be rounded to 0, as if there were no message.
   .filter(({ starts, follows }) => starts + follows === 0 || starts + follows >= 1);
 
-describe('a packed rate of change', () => {
+describe('the packed message rate of a contact', () => {
   it('unpacks to the same rate, up to rounding', () => {
     fc.assert(
       fc.property(states, (state) => {

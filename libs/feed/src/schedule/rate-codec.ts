@@ -13,7 +13,7 @@ const MIN_AMOUNT = 1e-6;
 const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 
-/** Packs the data about a contact's rate of new messages into at most 16 bytes. */
+/** Packs the data from which a contact's message rate is estimated, into at most 16 bytes. */
 export function packMessageRate(state: MessageRateState): Buffer {
   const { at, starts, follows, watchedMs, gaps, gapsMs } = state;
   const writer = new PackedBytesWriter().byte(VERSION);
@@ -51,8 +51,8 @@ function read(reader: PackedBytesReader): MessageRateState | undefined {
 }
 
 /**
- * Reads a time, in milliseconds since 1970. A time in the far future counts as damaged, because the contact
- * would seem to be in a conversation until then: a {@link DamagedSnapshotError} is thrown.
+ * Reads a time, in milliseconds since 1970.
+ * @throws {DamagedSnapshotError} if the time is after {@link MAX_TIME}
  */
 function timeOf(reader: PackedBytesReader): number {
   const time = reader.number() * TICK_MS;

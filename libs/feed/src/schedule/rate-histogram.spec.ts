@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { messageRateBucketIndexOf, RATE_BUCKET_COUNT, representativeRateOfBucket } from './rate-histogram.js';
 
-describe('the buckets for rates of change', () => {
+describe('the buckets for message rates', () => {
   it('are each represented by a rate that belongs to the same bucket', () => {
     for (let bucket = 0; bucket < RATE_BUCKET_COUNT; bucket += 1)
       expect(messageRateBucketIndexOf(representativeRateOfBucket(bucket))).toBe(bucket);
@@ -9,7 +9,9 @@ describe('the buckets for rates of change', () => {
 
   it('represent each rate with an error of at most a sixth', () => {
     for (let rate = 2e-7; rate < 5; rate *= 1.01) {
-      expect(Math.abs(representativeRateOfBucket(messageRateBucketIndexOf(rate)) / rate - 1)).toBeLessThan(1 / 6);
+      expect(Math.abs(representativeRateOfBucket(messageRateBucketIndexOf(rate)) / rate - 1)).toBeLessThan(
+        1 / 6,
+      );
     }
   });
 

@@ -6,8 +6,13 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 0, 1);
 
-/** Returns the state after a conversation whose messages are found at once. */
-function talk(state: MessageRateState | undefined, from: number, messages: number, gapMs: number): MessageRateState {
+/** Returns the state after a burst of messages that are all found at once. */
+function talk(
+  state: MessageRateState | undefined,
+  from: number,
+  messages: number,
+  gapMs: number,
+): MessageRateState {
   let next = messageRateStateAfterRead(state, { arrivals: 1, at: from, times: [from] });
   for (let n = 1; n < messages; n += 1) {
     const at = from + n * gapMs;
@@ -18,21 +23,25 @@ function talk(state: MessageRateState | undefined, from: number, messages: numbe
 
 const silent = (): MessageRateState => messageRateStateAfterRead(undefined, { arrivals: 0, at: START });
 
-describe('the rate of change of a contact', () => {
+describe('the estimated message rate of a contact', () => {
   it('is small but not zero for a contact that was never read', () => {
     expect(expectedMessageRate(undefined, START)).toBeGreaterThan(1e-7);
     expect(expectedMessageRate(undefined, START)).toBeLessThan(1e-4);
   });
 
-  it('rises more than a thousandfold with the first message of a conversation', () => {
-    const state = messageRateStateAfterRead(silent(), { arrivals: 1, at: START + HOUR, times: [START + HOUR] });
+  it('rises more than a thousandfold with the first message of a burst', () => {
+    const state = messageRateStateAfterRead(silent(), {
+      arrivals: 1,
+      at: START + HOUR,
+      times: [START + HOUR],
+    });
     expect(expectedMessageRate(state, START + HOUR)).toBeGreaterThan(
       1000 * expectedMessageRate(undefined, START),
     );
   });
 
   it.each([2, 30, 120])(
-    'is between a fifth and twice the true rate after eight messages with gaps of %d s',
+    'is between a fifth and twice the true message rate after eight messages, one every %d s',
     (seconds) => {
       const state = talk(silent(), START + HOUR, 8, seconds * SECOND);
       const rate = expectedMessageRate(state, state.at);
@@ -41,7 +50,7 @@ describe('the rate of change of a contact', () => {
     },
   );
 
-  it('falls to a tenth within three minutes after a conversation, and to a thousandth within an hour', () => {
+  it('falls to a tenth within three minutes after a burst of messages, and to a thousandth within an hour', () => {
     const state = talk(silent(), START + HOUR, 8, 15 * SECOND);
     const high = expectedMessageRate(state, state.at);
     expect(expectedMessageRate(state, state.at + 3 * MINUTE)).toBeLessThan(high / 10);
@@ -56,7 +65,7 @@ describe('the rate of change of a contact', () => {
     for (const [n, rate] of rates.entries()) expect(rate).toBeLessThanOrEqual(rates[n - 1] ?? Infinity);
   });
 
-  it('is higher between conversations if the contact has had many conversations', () => {
+  it('is higher between two bursts of messages if the contact has had many bursts', () => {
     const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<MessageRateState>(
       (state, from) => talk(state, from, 8, 30 * SECOND),
       silent(),
@@ -67,7 +76,7 @@ describe('the rate of change of a contact', () => {
     expect(expectedMessageRate(often, later)).toBeGreaterThan(5 * expectedMessageRate(once, later));
   });
 
-  it('is hardly affected by conversations of three weeks ago', () => {
+  it('is hardly affected by bursts of messages three weeks ago', () => {
     const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<MessageRateState>(
       (state, from) => talk(state, from, 8, 30 * SECOND),
       silent(),
@@ -77,9 +86,11 @@ describe('the rate of change of a contact', () => {
     );
   });
 
-  it('is estimated from the same data before and after a read without new messages', () => {
+  it('keeps its data unchanged if a read finds no new message', () => {
     const state = talk(silent(), START, 3, 10 * SECOND);
-    expect(messageRateStateAfterRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(state);
+    expect(messageRateStateAfterRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(
+      state,
+    );
   });
 
   it('counts messages without a timestamp as spread evenly over the time since the last read', () => {

@@ -15,15 +15,15 @@ const FULL: RebuildablePollState = {
   resyncing: true,
 };
 
-describe('the packed form of what polls have learned about a contact', () => {
+describe('the packed form of the poll state that can be rebuilt', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
     'unpacks to the same state: %j',
-    (extension) => {
-      expect(unpackRebuildablePollState(packRebuildablePollState(extension))).toEqual(extension);
+    (state) => {
+      expect(unpackRebuildablePollState(packRebuildablePollState(state))).toEqual(state);
     },
   );
 
-  it('takes no bytes if nothing has been learned', () => {
+  it('takes no bytes if the state is empty', () => {
     expect(packRebuildablePollState({})).toHaveLength(0);
   });
 
