@@ -34,7 +34,14 @@ function timeOf(text: Buffer | undefined): number | undefined {
   return text === undefined || text.length === 0 ? undefined : Number(text.toString());
 }
 
-/** Returns the keys of the two Redis hashes that map a phone number to its most likely contact and its other contacts. */
-export function phoneNumberContactKeys(keys: AccountKeys): { mainContacts: string; otherContacts: string } {
-  return { mainContacts: keys('numbers'), otherContacts: keys('numbers', 'others') };
+/** Keys of the Redis hashes that say which contacts a phone number may belong to. */
+export interface PhoneNumberContactKeys {
+  /** Maps a phone number to its most likely contact. */
+  numbers: string;
+  /** Maps a phone number to its other contacts, as JSON. */
+  otherNumbers: string;
+}
+
+export function phoneNumberContactKeys(keys: AccountKeys): PhoneNumberContactKeys {
+  return { numbers: keys('numbers'), otherNumbers: keys('numbers', 'others') };
 }

@@ -23,13 +23,13 @@ interface Group {
 /** Usual time between the first and the second message of a burst of messages, in seconds. */
 const SECOND_MESSAGE_AFTER_SECONDS = 60;
 /**
- * Upper bound of the longest polling interval, as a multiple of the interval at which all contacts could be polled
- * equally often.
+ * Max ratio of the longest polling interval to the interval that all contacts would have if they were polled equally
+ * often.
  */
 const LONGEST_INTERVAL_MAX_RATIO = 1.25;
 /**
- * Lower bound of the longest polling interval, as a multiple of the interval at which all contacts could be polled
- * equally often. The multiple is above 1, so that a part of the budget is left for contacts with many messages.
+ * Min ratio of the longest polling interval to the interval that all contacts would have if they were polled equally
+ * often. The ratio is above 1, so that a part of the budget is left for contacts with many messages.
  */
 const LONGEST_INTERVAL_MIN_RATIO = 1.1;
 

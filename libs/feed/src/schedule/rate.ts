@@ -98,7 +98,7 @@ export function messageRateStateAfterRead(
 /**
  * Returns the expected message rate of a contact at the time `at`, in messages per second.
  * @param state undefined for a contact that was never read; the result is then a default rate
- * @param at time of the contact's last read, or the present, in milliseconds since 1970
+ * @param at time of the contact's last read, in milliseconds since 1970
  */
 export function expectedMessageRate(state: MessageRateState | undefined, at: number): number {
   const known = state ?? unknownAt(at);

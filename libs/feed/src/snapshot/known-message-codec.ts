@@ -105,7 +105,7 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      // To save memory, all messages without unusual field hashes share one array.
+      // To save memory, messages with only usual field hashes share one array.
       fields:
         (follows & (HAS_TIMESTAMP - 1)) === 0
           ? USUAL[direction]

@@ -27,7 +27,7 @@ interface CountRise {
   to: number;
 }
 
-/** Max length of {@link UnreadableElementHistory.rises}. In a longer list, the two oldest entries are merged into one. */
+/** Max length of {@link UnreadableElementHistory.rises}. In a longer list, the two oldest entries are merged. */
 const MAX_RISES = 20;
 
 /**

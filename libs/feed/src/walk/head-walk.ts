@@ -464,9 +464,9 @@ class HeadWalk {
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
-    const nextRead = (page - 1) * limit;
-    const isNextReadCovered = nextRead >= from;
-    this.head = isNextReadCovered ? ids.slice(nextRead - from) : [];
+    const nextFrom = (page - 1) * limit;
+    // The head is unknown if the next read will begin at an earlier offset than this read.
+    this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);
   }
 }
 

@@ -1,39 +1,39 @@
 --- Commits a part of a contact list with its events in one atomic step.
 -- The commit is refused if the list's version or the Redis run changed since the list was read.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @key contacts        Hash from a contact's id to the contact as it was listed.
--- @key list            Hash of the contact list as it was last read.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key main_contacts   Hash from a phone number to its most likely contact.
--- @key other_contacts  Hash from a phone number to its other contacts, as JSON.
--- @key suspects        Hash from a contact to the time since which its messages are suspect.
--- @key deep            Sorted set of contacts by when their read of older messages is due, in ms.
--- @key rates           Hash from a bucket of message rates to its number of contacts.
--- @key upstreams       Hash from an upstream address to its service.
--- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
--- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
--- @key row_sends       Hash from a phone number to the part of a row that the sends to it decide, as JSON.
--- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
--- @key row_revision    Counter of the changes of rows.
--- @keys records        Hashes of the contacts' records.
--- @arg version         Version with which the list was read.
--- @arg listed_at       When the list was read, in ms, or '' if more parts follow.
--- @arg suspect_since   Since when the list is suspect, in ms, or ''.
--- @arg count           Number of contacts.
--- @arg run             Redis run in which the list was read.
--- @arg skipped         Number of unreadable elements.
--- @arg read_at         When the reading began, in ms.
--- @arg upstream        Stamp of the address that was read.
--- @arg service         Stamp of the first address of the same service.
--- @arg unreadable      History of unreadable elements.
--- @arg rows_kept       'on' if rows are kept, or 'off'.
--- @args changes        For each contact: id; contact as listed; raw text or ''; time after which messages are
---                      emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
---                      numbers; number of search words; words; number of lost search words; words. Then the
---                      events to append (`appendEventsLuaArguments`).
--- @reply               1, or 0 if the list changed since it was read.
+-- @key log            Stream of the account's events.
+-- @key log_index      Hash from an event's id to its position in the log.
+-- @key log_counters   Hash of the log's counters.
+-- @key contacts       Hash from a contact's id to the contact as it was listed.
+-- @key list           Hash of the contact list as it was last read.
+-- @key due            Sorted set of contacts by when they are polled next, in ms.
+-- @key numbers        Hash from a phone number to its most likely contact.
+-- @key other_numbers  Hash from a phone number to its other contacts, as JSON.
+-- @key suspects       Hash from a contact to the time since which its messages are suspect.
+-- @key deep           Sorted set of contacts by when their read of older messages is due, in ms.
+-- @key rates          Hash from a bucket of message rates to its number of contacts.
+-- @key upstreams      Hash from an upstream address to its service.
+-- @key rows           Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key row_order      Sorted set of the ids of all rows by their last activity, in ms.
+-- @key row_sends      Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_words      Sorted set of search words, each followed by a zero byte and the id of a row.
+-- @key row_revision   Counter of the changes of rows.
+-- @keys records       Hashes of the contacts' records.
+-- @arg version        Version with which the list was read.
+-- @arg listed_at      When the list was read, in ms, or '' if more parts follow.
+-- @arg suspect_since  Since when the list is suspect, in ms, or ''.
+-- @arg count          Number of contacts.
+-- @arg run            Redis run in which the list was read.
+-- @arg skipped        Number of unreadable elements.
+-- @arg read_at        When the reading began, in ms.
+-- @arg upstream       Stamp of the address that was read.
+-- @arg service        Stamp of the first address of the same service.
+-- @arg unreadable     History of unreadable elements.
+-- @arg rows_kept      'on' if rows are kept, or 'off'.
+-- @args changes       For each contact: id; contact as listed; raw text or ''; time after which messages are
+--                     emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
+--                     numbers; number of search words; words; number of lost search words; words. Then the
+--                     events to append (`appendEventsLuaArguments`).
+-- @reply              1, or 0 if the list changed since it was read.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/due-at.lua"
 --- @include "includes/texts.lua"
@@ -80,7 +80,7 @@ for i = 1, tonumber(count) do
   local number_count = tonumber(ARGV[at + 6])
   local adopted = {}
   for n = at + 7, at + 6 + number_count do
-    if note_number(main_contacts, other_contacts, ARGV[n], id, false) then adopted[#adopted + 1] = ARGV[n] end
+    if note_number(numbers, other_numbers, ARGV[n], id, false) then adopted[#adopted + 1] = ARGV[n] end
   end
   at = list_row(id, present == 'yes', raw ~= '', at + 7, number_count, adopted)
 end

@@ -8,13 +8,13 @@
 -- @key messages           Hash from a message's id to what is known about it.
 -- @key due                Sorted set of contacts by when they are polled next, in ms.
 -- @key list               Hash of the contact list as it was last read.
--- @key main_contacts      Hash from a phone number to its most likely contact.
+-- @key numbers            Hash from a phone number to its most likely contact.
 -- @key suspects           Hash from a contact to the time since which its messages are suspect.
 -- @key deep               Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key rates              Hash from a bucket of message rates to its number of contacts.
 -- @key facts              Hash of the account's figures.
 -- @key slot               Hash of the current slot of the window of delays.
--- @key other_contacts     Hash from a phone number to its other contacts, as JSON.
+-- @key other_numbers      Hash from a phone number to its other contacts, as JSON.
 -- @key rows               Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order          Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends          Hash from a phone number to the part of a row that the sends to it decide, as JSON.
@@ -74,7 +74,7 @@ end
 local count = tonumber(ARGV[at])
 local adopted, released = {}, {}
 for i = at + 1, at + count do
-  local is_new, before = note_number(main_contacts, other_contacts, ARGV[i], contact_id, true)
+  local is_new, before = note_number(numbers, other_numbers, ARGV[i], contact_id, true)
   if is_new then
     adopted[#adopted + 1] = ARGV[i]
     released[#released + 1] = before or nil

@@ -1,7 +1,7 @@
 --- Makes the contacts to which phone numbers most likely belong due earlier, if they are scheduled.
 -- Requests a read of the contact list if a number belongs to no contact.
--- @key main_contacts   Hash from a phone number to its most likely contact.
--- @key other_contacts  Hash from a phone number to its other contacts, as JSON.
+-- @key numbers         Hash from a phone number to its most likely contact.
+-- @key other_numbers   Hash from a phone number to its other contacts, as JSON.
 -- @key contacts        Hash from a contact's id to the contact as it was listed.
 -- @key list            Hash of the contact list as it was last read.
 -- @key due             Sorted set of contacts by when they are polled next, in ms.
@@ -20,9 +20,9 @@ local function is_present(id)
   return status_bits > ALL_BITS or status_bits % (2 * DELETED) < DELETED
 end
 local function contact_of(number)
-  local first = redis.call('HGET', main_contacts, number)
+  local first = redis.call('HGET', numbers, number)
   if first and is_present(first) then return first end
-  for _, other in ipairs(cjson.decode(redis.call('HGET', other_contacts, number) or '[]')) do
+  for _, other in ipairs(cjson.decode(redis.call('HGET', other_numbers, number) or '[]')) do
     if is_present(other) then return other end
   end
   return nil

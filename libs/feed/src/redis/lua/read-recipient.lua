@@ -1,6 +1,6 @@
 --- Reads the contacts to which a phone number may belong.
--- @key main_contacts             Hash from a phone number to its most likely contact.
--- @key other_contacts            Hash from a phone number to its other contacts, as JSON.
+-- @key numbers                   Hash from a phone number to its most likely contact.
+-- @key other_numbers             Hash from a phone number to its other contacts, as JSON.
 -- @key contacts                  Hash from a contact's id to the contact as it was listed.
 -- @key list                      Hash of the contact list as it was last read.
 -- @arg phone_number              The phone number.
@@ -16,9 +16,9 @@ local function add(id)
   reply[#reply + 1] = id
   reply[#reply + 1] = redis.call('HGET', contacts, id) or ''
 end
-local first = redis.call('HGET', main_contacts, phone_number)
+local first = redis.call('HGET', numbers, phone_number)
 if first then add(first) end
-for _, other in ipairs(cjson.decode(redis.call('HGET', other_contacts, phone_number) or '[]')) do
+for _, other in ipairs(cjson.decode(redis.call('HGET', other_numbers, phone_number) or '[]')) do
   if other ~= first then add(other) end
 end
 return reply
