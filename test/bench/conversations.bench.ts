@@ -11,7 +11,7 @@ import { Agent, request } from 'undici';
 import type { ContactUpdate, PollCommit } from '../../libs/feed/src/feed-store.js';
 import { searchWordsOf } from '../../libs/conversations/src/search/search-words.js';
 import { EMPTY_POLL_STATE } from '../../libs/feed/src/snapshot/poll-state.js';
-import { EMPTY_LEARNED_CONTACT_STATE } from '../../libs/feed/src/snapshot/learned-contact-state.js';
+import { EMPTY_REBUILDABLE_POLL_STATE } from '../../libs/feed/src/snapshot/rebuildable-poll-state.js';
 import { RedisRelayStore } from '../../libs/relay/src/redis/redis-relay-store.js';
 import { startProcess } from '../support/process.js';
 import { withTestRedis } from '../support/redis-server.js';
@@ -93,7 +93,7 @@ async function commitMessage(store: RedisFeedStore, n: number, at: number, text:
   const commit: PollCommit = {
     ...{ version: state.version, redisRun: state.redisRun, expediteRequests: state.expediteRequests },
     ...{ deletesSnapshots: false, unreadable: 0, pollState: EMPTY_POLL_STATE, baseline: 'unchanged' },
-    ...{ extension: EMPTY_LEARNED_CONTACT_STATE, bucket: 1, dueInMs: 60_000, deep: 'unchanged' },
+    ...{ extension: EMPTY_REBUILDABLE_POLL_STATE, bucket: 1, dueInMs: 60_000, deep: 'unchanged' },
     known: new Map([
       [
         id,

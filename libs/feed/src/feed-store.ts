@@ -1,6 +1,6 @@
 import type { RowUpdate } from '#conversations';
 import type { NewEvent } from '#events';
-import type { LearnedContactState } from './snapshot/learned-contact-state.js';
+import type { RebuildablePollState } from './snapshot/rebuildable-poll-state.js';
 import type { PollReport } from './delay/poll-report.js';
 import type { FeedOverview } from './schedule/feed-overview.js';
 import type { KnownMessage } from './snapshot/known-message.js';
@@ -170,7 +170,7 @@ export interface ContactState {
   /** When this state was read from Redis, in milliseconds since 1970 by Redis' clock. */
   now: number;
   pollState: PollState;
-  extension: LearnedContactState;
+  extension: RebuildablePollState;
   /** Number of polls of the contact that failed since the last successful poll. */
   failures: number;
   /**
@@ -245,9 +245,9 @@ export interface UnchangedPoll {
   redisRun: string;
   /** Id of the lease that ends with the commit. Absent if the contact was not claimed. */
   lease?: string;
-  extension: LearnedContactState;
+  extension: RebuildablePollState;
   /**
-   * Index of the bucket that counts this contact in the account's histogram of rates of change; see
+   * Index of the bucket that counts this contact in the account's histogram of message rates; see
    * `RateHistogram`.
    */
   bucket: number;
@@ -276,9 +276,9 @@ export interface PollCommit {
    */
   pollState?: PollState;
   /** New value of {@link ContactState.extension}. Absent if the stored value stays. */
-  extension?: LearnedContactState;
+  extension?: RebuildablePollState;
   /**
-   * Index of the bucket that counts this contact in the account's histogram of rates of change. Present if
+   * Index of the bucket that counts this contact in the account's histogram of message rates. Present if
    * {@link dueInMs} is present.
    */
   bucket?: number;

@@ -1,7 +1,7 @@
 import type { LoggedEvent } from '#events';
 import { type Clock, observeMethodCalls } from '#platform';
 import type { DeliveryStore, EventDispatcher, FinishedAttempt } from '#webhooks';
-import { BoundedMetricLabel } from './bounded-metric-label.js';
+import { MetricLabelValueLimiter } from './metric-label-value-limiter.js';
 import {
   type Counter,
   DELAY_BUCKET_BOUNDS_SECONDS,
@@ -21,7 +21,7 @@ export class DeliveryMetrics {
   private readonly attempts: Counter<'webhook' | 'outcome'>;
   private readonly durations: Histogram;
   private readonly delays: Histogram;
-  private readonly webhooks = new BoundedMetricLabel(MAX_WEBHOOKS);
+  private readonly webhooks = new MetricLabelValueLimiter(MAX_WEBHOOKS);
 
   constructor(
     metrics: PromMetrics,

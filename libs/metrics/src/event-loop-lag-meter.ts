@@ -17,7 +17,7 @@ const NANOSECONDS_PER_SECOND = 1_000_000_000;
  * that report.
  */
 export interface LagReport {
-  /** The latest measurement, even if an earlier report contained it already. */
+  /** The latest measured lag. It is reported again if nothing was measured since the previous report. */
   last: number;
   min: number;
   max: number;

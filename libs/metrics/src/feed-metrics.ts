@@ -9,7 +9,7 @@ import {
 import type { StatsCounter } from './stats/stats-recorder.js';
 import type { UpstreamMetrics } from './upstream-metrics.js';
 
-/** Upper bounds of the buckets of the number of requests. */
+/** Upper bounds of the histogram buckets for the number of requests that one poll makes. */
 const REQUEST_BUCKETS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 500];
 
 /** Metrics of the polls of contacts, and of the changes that the polls find. */

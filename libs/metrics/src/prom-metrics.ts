@@ -46,7 +46,7 @@ function metricsOfNode(): Registry {
 function registerEventLoopLag(registry: Registry): void {
   const lag = new EventLoopLagMeter();
   lag.start();
-  // prom-client reads gauges in the order of their registration, so the first gauge sets the values of all of them.
+  // This gauge is registered before the others, so prom-client reads it first. It also sets the values of the others.
   const last: Gauge = new Gauge({
     ...{ name: 'nodejs_eventloop_lag_seconds', help: 'Lag of the event loop when it was last measured.' },
     registers: [registry],

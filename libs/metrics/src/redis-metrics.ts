@@ -1,5 +1,5 @@
 import type { RedisClient } from '#platform';
-import { BoundedMetricLabel } from './bounded-metric-label.js';
+import { MetricLabelValueLimiter } from './metric-label-value-limiter.js';
 import type { PromMetrics } from './prom-metrics.js';
 import { observeRedisCommands } from './redis-command-observer.js';
 
@@ -15,7 +15,7 @@ export function registerRedisCommandMetrics(redis: RedisClient, metrics: PromMet
     'tidings_redis_command_duration_seconds',
     'Time from a command to the reply of Redis.',
   );
-  const names = new BoundedMetricLabel(MAX_COMMANDS);
+  const names = new MetricLabelValueLimiter(MAX_COMMANDS);
   observeRedisCommands(redis, (command, duration) => {
     commands.labels(names.valueOf(command)).inc();
     seconds.observe(duration);

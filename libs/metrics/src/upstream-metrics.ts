@@ -11,7 +11,7 @@ import {
   UpstreamTimeoutError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { BoundedMetricLabel } from './bounded-metric-label.js';
+import { MetricLabelValueLimiter } from './metric-label-value-limiter.js';
 import type { Counter, Histogram, PromMetrics } from './prom-metrics.js';
 import type { StatsCounter } from './stats/stats-recorder.js';
 
@@ -32,7 +32,7 @@ export class UpstreamMetrics {
   private readonly tokens: Counter<'class'>;
   private readonly waits: Histogram<'class'>;
   private readonly refusals: Counter<'class'>;
-  private readonly statuses = new BoundedMetricLabel(MAX_STATUSES);
+  private readonly statuses = new MetricLabelValueLimiter(MAX_STATUSES);
 
   constructor(
     metrics: PromMetrics,
@@ -120,7 +120,7 @@ export class UpstreamMetrics {
   private countRequest(account: string, outcome: ObservedRequest['outcome']): void {
     if ('error' in outcome) {
       const { error } = outcome;
-      // The request was not sent, for example because its token had expired.
+      // A request that was not sent is not counted.
       if (!(error instanceof UpstreamError) || error instanceof UpstreamRequestTooLateError) return;
       const isThrottled = error instanceof UpstreamStatusError && error.status === 429;
       this.stats.add(account, isThrottled ? 'requestsThrottled' : 'requestsFailed');

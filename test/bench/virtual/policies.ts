@@ -5,10 +5,13 @@ import {
 } from '../../../libs/feed/src/schedule/intervals.js';
 import {
   expectedMessageRate,
-  type RateState,
-  rateStateAfterRead,
+  type MessageRateState,
+  messageRateStateAfterRead,
 } from '../../../libs/feed/src/schedule/rate.js';
-import { rateBucketIndexOf, type RateHistogram } from '../../../libs/feed/src/schedule/rate-histogram.js';
+import {
+  messageRateBucketIndexOf,
+  type RateHistogram,
+} from '../../../libs/feed/src/schedule/rate-histogram.js';
 import type { Message, Traffic } from './traffic.js';
 import type { Policy } from './virtual-feed.js';
 
@@ -61,10 +64,10 @@ class Planner {
     this.plan = this.newPlan();
   }
 
-  /** Returns when a contact is due if its rate of change is `perSecond` from now on. */
+  /** Returns when a contact is due if its message rate is `perSecond` from now on. */
   due(contact: number, now: number, perSecond: number): number {
     const before = this.buckets[contact] ?? -1;
-    const bucket = rateBucketIndexOf(perSecond);
+    const bucket = messageRateBucketIndexOf(perSecond);
     if (bucket !== before) {
       if (before < 0) this.known += 1;
       else this.histogram.set(before, (this.histogram.get(before) ?? 1) - 1);
@@ -90,14 +93,14 @@ class Planner {
 /** The product's policy. Learns only from the results of its polls. */
 export function ours(allowance: Allowance): Policy & { histogram: RateHistogram } {
   const planner = new Planner(allowance, expectedMessageRate(undefined, 0));
-  const states: (RateState | undefined)[] = [];
+  const states: (MessageRateState | undefined)[] = [];
   const readAt = new Float64Array(allowance.contacts);
   return {
     histogram: planner.histogram,
     start: (contact) => contact / allowance.requestsPerSecond,
     polled: (contact, now, found) => {
       const at = now * 1000;
-      const state = rateStateAfterRead(states[contact], {
+      const state = messageRateStateAfterRead(states[contact], {
         arrivals: found.length,
         at,
         since: (readAt[contact] ?? 0) * 1000,

@@ -1,7 +1,7 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { type AccountDirectory, API_KEY_SCOPES, type Principal } from '#accounts';
-import { type ReadBacklog, statsOfHour, type StatsStore } from '#metrics';
+import { type ReadBacklog, statsOfLastHour, type StatsStore } from '#metrics';
 import { Caller } from '../auth/caller.js';
 import { RequireOneScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
@@ -33,7 +33,7 @@ export class StatsController {
       this.readBacklog(account),
       this.accounts.find(account),
     ]);
-    const { requests, ...stats } = statsOfHour(kept, backlog);
+    const { requests, ...stats } = statsOfLastHour(kept, backlog);
     const budgetPerMinute = (settings?.requestsPerSecond ?? 0) * 60;
     return { account, ...stats, requests: { ...requests, budgetPerMinute } };
   }

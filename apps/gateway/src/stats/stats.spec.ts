@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_KEY_SCOPES } from '#accounts';
-import { minuteOf, createZeroCounts, RedisStatsStore, type StatsOfHour } from '#metrics';
+import { minuteOf, createZeroCounts, RedisStatsStore, type StatsOfLastHour } from '#metrics';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { EMPTY_KEY, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { makeKey, makeToken } from '../fixtures/tokens.js';
 
-type Stats = StatsOfHour & { account: string; requests: { budgetPerMinute: number } };
+type Stats = StatsOfLastHour & { account: string; requests: { budgetPerMinute: number } };
 
 let server: TestRedis;
 let gateway: TestGateway;

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { type DelaySeries, STATISTICS_MINUTES, type StatsOfHour } from '#metrics';
+import { type DelaySeries, STATISTICS_MINUTES, type StatsOfLastHour } from '#metrics';
 
 /** Describes a list with one count per minute. */
 const Counts = (description: string): PropertyDecorator =>
@@ -76,7 +76,7 @@ class BacklogStatsView {
 }
 
 @ApiSchema({ name: 'Stats' })
-export class StatsView implements StatsOfHour {
+export class StatsView implements StatsOfLastHour {
   @ApiProperty({ description: 'Id of the account.', example: 'default' }) account!: string;
   @ApiProperty({
     format: 'date-time',

@@ -22,7 +22,7 @@ import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import {
   updateUnreadableElementHistory,
-  mayContactBeUnreadable,
+  mayMissingContactBeUnreadable,
   type UnreadableElementHistory,
 } from '../snapshot/unreadable-elements.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
@@ -280,7 +280,7 @@ export class ContactListPoll {
     if (before.missingSince === undefined) {
       return { ...update, listed: { ...before, missingSince: known.now } };
     }
-    if (isOutageLikely || mayContactBeUnreadable(unreadable, before.missingSince)) return undefined;
+    if (isOutageLikely || mayMissingContactBeUnreadable(unreadable, before.missingSince)) return undefined;
     if (known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(account, id);
     const last: unknown = JSON.parse(record?.raw ?? '{}');

@@ -9,7 +9,7 @@ import {
   isAccountSuspect,
   createEventIfAccountBecomesSuspect,
 } from '../diff/absence.js';
-import type { LearnedContactState } from '../snapshot/learned-contact-state.js';
+import type { RebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { type Arrival, arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
@@ -28,8 +28,8 @@ import type { BoundSend, LookUpReads, RecordedMessages, SendBinder } from '../po
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
-import { rateBucketIndexOf } from '../schedule/rate-histogram.js';
-import { expectedMessageRate, rateStateAfterRead } from '../schedule/rate.js';
+import { messageRateBucketIndexOf } from '../schedule/rate-histogram.js';
+import { expectedMessageRate, messageRateStateAfterRead } from '../schedule/rate.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 import {
@@ -312,7 +312,7 @@ export class PollCommitter {
     const { now, extension } = state;
     const aheadMs = upstreamClockLeadMs(date, now);
     const before = extension.rate === undefined ? undefined : unpackMessageRate(extension.rate);
-    const rate = rateStateAfterRead(before, {
+    const rate = messageRateStateAfterRead(before, {
       arrivals: arrivals.length,
       at: now,
       ...(extension.readAt === undefined ? {} : { since: extension.readAt }),
@@ -326,7 +326,7 @@ export class PollCommitter {
     const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(pollState, now));
     return {
       extension: { rate: packMessageRate(rate) },
-      bucket: rateBucketIndexOf(perSecond),
+      bucket: messageRateBucketIndexOf(perSecond),
       dueInMs: Math.max(intervalMs, this.settings.interval.min),
     };
   }
@@ -369,7 +369,7 @@ export class PollCommitter {
     kind: CommitKind,
     { volatility }: VolatileFieldsUpdate,
     isQuiet: boolean,
-  ): LearnedContactState | undefined {
+  ): RebuildablePollState | undefined {
     const before = state.extension;
     const { headLimit, detectsVolatility, fullRead } = reading;
     // A resync ends only with a read of all pages during which no message moved between pages. Any other read
@@ -378,7 +378,7 @@ export class PollCommitter {
     // A read of older messages does not change what is stored about the head. Reads of the newest messages
     // run at the same time and have newer values.
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
-    const after: LearnedContactState = { ...before };
+    const after: RebuildablePollState = { ...before };
     if (resync !== undefined) after.resyncing = true;
     else if (isOver) delete after.resyncing;
     if (detectsVolatility) {

@@ -1,6 +1,6 @@
 import type { ContactState } from '../feed-store.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
-import { unpackLearnedContactState } from '../snapshot/learned-contact-state.js';
+import { unpackRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { EMPTY_POLL_STATE, type PollState } from '../snapshot/poll-state.js';
 import { unpackPollState } from '../snapshot/poll-state-codec.js';
 
@@ -60,7 +60,7 @@ export function contactStateOf(reply: ContactReply, needsRow: boolean): ContactS
     version: Number(reply.version),
     now: Number(reply.now),
     pollState: pollState ?? EMPTY_POLL_STATE,
-    extension: extension instanceof Uint8Array ? unpackLearnedContactState(Buffer.from(extension)) : {},
+    extension: extension instanceof Uint8Array ? unpackRebuildablePollState(Buffer.from(extension)) : {},
     failures: Number(reply.failures),
     longestPage: Number(reply.longestPage),
     ...(emitAfter === '' ? {} : { emitAfter: Number(emitAfter) }),

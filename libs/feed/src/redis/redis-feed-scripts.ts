@@ -1,5 +1,5 @@
 import { LuaScript } from '#platform';
-import { LISTED_CONTACT_FLAGS } from '../snapshot/listed-contact-codec.js';
+import { LISTED_CONTACT_STATUS_BITS } from '../snapshot/listed-contact-codec.js';
 import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
@@ -9,10 +9,10 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
  * Fields of the record:
  * - `v`: version of the record
  * - `rev`: revision of the contact
- * - `b`: index of the bucket that counts the contact in the histogram of rates of change
+ * - `b`: index of the bucket that counts the contact in the histogram of message rates
  * - `m0`: `PollState`
  * - `r0`: the contact as JSON
- * - `x0`: `LearnedContactState`
+ * - `x0`: `RebuildablePollState`
  * - `tellAfter`: `ContactState.emitAfter`
  * - `hastened` and `hastenedTo`: number of requests to poll sooner, and the time that they ask for
  * - `lost`: present if the record was lost
@@ -45,6 +45,6 @@ export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.l
 export const expeditePollsOfRecipients = LuaScript.from(
   import.meta.url,
   'lua/expedite-recipients.lua',
-  LISTED_CONTACT_FLAGS,
+  LISTED_CONTACT_STATUS_BITS,
 );
 export const confirmDeletions = LuaScript.from(import.meta.url, 'lua/confirm-deletions.lua');

@@ -1,7 +1,7 @@
 import { rowRedisKeys, rowUpdateLuaArguments } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
-import { packLearnedContactState } from '../snapshot/learned-contact-state.js';
+import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { pollReportLuaArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import { packContactJson, unpackContactJson } from '../snapshot/contact-json-codec.js';
 import type {
@@ -28,7 +28,7 @@ import { packId, unpackId } from '../snapshot/id-codec.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import type { ContactRates } from '../schedule/poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
-import { phoneNumberOwnerKeys, readOwnersOfPhoneNumber } from './redis-recipients.js';
+import { phoneNumberContactKeys, readContactsOfPhoneNumber } from './redis-recipients.js';
 import {
   parseUnreadableElementHistory,
   serializeUnreadableElementHistory,
@@ -86,7 +86,7 @@ export class RedisFeedStore implements FeedStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
-    /** Whether conversation rows are kept. */
+    /** Whether the rows of conversations are stored and updated. */
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {
     this.unchangedPolls = new UnchangedPollCommitter(redis, prefix);
@@ -201,7 +201,7 @@ export class RedisFeedStore implements FeedStore {
       rates: keys('polls', 'rates'),
       upstreams: keys('upstreams'),
       ...eventLogRedisKeys(keys),
-      ...phoneNumberOwnerKeys(keys),
+      ...phoneNumberContactKeys(keys),
       ...rowRedisKeys(keys),
     };
     let expected = version;
@@ -328,7 +328,7 @@ export class RedisFeedStore implements FeedStore {
         deep: this.deepKey(account),
         rates: keys('polls', 'rates'),
         ...eventLogRedisKeys(keys),
-        ...phoneNumberOwnerKeys(keys),
+        ...phoneNumberContactKeys(keys),
         ...rowRedisKeys(keys),
         ...pollReportKeys(keys, report.startedAt),
       },
@@ -346,7 +346,7 @@ export class RedisFeedStore implements FeedStore {
         messageCount: known.size,
         run: redisRun,
         suspicion: suspicion ?? '',
-        extension: extension === undefined ? 'unchanged' : packLearnedContactState(extension),
+        extension: extension === undefined ? 'unchanged' : packRebuildablePollState(extension),
         baseline: typeof baseline === 'object' ? Math.round(baseline.emitAfter) : baseline,
         deepRead: typeof deep === 'object' ? (deep.overwrites ? 'replace' : 'new') : deep,
         deepIn: typeof deep === 'object' ? Math.round(deep.inMs) : '',
@@ -392,7 +392,7 @@ export class RedisFeedStore implements FeedStore {
         contacts: keys('contacts'),
         list: keys('contact-list'),
         due: this.dueKey(account),
-        ...phoneNumberOwnerKeys(keys),
+        ...phoneNumberContactKeys(keys),
       },
       { contactPrefix: keys('c', ''), dueIn: ms, phoneNumbers },
     );
@@ -413,7 +413,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async recipientOf(account: string, phoneNumber: string): Promise<Recipient> {
-    return readOwnersOfPhoneNumber(this.redis, this.keys(account), phoneNumber);
+    return readContactsOfPhoneNumber(this.redis, this.keys(account), phoneNumber);
   }
 
   async overview(account: string): Promise<FeedOverview> {

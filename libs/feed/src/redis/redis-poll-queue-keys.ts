@@ -12,7 +12,7 @@ export function pollQueueKeys(keys: AccountKeys): Record<'due' | 'deep' | 'lease
 }
 
 /** Parses the next due time that the Lua function `with_next_due` in `poll-leases.lua` returns. */
-export function parseNextDue([at, inMs]: readonly (string | Buffer)[]): NextDue {
+export function parseNextDueTime([at, inMs]: readonly (string | Buffer)[]): NextDue {
   return at === undefined || inMs === undefined
     ? {}
     : { nextDueAt: Number(String(at)), nextDueInMs: Number(String(inMs)) };

@@ -12,7 +12,7 @@ import {
   type PollOutcome,
 } from '../poll/poll-queue.js';
 import { parseContactReply, contactStateOf } from './contact-state-reply.js';
-import { parseNextDue, pollQueueKeys } from './redis-poll-queue-keys.js';
+import { parseNextDueTime, pollQueueKeys } from './redis-poll-queue-keys.js';
 
 const claim = LuaScript.from(import.meta.url, 'lua/claim-polls.lua');
 
@@ -40,8 +40,8 @@ export class RedisPollQueue implements PollQueue {
   private readonly holder = newId('req');
   private claims = 0;
   /**
-   * Combines claims in the same turn of the event loop into one script run. Each claim passes the account's
-   * configured budget.
+   * Combines the claims of one turn of the event loop into one script run. The number is the account's
+   * configured budget, in requests per second.
    */
   private readonly batches: CallBatcher<number, ClaimReply>;
 
@@ -49,7 +49,7 @@ export class RedisPollQueue implements PollQueue {
     private readonly redis: RedisClient,
     private readonly prefix: string,
     private readonly leaseMs = POLL_LEASE_MS,
-    /** Whether conversation rows are kept. */
+    /** Whether the rows of conversations are stored and updated. */
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {
     this.batches = new CallBatcher((account, rates) => this.claimAll(account, rates), MAX_CLAIMS_A_RUN);
@@ -84,7 +84,7 @@ export class RedisPollQueue implements PollQueue {
         leasesOf,
       },
     )) as ClaimsReply;
-    const nextDue = parseNextDue(reply.nextDue);
+    const nextDue = parseNextDueTime(reply.nextDue);
     const shared = { ...nextDue, tokenRequestedAt, availableForPolls: Number(String(reply.available)) };
     return leasesOf.map((lease, place): ClaimReply => {
       const claimed = reply.claims[place];
@@ -139,7 +139,7 @@ export class RedisPollQueue implements PollQueue {
         postponedMs: POSTPONED_READ_DELAY_MS,
       },
     )) as { dueIn: number; nextDue: string[] };
-    return { ...parseNextDue(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };
+    return { ...parseNextDueTime(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };
   }
 
   private keys(account: string): AccountKeys {

@@ -4,15 +4,15 @@ import { unpackListedContact } from '../snapshot/listed-contact-codec.js';
 
 const readRecipient = LuaScript.from(import.meta.url, 'lua/read-recipient.lua');
 
-/** Returns the contacts that own a phone number, according to the contact lists and messages that were read so far. */
-export async function readOwnersOfPhoneNumber(
+/** Returns the contacts of a phone number, according to the contact lists and messages that were read so far. */
+export async function readContactsOfPhoneNumber(
   redis: RedisClient,
   keys: AccountKeys,
   phoneNumber: string,
 ): Promise<Recipient> {
   const { readAt, suspectSince, deletionsConfirmedAt, rest } = (await readRecipient.runForBuffers(
     redis,
-    { contacts: keys('contacts'), list: keys('contact-list'), ...phoneNumberOwnerKeys(keys) },
+    { contacts: keys('contacts'), list: keys('contact-list'), ...phoneNumberContactKeys(keys) },
     { phoneNumber },
   )) as Record<'readAt' | 'suspectSince' | 'deletionsConfirmedAt', Buffer> & { rest: Buffer[] };
   const contacts: Recipient['contacts'][number][] = [];
@@ -34,7 +34,14 @@ function timeOf(text: Buffer | undefined): number | undefined {
   return text === undefined || text.length === 0 ? undefined : Number(text.toString());
 }
 
-/** Returns the keys under which `note-number.lua` records which contacts own a phone number. */
-export function phoneNumberOwnerKeys(keys: AccountKeys): { numbers: string; otherNumbers: string } {
+/** Keys of the Redis hashes that say which contacts a phone number may belong to. */
+export interface PhoneNumberContactKeys {
+  /** Maps a phone number to its most likely contact. */
+  numbers: string;
+  /** Maps a phone number to its other contacts, as JSON. */
+  otherNumbers: string;
+}
+
+export function phoneNumberContactKeys(keys: AccountKeys): PhoneNumberContactKeys {
   return { numbers: keys('numbers'), otherNumbers: keys('numbers', 'others') };
 }

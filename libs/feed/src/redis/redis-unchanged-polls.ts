@@ -3,9 +3,9 @@ import { pollReportLuaArguments, pollReportKeys } from '../delay/redis-poll-repo
 import type { PollReport } from '../delay/poll-report.js';
 import type { UnchangedPoll } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
-import { packLearnedContactState } from '../snapshot/learned-contact-state.js';
+import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { commitUnchangedPolls } from './redis-feed-scripts.js';
-import { parseNextDue, pollQueueKeys } from './redis-poll-queue-keys.js';
+import { parseNextDueTime, pollQueueKeys } from './redis-poll-queue-keys.js';
 
 /** Maximum number of polls that one script run commits. A running script blocks all other clients of Redis. */
 const MAX_POLLS_A_COMMIT = 64;
@@ -52,7 +52,7 @@ export class UnchangedPollCommitter {
         polls: [
           ...polls.flatMap(({ contactId, poll }) => [
             ...[contactId, poll.lease ?? '', poll.version, poll.redisRun],
-            packLearnedContactState(poll.extension),
+            packRebuildablePollState(poll.extension),
             ...[poll.bucket, Math.round(poll.dueInMs)],
           ]),
           ...tightestReports(polls).flatMap(pollReportLuaArguments),
@@ -60,7 +60,7 @@ export class UnchangedPollCommitter {
       },
     );
     const { nextDue, committed } = reply as { nextDue: string[]; committed: number[] };
-    return polls.map((_, place) => (committed[place] === 1 ? parseNextDue(nextDue) : undefined));
+    return polls.map((_, place) => (committed[place] === 1 ? parseNextDueTime(nextDue) : undefined));
   }
 }
 
@@ -71,17 +71,14 @@ function newestReport(polls: readonly PollOfContact[]): PollReport {
   );
 }
 
-/**
- * Returns the reports that give the closest bounds of the difference between upstream's clock and Redis'
- * clock. The report with the latest `Date` header gives the lower bound. The report for which the time of the
- * `Date` header minus the start of the poll is smallest gives the upper bound. Other reports cannot narrow
- * these bounds.
- */
+/** Returns the reports that give the closest lower and upper bound of the clock difference. */
 function tightestReports(polls: readonly PollOfContact[]): Iterable<PollReport> & readonly PollReport[] {
   const reports = polls.map(({ poll: { report } }) => report);
-  const latest = reports.reduce((a, b) => ((b.upstreamDate ?? 0) > (a.upstreamDate ?? 0) ? b : a));
-  const slackOf = ({ upstreamDate, startedAt }: PollReport): number =>
+  // The clock difference is at least the `Date` header minus the time of the commit. All reports are committed at
+  // the same time, so the latest `Date` header gives the closest lower bound.
+  const forLowerBound = reports.reduce((a, b) => ((b.upstreamDate ?? 0) > (a.upstreamDate ?? 0) ? b : a));
+  const upperBoundOf = ({ upstreamDate, startedAt }: PollReport): number =>
     upstreamDate === undefined ? Infinity : upstreamDate - startedAt;
-  const closest = reports.reduce((a, b) => (slackOf(b) < slackOf(a) ? b : a));
-  return [...new Set([latest, closest])];
+  const forUpperBound = reports.reduce((a, b) => (upperBoundOf(b) < upperBoundOf(a) ? b : a));
+  return [...new Set([forLowerBound, forUpperBound])];
 }

@@ -8,8 +8,11 @@ import { FINGERPRINT_FIELDS } from '../form/fingerprint.js';
 import type { VolatileField, VolatileFieldStore } from '../form/volatile-fields.js';
 
 /**
- * Names of the fields of the Redis hash. `learned`: which contact fields are volatile. `contacts`: number of
- * contacts on the list. The names of the counters, one for each message field, begin with `m:`.
+ * Fields of the Redis hash:
+ *
+ * - `learned`: which contact fields are volatile.
+ * - `contacts`: number of contacts in the contact list.
+ * - `m:` and the name of a message field: number of contacts in whose messages this field is volatile.
  */
 const LEARNED = 'learned';
 const CONTACTS = 'contacts';

@@ -25,7 +25,7 @@ export interface DetectionDelay {
 
 /** Why the contact list of an account cannot be read, and since when. */
 export interface ListFault {
-  /** Reason in words, for people. The text quotes nothing from upstream. */
+  /** Why the contact list cannot be read, in words for people. The text quotes nothing from upstream. */
   reason: string;
   /**
    * Time of the first failed read of the contact list since the last successful read, in milliseconds since
@@ -56,12 +56,10 @@ export interface FeedOverview {
    * since 1970 by Redis' clock. Absent if there is no such decrease.
    */
   suspectSince?: number;
-  /** Number of messages that could not be read so far. Each message is counted once. */
+  /** Number of unreadable messages that were found so far. Each message is counted once. */
   unreadable: number;
   detectionDelay: DetectionDelay;
-  /**
-   * Number of contacts in each bucket of the rate of change. Contacts that were never read are not counted.
-   */
+  /** Number of contacts in each bucket of the message rate. Contacts that were never read are not counted. */
   rates: RateHistogram;
   /**
    * Minimum and maximum polling interval of a contact, from the settings of the worker that made the last

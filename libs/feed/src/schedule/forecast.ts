@@ -22,9 +22,9 @@ interface Share {
  * Returns the detection delays to expect with a request budget, if contacts keep changing at their present
  * rates; undefined if there are no contacts. The forecast assumes that messages arrive at random times
  * between two reads of their contact. It does not include upstream's response time.
- * @param histogram number of contacts by rate of change
+ * @param histogram number of contacts by message rate
  * @param requestsPerSecond request budget for polls; more than 0
- * @param missing number of contacts that the histogram does not include, and their assumed rate of change
+ * @param missing number of contacts that the histogram does not include, and their assumed message rate
  */
 export function forecastDetectionDelay(
   histogram: RateHistogram,
@@ -44,19 +44,23 @@ export function forecastDetectionDelay(
       intervalMs: plan.intervalMs(perSecond),
     }));
   if (shares.length === 0) return undefined;
-  const all = shares.reduce((sum, { perSecond }) => sum + perSecond, 0);
+  const all = totalPerSecond(shares);
   const meanMs =
     shares.reduce((sum, { perSecond, intervalMs }) => sum + (perSecond * intervalMs) / 2, 0) / all;
   return {
     meanMs: Math.round(meanMs),
-    p50Ms: percentile(shares, all * 0.5),
-    p95Ms: percentile(shares, all * 0.95),
-    p99Ms: percentile(shares, all * 0.99),
+    p50Ms: percentile(shares, 0.5),
+    p95Ms: percentile(shares, 0.95),
+    p99Ms: percentile(shares, 0.99),
   };
 }
 
-/** Returns the delay within which `wanted` of the new messages per second are detected, in milliseconds. */
-function percentile(shares: readonly Share[], wanted: number): number {
+/**
+ * Returns a percentile of the detection delay, in milliseconds.
+ * @param fraction from 0 to 1: 0.95 for the 95th percentile
+ */
+function percentile(shares: readonly Share[], fraction: number): number {
+  const wanted = totalPerSecond(shares) * fraction;
   let low = 0;
   let high = Math.max(...shares.map(({ intervalMs }) => intervalMs));
   while (high - low > 0.5) {
@@ -69,4 +73,9 @@ function percentile(shares: readonly Share[], wanted: number): number {
     else high = middle;
   }
   return Math.round(high);
+}
+
+/** Returns the number of new messages per second of all shares. */
+function totalPerSecond(shares: readonly Share[]): number {
+  return shares.reduce((sum, { perSecond }) => sum + perSecond, 0);
 }

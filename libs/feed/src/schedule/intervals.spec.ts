@@ -92,7 +92,7 @@ describe('the planned poll intervals', () => {
     expect(intervalMs(representativeRateOfBucket(44))).toBeLessThan(6_000);
   });
 
-  it('leave enough requests for contacts whose rate of change is not known yet', () => {
+  it('leave enough requests for contacts whose message rate is not known yet', () => {
     const whole = planPollIntervals(new Map([[10, 1_000]]), 10, BOUNDS);
     const half = planPollIntervals(new Map([[10, 500]]), 10, BOUNDS, {
       contacts: 500,

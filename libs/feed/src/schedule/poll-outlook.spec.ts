@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { forecastPolling } from './poll-outlook.js';
-import { rateBucketIndexOf } from './rate-histogram.js';
+import { messageRateBucketIndexOf } from './rate-histogram.js';
 
 const interval = { minMs: 2_000, maxMs: 300_000 };
 /** 900 contacts that change once a day, and 100 contacts in conversation. */
 const rates = new Map([
-  [rateBucketIndexOf(1 / 86_400), 900],
-  [rateBucketIndexOf(1 / 30), 100],
+  [messageRateBucketIndexOf(1 / 86_400), 900],
+  [messageRateBucketIndexOf(1 / 30), 100],
 ]);
 
 describe('the polling forecast of an account', () => {

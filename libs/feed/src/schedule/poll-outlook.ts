@@ -15,8 +15,8 @@ export interface PlannedBudget {
    */
   allowed: number;
   /**
-   * Number of recent requests per second, without two kinds of requests: the first request of each poll, and
-   * reads of older messages that were made while no other poll waited.
+   * Number of recent requests per second that compete with polls for the budget. The first request of each poll
+   * does not count. Reads of older messages while no other poll waited do not count either.
    */
   usedByOthers: number;
 }
@@ -63,7 +63,7 @@ export function forecastPolling(
   if (contacts === 0 || interval === undefined)
     return { forecast: budgets.map((budget) => ({ requestsPerSecond: budget })) };
   const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
-  // The rate of contacts that were never read is not known. For them, a default rate is assumed.
+  // A default message rate is assumed for contacts that were never read.
   const missing = { contacts: Math.max(contacts - known, 0), perSecond: expectedMessageRate(undefined, 0) };
   const forPolls = (budget: number): number => {
     const leaving = (budget * allowed) / requestsPerSecond;

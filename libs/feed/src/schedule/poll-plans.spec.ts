@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { PollIntervalPlanner } from './poll-plans.js';
 import { planPollIntervals } from './intervals.js';
-import { rateBucketIndexOf } from './rate-histogram.js';
+import { messageRateBucketIndexOf } from './rate-histogram.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
@@ -14,13 +14,13 @@ function plannerOf(
   let asked = 0;
   const ratesOf = (): Promise<{ rates: Map<number, number>; contacts: number }> => {
     asked += 1;
-    return Promise.resolve({ rates: new Map([[rateBucketIndexOf(perSecond), contacts]]), contacts });
+    return Promise.resolve({ rates: new Map([[messageRateBucketIndexOf(perSecond), contacts]]), contacts });
   };
   return { planner: new PollIntervalPlanner(ratesOf, BOUNDS), asked: () => asked };
 }
 
 describe('the planned poll interval of an account', () => {
-  it('is the configured minimum if the budget allows that for all contacts; the rates of change are then not read', async () => {
+  it('is the configured minimum if the budget allows that for all contacts; the message rates are then not read', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 1_000 }),
@@ -32,7 +32,7 @@ describe('the planned poll interval of an account', () => {
           const plan = await planner.planOf('a', budget, contacts);
           expect(asked()).toBe(0);
           const solved = planPollIntervals(
-            new Map([[rateBucketIndexOf(perSecond), contacts]]),
+            new Map([[messageRateBucketIndexOf(perSecond), contacts]]),
             budget,
             BOUNDS,
           );
@@ -43,7 +43,7 @@ describe('the planned poll interval of an account', () => {
     );
   });
 
-  it('is computed from the rates of change and cached if the budget does not allow the configured minimum', async () => {
+  it('is computed from the message rates and cached if the budget does not allow the configured minimum', async () => {
     const { planner, asked } = plannerOf(100);
     const plan = await planner.planOf('a', 10, 100);
     expect(plan.intervalMs(0.01)).toBeGreaterThan(BOUNDS.minMs);

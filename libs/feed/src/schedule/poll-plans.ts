@@ -5,9 +5,7 @@ import { expectedMessageRate } from './rate.js';
 
 /** How often the contacts of an account change. */
 export interface ContactRates {
-  /**
-   * Number of contacts in each bucket of the rate of change. Contacts that were never read are not counted.
-   */
+  /** Number of contacts in each bucket of the message rate. Contacts that were never read are not counted. */
   rates: RateHistogram;
   /** Number of contacts of the account that are polled, including those that were never read. */
   contacts: number;
@@ -39,7 +37,7 @@ export class PollIntervalPlanner {
    */
   async planOf(account: string, requestsPerSecond: number, maxContacts: number): Promise<IntervalPlan> {
     const { minMs } = this.bounds;
-    // If the budget allows the minimum interval for every contact, the rates of change do not matter.
+    // If the budget allows the minimum interval for every contact, the message rates do not matter.
     if ((maxContacts * 1_000) / minMs <= requestsPerSecond)
       return { intervalMs: () => minMs, budgetAllowsMaxMs: minMs };
     const kept = this.plans.get(account);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { expectedMessageRate, type RateState } from './rate.js';
+import { expectedMessageRate, type MessageRateState } from './rate.js';
 import { packMessageRate, unpackMessageRate } from './rate-codec.js';
 
 const NOW = Date.UTC(2026, 0, 1);
 const amount = (max: number): fc.Arbitrary<number> => fc.double({ min: 0, max, noNaN: true });
-const states: fc.Arbitrary<RateState> = fc
+const states: fc.Arbitrary<MessageRateState> = fc
   .record({
     at: fc.integer({ min: NOW - 1e10, max: NOW }),
     starts: amount(1e4),
@@ -17,7 +17,7 @@ const states: fc.Arbitrary<RateState> = fc
   // The last message, at `at`, counts as 1. A smaller sum cannot be: it would be rounded to 0, as if there were no message.
   .filter(({ starts, follows }) => starts + follows === 0 || starts + follows >= 1);
 
-describe('a packed rate of change', () => {
+describe('the packed message rate of a contact', () => {
   it('unpacks to the same rate, up to rounding', () => {
     fc.assert(
       fc.property(states, (state) => {

@@ -1,5 +1,5 @@
 import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
-import type { RateState } from './rate.js';
+import type { MessageRateState } from './rate.js';
 
 const VERSION = 1;
 /** Unit in which times are packed, in milliseconds. */
@@ -13,8 +13,8 @@ const MIN_AMOUNT = 1e-6;
 const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 
-/** Packs the data about a contact's rate of new messages into at most 16 bytes. */
-export function packMessageRate(state: RateState): Buffer {
+/** Packs the data from which a contact's message rate is estimated, into at most 16 bytes. */
+export function packMessageRate(state: MessageRateState): Buffer {
   const { at, starts, follows, watchedMs, gaps, gapsMs } = state;
   const writer = new PackedBytesWriter().byte(VERSION);
   writer.number(ticks(at));
@@ -27,7 +27,7 @@ export function packMessageRate(state: RateState): Buffer {
  * Unpacks the bytes that {@link packMessageRate} returned. Returns undefined, which stands for an unknown rate, if
  * the bytes are damaged or have another version.
  */
-export function unpackMessageRate(bytes: Buffer): RateState | undefined {
+export function unpackMessageRate(bytes: Buffer): MessageRateState | undefined {
   try {
     return read(new PackedBytesReader(bytes));
   } catch (error) {
@@ -36,9 +36,9 @@ export function unpackMessageRate(bytes: Buffer): RateState | undefined {
   }
 }
 
-function read(reader: PackedBytesReader): RateState | undefined {
+function read(reader: PackedBytesReader): MessageRateState | undefined {
   if (reader.byte() !== VERSION) return undefined;
-  const state: RateState = {
+  const state: MessageRateState = {
     at: timeOf(reader),
     starts: amountOf(reader.bits16()),
     follows: amountOf(reader.bits16()),
@@ -51,8 +51,8 @@ function read(reader: PackedBytesReader): RateState | undefined {
 }
 
 /**
- * Reads a time, in milliseconds since 1970. A time in the far future counts as damaged, because the contact
- * would seem to be in a conversation until then: a {@link DamagedSnapshotError} is thrown.
+ * Reads a time, in milliseconds since 1970.
+ * @throws {DamagedSnapshotError} if the time is after {@link MAX_TIME}
  */
 function timeOf(reader: PackedBytesReader): number {
   const time = reader.number() * TICK_MS;

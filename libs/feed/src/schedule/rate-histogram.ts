@@ -1,5 +1,5 @@
 /**
- * Histogram of the rates of change of an account's contacts: maps the index of a bucket to the number of
+ * Histogram of the message rates of an account's contacts: maps the index of a bucket to the number of
  * contacts in this bucket. The polling intervals are planned from this histogram and need no other data about
  * the contacts.
  */
@@ -7,24 +7,24 @@ export type RateHistogram = ReadonlyMap<number, number>;
 
 export const RATE_BUCKET_COUNT = 64;
 /**
- * Rates of change up to this value belong to bucket 0, in messages per second. The value is about one message
+ * Message rates up to this value belong to bucket 0, in messages per second. The value is about one message
  * in four months.
  */
 const LOWEST_PER_SECOND = 1e-7;
 const BUCKETS_A_DECADE = 8;
 
 /**
- * Returns the index of the bucket for a rate of change in messages per second. The index is at least 0 and
+ * Returns the index of the bucket for a message rate, in messages per second. The index is at least 0 and
  * less than {@link RATE_BUCKET_COUNT}. The rates of neighbouring buckets differ by about a third.
  */
-export function rateBucketIndexOf(perSecond: number): number {
+export function messageRateBucketIndexOf(perSecond: number): number {
   if (!(perSecond > LOWEST_PER_SECOND)) return 0;
   const bucket = Math.floor(Math.log10(perSecond / LOWEST_PER_SECOND) * BUCKETS_A_DECADE);
   return Math.min(bucket, RATE_BUCKET_COUNT - 1);
 }
 
 /**
- * Returns the rate of change that represents all rates of a bucket, in messages per second: the geometric
+ * Returns the message rate that represents all rates of a bucket, in messages per second: the geometric
  * mean of the bucket's bounds.
  */
 export function representativeRateOfBucket(bucket: number): number {

@@ -1,38 +1,47 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectedMessageRate, type RateState, rateStateAfterRead } from './rate.js';
+import { expectedMessageRate, type MessageRateState, messageRateStateAfterRead } from './rate.js';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 0, 1);
 
-/** Returns the state after a conversation whose messages are found at once. */
-function talk(state: RateState | undefined, from: number, messages: number, gapMs: number): RateState {
-  let next = rateStateAfterRead(state, { arrivals: 1, at: from, times: [from] });
+/** Returns the state after a burst of messages that are all found at once. */
+function talk(
+  state: MessageRateState | undefined,
+  from: number,
+  messages: number,
+  gapMs: number,
+): MessageRateState {
+  let next = messageRateStateAfterRead(state, { arrivals: 1, at: from, times: [from] });
   for (let n = 1; n < messages; n += 1) {
     const at = from + n * gapMs;
-    next = rateStateAfterRead(next, { arrivals: 1, at, since: at - gapMs, times: [at] });
+    next = messageRateStateAfterRead(next, { arrivals: 1, at, since: at - gapMs, times: [at] });
   }
   return next;
 }
 
-const silent = (): RateState => rateStateAfterRead(undefined, { arrivals: 0, at: START });
+const silent = (): MessageRateState => messageRateStateAfterRead(undefined, { arrivals: 0, at: START });
 
-describe('the rate of change of a contact', () => {
+describe('the estimated message rate of a contact', () => {
   it('is small but not zero for a contact that was never read', () => {
     expect(expectedMessageRate(undefined, START)).toBeGreaterThan(1e-7);
     expect(expectedMessageRate(undefined, START)).toBeLessThan(1e-4);
   });
 
-  it('rises more than a thousandfold with the first message of a conversation', () => {
-    const state = rateStateAfterRead(silent(), { arrivals: 1, at: START + HOUR, times: [START + HOUR] });
+  it('rises more than a thousandfold with the first message of a burst', () => {
+    const state = messageRateStateAfterRead(silent(), {
+      arrivals: 1,
+      at: START + HOUR,
+      times: [START + HOUR],
+    });
     expect(expectedMessageRate(state, START + HOUR)).toBeGreaterThan(
       1000 * expectedMessageRate(undefined, START),
     );
   });
 
   it.each([2, 30, 120])(
-    'is between a fifth and twice the true rate after eight messages with gaps of %d s',
+    'is between a fifth and twice the true message rate after eight messages, one every %d s',
     (seconds) => {
       const state = talk(silent(), START + HOUR, 8, seconds * SECOND);
       const rate = expectedMessageRate(state, state.at);
@@ -41,7 +50,7 @@ describe('the rate of change of a contact', () => {
     },
   );
 
-  it('falls to a tenth within three minutes after a conversation, and to a thousandth within an hour', () => {
+  it('falls to a tenth within three minutes after a burst of messages, and to a thousandth within an hour', () => {
     const state = talk(silent(), START + HOUR, 8, 15 * SECOND);
     const high = expectedMessageRate(state, state.at);
     expect(expectedMessageRate(state, state.at + 3 * MINUTE)).toBeLessThan(high / 10);
@@ -56,8 +65,8 @@ describe('the rate of change of a contact', () => {
     for (const [n, rate] of rates.entries()) expect(rate).toBeLessThanOrEqual(rates[n - 1] ?? Infinity);
   });
 
-  it('is higher between conversations if the contact has had many conversations', () => {
-    const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<RateState>(
+  it('is higher between two bursts of messages if the contact has had many bursts', () => {
+    const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<MessageRateState>(
       (state, from) => talk(state, from, 8, 30 * SECOND),
       silent(),
     );
@@ -67,8 +76,8 @@ describe('the rate of change of a contact', () => {
     expect(expectedMessageRate(often, later)).toBeGreaterThan(5 * expectedMessageRate(once, later));
   });
 
-  it('is hardly affected by conversations of three weeks ago', () => {
-    const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<RateState>(
+  it('is hardly affected by bursts of messages three weeks ago', () => {
+    const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<MessageRateState>(
       (state, from) => talk(state, from, 8, 30 * SECOND),
       silent(),
     );
@@ -77,23 +86,25 @@ describe('the rate of change of a contact', () => {
     );
   });
 
-  it('is estimated from the same data before and after a read without new messages', () => {
+  it('keeps its data unchanged if a read finds no new message', () => {
     const state = talk(silent(), START, 3, 10 * SECOND);
-    expect(rateStateAfterRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(state);
+    expect(messageRateStateAfterRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(
+      state,
+    );
   });
 
   it('counts messages without a timestamp as spread evenly over the time since the last read', () => {
     const findings = { arrivals: 5, at: START + MINUTE, since: START };
     const timed = [6, 18, 30, 42, 54].map((second) => START + second * SECOND);
-    expect(rateStateAfterRead(silent(), findings)).toEqual(
-      rateStateAfterRead(silent(), { ...findings, times: timed }),
+    expect(messageRateStateAfterRead(silent(), findings)).toEqual(
+      messageRateStateAfterRead(silent(), { ...findings, times: timed }),
     );
   });
 
   it.each([NaN, Infinity, -Infinity, 0, START + 100 * 24 * HOUR])(
     'stays a finite number after a message with the timestamp %p',
     (time) => {
-      const state = rateStateAfterRead(talk(silent(), START, 3, SECOND), {
+      const state = messageRateStateAfterRead(talk(silent(), START, 3, SECOND), {
         arrivals: 1,
         at: START + MINUTE,
         since: START,

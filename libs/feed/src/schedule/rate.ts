@@ -1,37 +1,27 @@
 /**
- * Data from which the rate of new messages of one contact is estimated. New conversations begin at a low
- * rate, which is learned over days. The messages of a conversation follow one another at a higher rate, which
- * is learned from message to message.
+ * Data from which the message rate of one contact is estimated: its new messages per second. Messages come in
+ * bursts. Bursts begin at a low rate, which is learned over days. The messages of a burst follow one another at a
+ * higher rate, which is learned from message to message.
  *
- * A read without new messages does not change this data, but the estimated rate falls as time passes. All
+ * The numbers and sums are weighted: an old observation counts less. {@link at} is the time for which the weights
+ * apply. A read without new messages does not change the data, but the estimated rate falls as time passes. All
  * times are in milliseconds since 1970, by Redis' clock.
  */
-export interface RateState {
-  /**
-   * When the contact's last message arrived, in milliseconds since 1970. The weights of the other fields are those
-   * that apply at this time.
-   */
+export interface MessageRateState {
+  /** When the contact's last message arrived, in milliseconds since 1970. */
   at: number;
-  /**
-   * Number of conversations that began. Older conversations count less: their weight halves every two days.
-   */
+  /** Number of bursts of messages that began. The weight of a burst halves every two days. */
   starts: number;
-  /**
-   * Number of messages that continued a conversation. Older messages count less: their weight halves every
-   * two days.
-   */
+  /** Number of messages that continued a burst of messages. The weight of a message halves every two days. */
   follows: number;
   /**
    * Time for which the contact has been observed, in milliseconds. Earlier time counts less: its weight
    * halves every two days.
    */
   watchedMs: number;
-  /** Number of time gaps between consecutive messages of a conversation. Older gaps count less. */
+  /** Weighted number of time gaps between the messages of a burst. Older gaps have less weight. */
   gaps: number;
-  /**
-   * Sum of the time gaps between consecutive messages of a conversation, in milliseconds. Older gaps count
-   * less, with the same weights as in {@link gaps}.
-   */
+  /** Sum of the time gaps that {@link gaps} counts, with the same weights, in milliseconds. */
   gapsMs: number;
 }
 
@@ -55,7 +45,7 @@ export interface ReadFindings {
   times?: readonly number[];
 }
 
-/** Time in which the weight of an observed conversation halves, in milliseconds. */
+/** The weight of an observed message in the estimate of the message rate halves in this time, in milliseconds. */
 const HALF_LIFE_MS = 2 * 86_400_000;
 /**
  * Time for which a contact is assumed to have been observed before its first read (Bayesian prior), in
@@ -63,25 +53,24 @@ const HALF_LIFE_MS = 2 * 86_400_000;
  */
 const PRIOR_WATCHED_MS = 86_400_000;
 /**
- * Number of conversations that a contact is assumed to have had before its first read (Bayesian prior). The
+ * Number of bursts of messages that a contact is assumed to have had before its first read (Bayesian prior). The
  * number is low, because most contacts are silent for weeks.
  */
 const PRIOR_STARTS = 0.2;
 /**
- * Reduces the weight of small numbers of conversations: n conversations count as n² / (n + DISCOUNT). A few
- * contacts have most of the conversations. A single conversation of a contact is therefore probably chance, but
- * ten conversations show that the contact writes often.
+ * Reduces the influence of contacts with few bursts of messages: n bursts count as n² / (n + DISCOUNT). A single
+ * burst may be chance, but ten bursts show that the contact writes often.
  */
 const DISCOUNT = 2;
 /**
- * `PRIOR_FOLLOWS` is the number of messages that continued a conversation, and `PRIOR_ENDS` is the number of
- * conversations that ended. Both are assumed for a contact before its first read (Bayesian prior).
+ * `PRIOR_FOLLOWS` is the number of messages that continued a burst of messages, and `PRIOR_ENDS` is the number of
+ * bursts that ended. Both are assumed for a contact before its first read (Bayesian prior).
  */
 const PRIOR_FOLLOWS = 4;
 const PRIOR_ENDS = 0.5;
 /**
  * `PRIOR_GAPS` is the number of time gaps between messages, and `PRIOR_GAPS_MS` is the sum of these gaps in
- * milliseconds. Both are assumed for a new conversation (Bayesian prior).
+ * milliseconds. Both are assumed for a new burst of messages (Bayesian prior).
  */
 const PRIOR_GAPS = 0.6;
 const PRIOR_GAPS_MS = 20_000;
@@ -94,31 +83,31 @@ const GAP_MEMORY = 0.95;
 const MAX_ARRIVALS = 50;
 
 /**
- * Returns the data about a contact's rate of new messages after a read. If the read changed nothing, the same
- * object is returned.
+ * Returns the data about a contact's message rate after a read. If the read found no new message, the given object
+ * is returned.
  */
-export function rateStateAfterRead(state: RateState | undefined, findings: ReadFindings): RateState {
+export function messageRateStateAfterRead(
+  state: MessageRateState | undefined,
+  findings: ReadFindings,
+): MessageRateState {
   let next = state ?? unknownAt(findings.since ?? findings.at);
   for (const time of arrivalTimes(state, findings)) next = addMessage(next, time);
   return next;
 }
 
 /**
- * Returns the rate of new messages that is expected of a contact at the time `at`, in messages per second.
+ * Returns the expected message rate of a contact at the time `at`, in messages per second.
  * @param state undefined for a contact that was never read; the result is then a default rate
- * @param at time until which all new messages have been read, in milliseconds since 1970
+ * @param at time of the contact's last read, in milliseconds since 1970
  */
-export function expectedMessageRate(state: RateState | undefined, at: number): number {
+export function expectedMessageRate(state: MessageRateState | undefined, at: number): number {
   const known = state ?? unknownAt(at);
   const age = Math.max(at - known.at, 0);
   return startsPerMs(known, age) * 1000 + followsPerMs(known, age) * 1000;
 }
 
-/**
- * Returns the data for estimating the rate of a contact that was never read. It is unknown whether such a
- * contact is in a conversation.
- */
-function unknownAt(at: number): RateState {
+/** Returns the data for estimating the message rate of a contact that was never read. */
+function unknownAt(at: number): MessageRateState {
   return { at, starts: 0, follows: 0, watchedMs: 0, gaps: 0, gapsMs: 0 };
 }
 
@@ -126,33 +115,32 @@ function decayAfter(ageMs: number): number {
   return 0.5 ** (ageMs / HALF_LIFE_MS);
 }
 
-function watchedAfter(state: RateState, age: number): number {
+function watchedAfter(state: MessageRateState, age: number): number {
   const left = decayAfter(age);
   return state.watchedMs * left + (HALF_LIFE_MS / Math.LN2) * (1 - left);
 }
 
-function startsPerMs(state: RateState, age: number): number {
+function startsPerMs(state: MessageRateState, age: number): number {
   const starts = state.starts * decayAfter(age);
   const counted = (starts * starts) / (starts + DISCOUNT);
   return (counted + PRIOR_STARTS) / (watchedAfter(state, age) + PRIOR_WATCHED_MS);
 }
 
 /**
- * Returns the expected rate of messages that continue the current conversation, in messages per millisecond.
- * The pace of the conversation is estimated from few time gaps, so the time to the next message has a Pareto
- * (Lomax) distribution: the longer the silence, the slower the conversation may have been from the start.
+ * Returns the expected rate of messages that continue the current burst of messages, in messages per millisecond.
+ * The pace of the burst is estimated from few time gaps, so the time to the next message has a Pareto
+ * (Lomax) distribution: the longer the silence, the slower the burst may have been from the start.
  * @param age time since the last message, in milliseconds
  */
-function followsPerMs(state: RateState, age: number): number {
+function followsPerMs(state: MessageRateState, age: number): number {
   return (continueProbability(state, age) * (state.gaps + PRIOR_GAPS)) / (state.gapsMs + PRIOR_GAPS_MS + age);
 }
 
 /**
- * Returns the probability, from 0 to 1, that the current conversation continues although no message has
- * arrived for `age` milliseconds.
+ * Returns the probability, from 0 to 1, that the current burst of messages continues although no message has
+ * arrived for `age` milliseconds. The result is 0 for a contact without any message.
  */
-function continueProbability(state: RateState, age: number): number {
-  // A contact without any message has no conversation that could continue.
+function continueProbability(state: MessageRateState, age: number): number {
   const messagesSeen = Math.min(state.starts + state.follows, 1);
   const follows = state.follows + PRIOR_FOLLOWS;
   const ends = state.starts + PRIOR_ENDS;
@@ -162,11 +150,11 @@ function continueProbability(state: RateState, age: number): number {
 }
 
 /**
- * Adds one new message to the data about a contact's rate. The message either continues a conversation or starts
- * a new one. It counts as both, each weighted with its probability.
+ * Adds one new message to the data about a contact's message rate. The message either continues a burst of messages
+ * or starts a new one. It counts as both, each weighted with its probability.
  * @param time when the message arrived, in milliseconds since 1970
  */
-function addMessage(state: RateState, time: number): RateState {
+function addMessage(state: MessageRateState, time: number): MessageRateState {
   const at = Math.max(time, state.at);
   const age = at - state.at;
   const same = continueProbability(state, age);
@@ -186,7 +174,7 @@ function addMessage(state: RateState, time: number): RateState {
  * Returns the times at which the new messages of a read arrived, in ascending order. Messages without a
  * timestamp are spread evenly over the time since the previous read.
  */
-function arrivalTimes(state: RateState | undefined, findings: ReadFindings): number[] {
+function arrivalTimes(state: MessageRateState | undefined, findings: ReadFindings): number[] {
   const { at, arrivals } = findings;
   const since = Math.min(Math.max(findings.since ?? at, state?.at ?? 0), at);
   const times = (findings.times ?? [])

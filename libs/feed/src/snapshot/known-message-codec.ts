@@ -4,13 +4,17 @@ import type { KnownMessage } from './known-message.js';
 import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 
 /**
- * A packed message snapshot contains in this order: flags (1 byte), presence bits (2 bytes), revision (1 byte
- * or more), timestamp in minutes (4 bytes, optional), time since which the message is missing, in seconds (4
- * bytes, optional), hash of the whole message (8 bytes), and each field hash that differs from the usual hash
- * of that field in {@link USUAL} (2 bytes each). It has at most 64 bytes, because Redis stores a hash compactly
- * only if no value is longer.
+ * A packed message snapshot contains in this order:
  *
- * These constants are the flags.
+ * - status bits (1 byte): the constants below;
+ * - presence bits (2 bytes);
+ * - revision (1 byte or more);
+ * - timestamp in minutes (4 bytes, optional);
+ * - time since which the message is missing, in seconds (4 bytes, optional);
+ * - hash of the whole message (8 bytes);
+ * - each field hash that differs from the field hash of a message without content (2 bytes each).
+ *
+ * It has at most 64 bytes, because Redis stores a hash compactly only if no value is longer.
  */
 const DELIVERED = 1;
 const READ = 2;
@@ -18,7 +22,7 @@ const DELIVERED_EMITTED = 4;
 const READ_EMITTED = 8;
 const DELETED = 16;
 const DIRECTION_SHIFT = 5;
-/** Flag that is reserved for later versions of the packed form. No version so far sets it. */
+/** Status bit that is reserved for later versions of the packed form. No version so far sets it. */
 const LATER_VERSION = 128;
 
 /**
@@ -101,7 +105,7 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      // To save memory, all snapshots whose field hashes equal those in `USUAL` share one array.
+      // To save memory, messages with only usual field hashes share one array.
       fields:
         (follows & (HAS_TIMESTAMP - 1)) === 0
           ? USUAL[direction]

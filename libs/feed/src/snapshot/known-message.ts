@@ -19,8 +19,8 @@ export interface KnownMessage {
   /** Revision of the message's last event. */
   revision: number;
   /**
-   * Timestamp of the message by upstream's clock, in milliseconds since 1970, stored as whole minutes. Absent
-   * if the timestamp is missing or unreadable.
+   * Timestamp of the message by upstream's clock, in milliseconds since 1970. Redis stores it rounded down to whole
+   * minutes. Absent if the timestamp is missing or unreadable.
    */
   timestamp?: number;
   /**

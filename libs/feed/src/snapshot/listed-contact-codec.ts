@@ -3,14 +3,14 @@ import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../p
 
 const DELETED = 1;
 const HAS_MISSING_SINCE = 2;
-const ALL_FLAGS = DELETED | HAS_MISSING_SINCE;
+const ALL_BITS = DELETED | HAS_MISSING_SINCE;
 const FINGERPRINT_BYTES = 8;
 
-/** Flags in the first byte of a packed contact, as constants for Lua scripts. */
-export const LISTED_CONTACT_FLAGS = { DELETED, ALL_FLAGS };
+/** Status bits in the first byte of a packed contact, as constants for Lua scripts. */
+export const LISTED_CONTACT_STATUS_BITS = { DELETED, ALL_BITS };
 
 /**
- * Packs the snapshot of a contact: flags (1 byte), fingerprint (8 bytes), and, if the contact is missing, the
+ * Packs the snapshot of a contact: status bits (1 byte), fingerprint (8 bytes), and, if the contact is missing, the
  * time since which it is missing.
  */
 export function packListedContact({ fingerprint, deleted, missingSince }: ListedContact): Buffer {
@@ -36,13 +36,13 @@ export function unpackListedContact(packed: Buffer): ListedContact {
 }
 
 function read(packed: PackedBytesReader): ListedContact {
-  const flags = packed.byte();
-  if (flags > ALL_FLAGS) throw new DamagedSnapshotError();
+  const statusBits = packed.byte();
+  if (statusBits > ALL_BITS) throw new DamagedSnapshotError();
   const listed: ListedContact = {
     fingerprint: packed.hex(FINGERPRINT_BYTES),
-    deleted: (flags & DELETED) !== 0,
+    deleted: (statusBits & DELETED) !== 0,
   };
-  if ((flags & HAS_MISSING_SINCE) !== 0) listed.missingSince = packed.number();
+  if ((statusBits & HAS_MISSING_SINCE) !== 0) listed.missingSince = packed.number();
   packed.end();
   return listed;
 }

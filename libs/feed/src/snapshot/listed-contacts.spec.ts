@@ -9,8 +9,8 @@ const contact: fc.Arbitrary<ListedContact> = fc.record(
   { requiredKeys: ['fingerprint', 'deleted'] },
 );
 
-describe('the snapshots of listed contacts', () => {
-  it('contain the latest snapshot of each contact, in the order in which the contacts were added', () => {
+describe('a collection of contact snapshots', () => {
+  it('contains the latest snapshot of each contact, in the order in which the contacts were added', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string({ maxLength: 3 }), contact), { maxLength: 300 }), (entries) => {
         const listed = ListedContacts.of(entries);
@@ -26,7 +26,7 @@ describe('the snapshots of listed contacts', () => {
     );
   });
 
-  it('contain no contact that was not added', () => {
+  it('returns undefined for a contact that was not added', () => {
     const listed = ListedContacts.of([['c', { fingerprint: '00000000000000ff', deleted: false }]]);
     expect([listed.get('d'), listed.ordinalOf('d')]).toEqual([undefined, undefined]);
   });

@@ -2,11 +2,11 @@ import type { ListedContact } from '../feed-store.js';
 
 const INITIAL_CAPACITY = 64;
 const FINGERPRINT_BYTES = 8;
-/** Number of bytes stored for each contact: flags (1 byte), then the fingerprint. */
+/** Number of bytes stored for each contact: status bits (1 byte), then the fingerprint. */
 const ENTRY_BYTES = 1 + FINGERPRINT_BYTES;
 const DELETED = 1;
-/** Flag of a contact whose stored fingerprint was damaged. */
-const UNKNOWN = 2;
+/** Status bit of a contact whose stored fingerprint was damaged. */
+const FINGERPRINT_DAMAGED = 2;
 
 /**
  * Snapshots of the contacts in an account's contact list, by contact id. They take little memory, since an
@@ -47,7 +47,7 @@ export class ListedContacts implements Iterable<[id: string, contact: ListedCont
     if (start === this.entries.length)
       this.entries = Buffer.concat([this.entries, Buffer.alloc(this.entries.length)]);
     const written = this.entries.write(fingerprint, start + 1, FINGERPRINT_BYTES, 'hex');
-    this.entries[start] = (deleted ? DELETED : 0) | (written < FINGERPRINT_BYTES ? UNKNOWN : 0);
+    this.entries[start] = (deleted ? DELETED : 0) | (written < FINGERPRINT_BYTES ? FINGERPRINT_DAMAGED : 0);
     if (missingSince === undefined) this.missing.delete(ordinal);
     else this.missing.set(ordinal, missingSince);
   }
@@ -62,12 +62,14 @@ export class ListedContacts implements Iterable<[id: string, contact: ListedCont
 
   private at(ordinal: number): ListedContact {
     const start = ordinal * ENTRY_BYTES;
-    const flags = this.entries[start] ?? 0;
+    const statusBits = this.entries[start] ?? 0;
     const missingSince = this.missing.get(ordinal);
     return {
       fingerprint:
-        (flags & UNKNOWN) === 0 ? this.entries.toString('hex', start + 1, start + ENTRY_BYTES) : '',
-      deleted: (flags & DELETED) !== 0,
+        (statusBits & FINGERPRINT_DAMAGED) === 0
+          ? this.entries.toString('hex', start + 1, start + ENTRY_BYTES)
+          : '',
+      deleted: (statusBits & DELETED) !== 0,
       ...(missingSince === undefined ? {} : { missingSince }),
     };
   }

@@ -25,8 +25,8 @@ export interface PollState {
    */
   unreadable?: string;
   /**
-   * Number of unreadable elements in the last read of all pages from which no message was missing. If a later
-   * read has more, a missing message may be one of these elements.
+   * Number of unreadable elements at the last read of all pages that found every known message. If a later read
+   * finds more, a missing message may be one of the unreadable elements.
    */
   skipped?: number;
   /** Hashes of the ids of the messages in the contact's head; see {@link hashIds}. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   updateUnreadableElementHistory,
-  mayContactBeUnreadable,
+  mayMissingContactBeUnreadable,
   parseUnreadableElementHistory,
   type UnreadableElementHistory,
   serializeUnreadableElementHistory,
@@ -18,37 +18,37 @@ const after = (...counts: number[]): UnreadableElementHistory => {
 
 describe('a contact that is missing from a list with unreadable elements', () => {
   it('counts as possibly unreadable if the first read without the contact found more unreadable elements than the read before', () => {
-    expect(mayContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
+    expect(mayMissingContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
-  it('does not count as possibly unreadable if the number of unreadable elements rose only before or after the contact went missing', () => {
+  it('counts as possibly unreadable only if it went missing when the number of unreadable elements rose', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
-    const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayContactBeUnreadable(elements, at));
+    const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayMissingContactBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);
   });
 
-  it('no longer counts as possibly unreadable once a list has as few unreadable elements as before the contact went missing', () => {
-    expect(mayContactBeUnreadable(after(1, 3, 1), 2)).toBe(false);
-    expect(mayContactBeUnreadable(after(1, 3, 2), 2)).toBe(true);
+  it('stops counting as possibly unreadable when the number of unreadable elements falls back to its earlier value', () => {
+    expect(mayMissingContactBeUnreadable(after(1, 3, 1), 2)).toBe(false);
+    expect(mayMissingContactBeUnreadable(after(1, 3, 2), 2)).toBe(true);
   });
 
-  it('counts as possibly unreadable if an older build read the previous lists and the number of unreadable elements rises', () => {
+  it('counts as possibly unreadable if the list has more unreadable elements than an older build stored', () => {
     const old = parseUnreadableElementHistory(undefined, 1);
-    expect(mayContactBeUnreadable(updateUnreadableElementHistory(old, 2, 1_000), 900)).toBe(true);
-    expect(mayContactBeUnreadable(updateUnreadableElementHistory(old, 1, 1_000), 900)).toBe(false);
+    expect(mayMissingContactBeUnreadable(updateUnreadableElementHistory(old, 2, 1_000), 900)).toBe(true);
+    expect(mayMissingContactBeUnreadable(updateUnreadableElementHistory(old, 1, 1_000), 900)).toBe(false);
   });
 });
 
-describe('the history of unreadable list elements', () => {
+describe('the history of the number of unreadable elements', () => {
   it('is the same after it was serialized and parsed', () => {
     const elements = after(1, 2, 3, 3);
     expect(parseUnreadableElementHistory(serializeUnreadableElementHistory(elements), 0)).toEqual(elements);
   });
 
-  it('contains at most 20 increases, and still covers every time at which an element became unreadable', () => {
+  it('keeps at most 20 increases of the number, and merges the oldest ones so that none is lost', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);
-    expect(missingAt.every((at) => mayContactBeUnreadable(elements, at))).toBe(true);
+    expect(missingAt.every((at) => mayMissingContactBeUnreadable(elements, at))).toBe(true);
   });
 });

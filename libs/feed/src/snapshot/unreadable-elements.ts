@@ -27,10 +27,7 @@ interface CountRise {
   to: number;
 }
 
-/**
- * Max number of increases in the history of unreadable elements. If there are more, the two oldest are merged into
- * one.
- */
+/** Max length of {@link UnreadableElementHistory.rises}. In a longer list, the two oldest entries are merged. */
 const MAX_RISES = 20;
 
 /**
@@ -51,11 +48,14 @@ export function updateUnreadableElementHistory(
 }
 
 /**
- * Returns true if a contact may be one of the list's unreadable elements.
+ * Returns true if a contact that is missing from the contact list may be one of the list's unreadable elements.
  * @param missingSince time since which the contact is missing, in milliseconds since 1970 by Redis' clock
  */
-export function mayContactBeUnreadable({ rises }: UnreadableElementHistory, missingSince: number): boolean {
-  return rises.some(({ from, to }) => missingSince > from && missingSince <= to);
+export function mayMissingContactBeUnreadable(
+  history: UnreadableElementHistory,
+  missingSince: number,
+): boolean {
+  return history.rises.some(({ from, to }) => missingSince > from && missingSince <= to);
 }
 
 function joined(rises: readonly CountRise[]): readonly CountRise[] {
@@ -76,9 +76,8 @@ export function serializeUnreadableElementHistory({
 
 /**
  * Parses the history of unreadable elements from the stored text.
- * @param text absent if all earlier reads of the contact list were made by older builds of Tidings
- * @param baseline number that older builds store: the unreadable elements in the last contact list from which
- * no contact was missing
+ * @param text absent if only older builds of Tidings have read the contact list
+ * @param baseline number of unreadable elements that an older build stored; used only if `text` is absent
  */
 export function parseUnreadableElementHistory(
   text: string | null | undefined,

@@ -175,7 +175,7 @@ describe('a read of the newest messages', () => {
   });
 
   it.each(ORDERS)(
-    'costs one request if the first page is shorter than pages of other contacts: %s',
+    'needs one request if the longest page of other contacts shows that the first page is not full: %s',
     async (order) => {
       const pages = contact(order, 2, 1);
       expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
@@ -187,10 +187,10 @@ describe('a read of the newest messages', () => {
   );
 
   it.each([
-    ['the page has all known messages', 12, true],
-    ['the page lacks a known message', 13, false],
+    ['the contact has 12 known messages, all on the page', 12, true],
+    ['the contact has 13 known messages, 12 on the page', 13, false],
   ])(
-    'treats a page that is shorter than pages of other contacts as the last page, unless the page lacks a known message: %s',
+    'treats a page that is shorter than pages of other contacts as the last page, unless the contact has more known messages: %s',
     async (_, length, showsEnd) => {
       const pages = contact('newestFirst', length, 0);
       pages.cap = 12;
@@ -282,7 +282,7 @@ describe('a read of the newest messages while every page with a certain message 
   });
 
   it.each([9, 5, 3, 1])(
-    'requests even shorter pages after a failed read, if the message is at position %d',
+    'requests a shorter first page than the previous, failed read: failing message at position %d',
     async (index) => {
       const pages = failingAt(index);
       await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
@@ -340,7 +340,7 @@ describe('a page of messages that equals the previous page', () => {
     expect(read.metNoKnownMessage).toBe(false);
   });
 
-  it('ends the read if upstream returns its last page again for every higher page number, and all messages were read', async () => {
+  it('counts as the end of the list if upstream returns its last page for every higher page number', async () => {
     const pages = contact('newestFirst', 3, 3);
     const page = pages.page.bind(pages);
     pages.page = (number, limit) => page(Math.min(number, 3), limit);

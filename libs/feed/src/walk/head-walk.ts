@@ -13,8 +13,8 @@ import type { ReadPage } from './read-in-parts.js';
 import { lastPageRequestOf } from './page-tail.js';
 
 /**
- * Max number of pages that a read of the newest messages covers in one direction, so that a faulty upstream
- * cannot block a poll. A later read of older messages covers the other pages.
+ * Max number of pages that a read of the newest messages requests after its first page, and also before it. The
+ * bound prevents a faulty upstream from blocking a poll. A later read of older messages covers the other pages.
  */
 const MAX_PAGES = 50;
 /** Max number of times that pages are read again because new messages appeared on them during the read. */
@@ -58,7 +58,7 @@ export interface HeadPlan {
   headLimit?: number;
   /** Reduced limit with which an earlier read succeeded after a full first page could not be read. */
   lastHeadLimit?: number;
-  /** True until all pages of the contact have been read once. A read of all pages then follows this read. */
+  /** True until all pages of the contact have been read once. While true, a read of all pages follows this read. */
   isFirst: boolean;
   /** Number of consecutive failed reads of the newest messages before this read. */
   failures: number;
@@ -71,7 +71,8 @@ export interface HeadRead {
    */
   served: UpstreamMessage[];
   /**
-   * Ids of the messages on the pages where new messages appear, in the order in which upstream lists them.
+   * Ids of the messages that this read found where the previous head was, in the order in which upstream lists
+   * them. The head is the end of the list at which upstream adds new messages.
    */
   shown: readonly string[];
   /**
@@ -82,7 +83,7 @@ export interface HeadRead {
   order: PageOrder;
   length: number;
   pageSize: number;
-  /** Number of messages on the longest page that this read requested. */
+  /** Number of messages on the longest page that upstream returned to this read. */
   longestPage: number;
   /** True if the list ends on the first page, because that page was not full when it was last read. */
   showsEnd: boolean;
@@ -125,8 +126,8 @@ export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Pr
 }
 
 /**
- * Returns the largest page limit that upstream is expected to honour for the contact. If upstream honoured a larger
- * limit for one contact, it is expected to honour that limit for all contacts.
+ * Returns the largest page limit that upstream is expected to honour for the contact. If upstream honoured
+ * {@link LARGE_PAGE_LIMIT} for one contact, it is expected to do so for all contacts.
  */
 function knownLimitOf({ limit, longestPage }: HeadPlan): number | undefined {
   return limit ?? (longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : undefined);
@@ -155,8 +156,8 @@ class HeadWalk {
     source: WalkSource,
     private readonly plan: HeadPlan,
   ) {
-    // If upstream fails to return a full first page, a single message may be the cause. Such a message is
-    // skipped.
+    // If the limit of the first page is reduced, some message makes upstream fail. Later pages with such a message
+    // are read in parts, without the message.
     const isMessageFault = (error: unknown): boolean =>
       this.headLimit !== undefined && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
@@ -319,9 +320,8 @@ class HeadWalk {
   }
 
   /**
-   * Returns true if the next page may contain more new messages. Only the last message of this page decides.
-   * New messages may be listed among known ones, so a known message in the middle of the page does not mean
-   * that all later ones are known.
+   * Returns true if the next page may contain more new messages: the last message of this page is new, or no message
+   * of this page is readable.
    */
   private mayMoreBeNew({ lastIsNew, ids, count }: PageRead): boolean {
     return lastIsNew || (ids.length === 0 && count > 0);
@@ -455,18 +455,18 @@ class HeadWalk {
 
   /**
    * Sets the head and the length of an oldest-first list after a read.
-   * @param planned offset of the first message of the page that was planned to be read first
-   * @param from offset of the first message of `reads`, which go on to the end of the list
+   * @param planned offset in the list at which the read was planned to begin
+   * @param from offset in the list at which the read began
+   * @param reads all pages from `from` to the end of the list
    */
   private setHeadFromTail(planned: number, from: number, reads: readonly PageRead[]): void {
     const ids = reads.flatMap((read) => read.ids);
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
-    const start = (page - 1) * limit - from;
-    // If `start` is below 0, the next read will begin with messages that this read did not return. The head is
-    // then not known, and is left empty.
-    this.head = start < 0 ? [] : ids.slice(start);
+    const nextFrom = (page - 1) * limit;
+    // The head is unknown if the next read will begin at an earlier offset than this read.
+    this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);
   }
 }
 

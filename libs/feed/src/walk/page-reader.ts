@@ -84,14 +84,14 @@ export class PageReader {
   /** For each unreadable element, a text that identifies it. */
   readonly unreadable = new Set<string>();
   pageSize: number;
-  /** Number of messages on the longest page that this reader has read with any limit. */
+  /** Number of messages on the longest page that this reader has read, whatever limit was requested. */
   longestPage = 0;
   /**
    * Time of the first reply by upstream's clock, in milliseconds since 1970. Undefined if upstream did not
    * send a `Date` header.
    */
   date: number | undefined;
-  /** Time of the latest reply by upstream's clock, like {@link date}. */
+  /** Time of the latest reply by upstream's clock, in milliseconds since 1970. Undefined without a `Date` header. */
   latestDate: number | undefined;
   /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;
@@ -120,7 +120,7 @@ export class PageReader {
   private lastServed: readonly string[] = [];
   /** Number of unreadable elements on the most recently read page. */
   private lastSkipped = 0;
-  /** Number of messages on the longest page that was requested with the large limit. */
+  /** Number of messages on the longest page that upstream returned for a limit above the documented maximum. */
   private largestPage = 0;
   private readonly read: ReadPage;
   private readonly readPlain: ReadPage;
@@ -185,10 +185,7 @@ export class PageReader {
     return this.record(await this.read(page, limit), page, limit);
   }
 
-  /**
-   * Reads a page like {@link take}, but reads it in parts only if the page is too large, and not for any
-   * other error.
-   */
+  /** Reads a page. If the page is too large, reads it in parts. Any other error is thrown. */
   async takeWhole(page: number, limit: number): Promise<PageRead> {
     return this.record(await this.readPlain(page, limit), page, limit);
   }
@@ -231,16 +228,15 @@ export class PageReader {
     this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
-    // Unreadable elements do not count. Otherwise the page size could become too high, and every page would
-    // look like the end of the list.
+    // Unreadable elements do not count: if `longestPage` were too large, every full page would look like the last
+    // page of the list.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.largestPage = Math.max(this.largestPage, items.length);
-    // `pageSize` is the size of pages with the documented limit, so a larger page raises it at most to that limit.
-    const onSmall =
+    const countWithDocumentedLimit =
       limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE
         ? Math.min(items.length, DOCUMENTED_MAX_MESSAGES_PER_PAGE)
         : items.length;
-    this.pageSize = Math.max(this.pageSize, onSmall);
+    this.pageSize = Math.max(this.pageSize, countWithDocumentedLimit);
     const full =
       count >= (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage : Math.min(this.pageSize, limit));
     const ids = items.map(({ id }) => id);

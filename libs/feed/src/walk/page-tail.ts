@@ -19,9 +19,9 @@ const MIN_ROOM = 3;
  * It should also have room for {@link MIN_ROOM} new messages, because a full page does not show whether more
  * messages follow.
  *
- * If the last page of size `pageSize` does not meet both conditions, the result has the limit that meets them
- * best. For a few lengths, such as 12 with a page size of 4, the last page is full with every limit. The
- * result is then the page after the last one.
+ * The limit is `pageSize` if the last page with this limit meets both conditions. Otherwise it is the smaller limit
+ * that meets them best. If the last page is full with every limit, the result is the empty page after it.
+ * @param pageSize largest limit that upstream honours for the contact
  */
 export function lastPageRequestOf(length: number, pageSize: number): PageRequest {
   const spare = (limit: number): number => Math.min(length % limit, limit - (length % limit));

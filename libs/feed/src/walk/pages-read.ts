@@ -22,7 +22,7 @@ export interface PagesRead {
   length: number;
   /** Number of messages on the longest page of this contact so far. */
   pageSize: number;
-  /** Number of messages on the longest page that this read requested with any limit. */
+  /** Number of messages on the longest page that upstream returned to this read. */
   longestPage: number;
   /**
    * Largest page limit that upstream is known to honour: 20 if it honours none above 20. Absent while
@@ -42,9 +42,7 @@ export interface PagesRead {
   onlyPage?: { limit: number; digest: string };
   /**
    * Time of a reply by upstream's clock, in milliseconds since 1970: of the first reply in a read of the newest
-   * messages, and of the latest reply in a read of older messages. Upstream sent this reply after the contact's state
-   * was read from Redis, except in the last commit of a read of older messages. Absent if upstream did not send a
-   * `Date` header.
+   * messages, and of the latest reply in a read of older messages. Absent if upstream did not send a `Date` header.
    */
   date?: number;
   /**
@@ -77,7 +75,7 @@ export interface FullRead {
    * the list.
    */
   isStable: boolean;
-  /** The data about the messages in `seen` that the contact's row in the list of conversations contains. */
+  /** Data of the messages in {@link seen} for the contact's row in the list of conversations. */
   rowMessages: RowMessageCollector;
   /** When the read began, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;

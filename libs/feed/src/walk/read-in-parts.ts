@@ -17,8 +17,8 @@ const isTooLarge: IsMessageFault = (error) => error instanceof UpstreamReplyTooL
  * Returns a function that reads a page with `read`. If the page is too large, or one of its messages may make
  * the request fail, the function reads the page in smaller parts. It skips a message that cannot be read even
  * on its own, so that the other messages of the page can be read.
- * @param sizeOf returns how many messages a page after the first has if it is requested with a given limit
- * @param isMessageFault says for which errors, besides a page that is too large, the page is read in parts
+ * @param sizeOf returns how many messages a full page has if it is requested with a given limit
+ * @param isMessageFault returns true for an error that a single message on the page may have caused
  */
 export function withPageSplitting(
   read: ReadPage,

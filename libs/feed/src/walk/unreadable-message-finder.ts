@@ -31,15 +31,15 @@ export class UnreadableMessageFinder {
     return { page: this.at / limit + 1, limit };
   }
 
-  /** Must be called after a successful read of the part that {@link next} returned. */
+  /** Must be called after a successful read of the part of the page that {@link next} returned. */
   succeeded(): void {
     this.at += this.largestPart();
     if (this.failsBefore !== undefined && this.at >= this.failsBefore) this.failsBefore = undefined;
   }
 
   /**
-   * Must be called after a failed read of the part that {@link next} returned. Returns true if the part was a
-   * single message. This message is skipped.
+   * Must be called after a failed read of the part of the page that {@link next} returned. Returns true if the part
+   * was a single message. This message is skipped.
    */
   failed(): boolean {
     const limit = this.largestPart();

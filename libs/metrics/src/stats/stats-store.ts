@@ -19,6 +19,6 @@ export interface StatsStore {
    */
   add(account: string, minutes: CountsByMinute): Promise<void>;
 
-  /** Returns the stored counts of an account. */
+  /** Returns the counts of an account for each minute of about the last hour. */
   read(account: string): Promise<KeptStats>;
 }

@@ -95,7 +95,7 @@ export class RedisRelayStore implements RelayStore {
     private readonly redis: RedisClient,
     private readonly prefix: string,
     private readonly clock: Clock,
-    /** Whether conversation rows are kept. */
+    /** Whether the rows of conversations are stored and updated. */
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {}
 

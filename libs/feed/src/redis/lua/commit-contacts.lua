@@ -10,7 +10,7 @@
 -- @key other_numbers  Hash from a phone number to its other contacts, as JSON.
 -- @key suspects       Hash from a contact to the time since which its messages are suspect.
 -- @key deep           Sorted set of contacts by when their read of older messages is due, in ms.
--- @key rates          Hash from a bucket of rates of change to its number of contacts.
+-- @key rates          Hash from a bucket of message rates to its number of contacts.
 -- @key upstreams      Hash from an upstream address to its service.
 -- @key rows           Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order      Sorted set of the ids of all rows by their last activity, in ms.

@@ -11,7 +11,7 @@
 -- @key numbers            Hash from a phone number to its most likely contact.
 -- @key suspects           Hash from a contact to the time since which its messages are suspect.
 -- @key deep               Sorted set of contacts by when their read of older messages is due, in ms.
--- @key rates              Hash from a bucket of rates of change to its number of contacts.
+-- @key rates              Hash from a bucket of message rates to its number of contacts.
 -- @key facts              Hash of the account's figures.
 -- @key slot               Hash of the current slot of the window of delays.
 -- @key other_numbers      Hash from a phone number to its other contacts, as JSON.
@@ -23,7 +23,7 @@
 -- @arg contact_id         The contact's id.
 -- @arg version            Version with which the record was read.
 -- @arg poll_state         `PollState`, packed; '' leaves the state and the version unchanged.
--- @arg bucket             Bucket of the contact's rate of change, or ''.
+-- @arg bucket             Bucket of the contact's message rate, or ''.
 -- @arg due_in             In how many ms the contact is polled next, or '' to leave that unchanged.
 -- @arg expedite_requests  Number of requests to poll sooner when the record was read.
 -- @arg deletes_snapshots  'yes' to delete all message snapshots, or ''.
@@ -33,7 +33,7 @@
 -- @arg message_count      Number of messages.
 -- @arg run                Redis run in which the record was read.
 -- @arg suspicion          Since when the messages are suspect, in ms; 'over'; or ''.
--- @arg extension          `LearnedContactState`, packed, or 'unchanged'.
+-- @arg extension          `RebuildablePollState`, packed, or 'unchanged'.
 -- @arg baseline           Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
 -- @arg deep_read          'new', 'replace' (also if one is scheduled), 'unchanged' or 'over'.
 -- @arg deep_in            In how many ms the read of older messages is due.

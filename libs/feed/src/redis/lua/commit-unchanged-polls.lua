@@ -5,7 +5,7 @@
 -- @key leases            Hash from `head:<id>` or `deep:<id>` to its lease.
 -- @key leased            Sorted set of the same members by the ends of their leases, in ms.
 -- @key list              Hash of the contact list as it was last read.
--- @key rates             Hash from a bucket of rates of change to its number of contacts.
+-- @key rates             Hash from a bucket of message rates to its number of contacts.
 -- @key facts             Hash of the account's figures.
 -- @key slot              Hash of the current slot of the window of delays.
 -- @arg contact_prefix    Prefix of the keys of contacts' records, in the slot of the keys.

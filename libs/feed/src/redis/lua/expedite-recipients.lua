@@ -5,8 +5,8 @@
 -- @key contacts        Hash from a contact's id to the contact as it was listed.
 -- @key list            Hash of the contact list as it was last read.
 -- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @constant DELETED    Flag of a deleted contact, in the first byte of the contact as it was listed.
--- @constant ALL_FLAGS  All flags. A first byte above it is damaged.
+-- @constant DELETED    Status bit of a deleted contact, in the first byte of the contact as it was listed.
+-- @constant ALL_BITS   All status bits together. A first byte above this number is damaged.
 -- @arg contact_prefix  Prefix of the keys of the contacts' records, in the slot of the keys.
 -- @arg due_in          In how many ms.
 -- @args phone_numbers  The phone numbers.
@@ -16,10 +16,10 @@
 --- @include "includes/due-at.lua"
 
 local function is_present(id)
-  local flags = string.byte(redis.call('HGET', contacts, id) or '') or 0
-  return flags > ALL_FLAGS or flags % (2 * DELETED) < DELETED
+  local status_bits = string.byte(redis.call('HGET', contacts, id) or '') or 0
+  return status_bits > ALL_BITS or status_bits % (2 * DELETED) < DELETED
 end
-local function owner_of(number)
+local function contact_of(number)
   local first = redis.call('HGET', numbers, number)
   if first and is_present(first) then return first end
   for _, other in ipairs(cjson.decode(redis.call('HGET', other_numbers, number) or '[]')) do
@@ -30,7 +30,7 @@ end
 local at = due_at(due_in)
 local expedited, wished = 0, 0
 for i = phone_numbers_from, #ARGV do
-  local id = owner_of(ARGV[i])
+  local id = contact_of(ARGV[i])
   if id then
     redis.call('HINCRBY', contact_prefix .. id, 'hastened', 1)
     redis.call('HSET', contact_prefix .. id, 'hastenedTo', at)

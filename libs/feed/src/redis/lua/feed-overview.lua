@@ -3,7 +3,7 @@
 -- @key due              Sorted set of contacts by when they are polled next, in ms.
 -- @key suspects         Hash from a contact to the time since which its messages are suspect.
 -- @key deep             Sorted set of contacts by when their read of older messages is due, in ms.
--- @key rates            Hash from a bucket of rates of change to its number of contacts.
+-- @key rates            Hash from a bucket of message rates to its number of contacts.
 -- @key facts            Hash of the account's statistics.
 -- @keys slots           Slots of the window of delays.
 -- @reply                An array; a field is nil if it is unknown.

@@ -1,5 +1,5 @@
---- Reads the histogram of the contacts' rates of change.
--- @key rates       Hash from a bucket of rates of change to its number of contacts.
+--- Reads the histogram of the contacts' message rates.
+-- @key rates       Hash from a bucket of message rates to its number of contacts.
 -- @key due         Sorted set of contacts by when they are polled next, in ms.
 -- @reply           An array.
 -- @field rates     Pairs of a bucket and its number of contacts.

@@ -26,7 +26,7 @@
 -- @field run                     The Redis run.
 -- @field failures                Number of consecutive failed polls.
 -- @field longest_page            Number of elements on the account's longest page.
--- @field extension               `LearnedContactState`, packed.
+-- @field extension               `RebuildablePollState`, packed.
 -- @field has_row                 1 if the contact has a row, or 0.
 --- @include "includes/contact-state.lua"
 

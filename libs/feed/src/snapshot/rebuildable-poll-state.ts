@@ -1,20 +1,19 @@
 import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 
 /**
- * What polls have learned about a contact, in addition to {@link PollState}. If a part is lost, no harm is
- * done: later polls learn it again. Stored in a hash field of its own, which older builds of Tidings do not
- * change.
+ * The part of the state of a contact's polls that later polls rebuild if it is lost. The rest is in
+ * {@link PollState}. Stored in a hash field of its own, which older builds of Tidings do not change.
  */
-export interface LearnedContactState {
+export interface RebuildablePollState {
   /** Packed data from which the contact's rate of new messages is estimated; see `schedule/rate.ts`. */
   rate?: Buffer;
   /** Packed list of the volatile fields of the contact's messages; see `volatile-message-fields.ts`. */
   volatile?: Buffer;
   /** Time of the last read of the newest messages, in milliseconds since 1970 by Redis' clock. */
   readAt?: number;
-  /** Reduced limit of the first page. Present while a full first page cannot be read. */
+  /** Reduced limit of the first page. Present while upstream fails to return the page with the normal limit. */
   headLimit?: number;
-  /** From this time on, a full first page is requested again, in milliseconds since 1970 by Redis' clock. */
+  /** Until when {@link headLimit} replaces the normal page limit, in milliseconds since 1970 by Redis' clock. */
   headLimitUntil?: number;
   /**
    * True while a new baseline is read because stored state was lost. Until all pages have been read, new
@@ -34,13 +33,13 @@ export interface LearnedContactState {
  * need not be compared with the snapshot.
  */
 export interface UnchangedPage {
-  /** Value of `ContactState.version` when the page was compared with the snapshot. */
+  /** Value of `ContactState.version` when the contact's first page was compared with the snapshot. */
   version: number;
-  /** Hash of the body of the reply. */
+  /** Hash of the HTTP response body that contained the contact's first page. */
   digest: string;
 }
 
-export const EMPTY_LEARNED_CONTACT_STATE: LearnedContactState = {};
+export const EMPTY_REBUILDABLE_POLL_STATE: RebuildablePollState = {};
 
 const FORMAT = 1;
 /**
@@ -57,8 +56,8 @@ const UNCHANGED_PAGE = 6;
  * Packs the state: a format version (1 byte), then a tag, a length and the content of each section. The
  * result for an empty state has no bytes.
  */
-export function packLearnedContactState(extension: LearnedContactState): Buffer {
-  const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage } = extension;
+export function packRebuildablePollState(state: RebuildablePollState): Buffer {
+  const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage } = state;
   const packed = new PackedBytesWriter().byte(FORMAT);
   if (rate !== undefined) packed.byte(RATE).block(rate);
   if (volatile !== undefined) packed.byte(VOLATILE).block(volatile);
@@ -79,38 +78,38 @@ export function packLearnedContactState(extension: LearnedContactState): Buffer 
 }
 
 /** Unpacks the state. Returns an empty state if the bytes are damaged. */
-export function unpackLearnedContactState(bytes: Buffer): LearnedContactState {
-  if (bytes.length === 0) return EMPTY_LEARNED_CONTACT_STATE;
+export function unpackRebuildablePollState(bytes: Buffer): RebuildablePollState {
+  if (bytes.length === 0) return EMPTY_REBUILDABLE_POLL_STATE;
   try {
     return read(new PackedBytesReader(bytes), bytes.length);
   } catch (error) {
-    if (error instanceof DamagedSnapshotError) return EMPTY_LEARNED_CONTACT_STATE;
+    if (error instanceof DamagedSnapshotError) return EMPTY_REBUILDABLE_POLL_STATE;
     throw error;
   }
 }
 
-function read(packed: PackedBytesReader, length: number): LearnedContactState {
-  const extension: LearnedContactState = {};
-  if (packed.byte() !== FORMAT) return extension;
+function read(packed: PackedBytesReader, length: number): RebuildablePollState {
+  const state: RebuildablePollState = {};
+  if (packed.byte() !== FORMAT) return state;
   for (let left = length - 1; left > 0;) {
     const tag = packed.byte();
     const block = packed.block();
     left -= 1 + sizeOfNumber(block.length) + block.length;
     const content = new PackedBytesReader(block);
-    if (tag === RATE) extension.rate = Buffer.from(block);
-    else if (tag === VOLATILE) extension.volatile = Buffer.from(block);
-    else if (tag === READ_AT) extension.readAt = content.number();
+    if (tag === RATE) state.rate = Buffer.from(block);
+    else if (tag === VOLATILE) state.volatile = Buffer.from(block);
+    else if (tag === READ_AT) state.readAt = content.number();
     else if (tag === HEAD_LIMIT) {
-      extension.headLimit = Math.max(content.number(), 1);
-      extension.headLimitUntil = content.number();
-    } else if (tag === RESYNCING) extension.resyncing = true;
+      state.headLimit = Math.max(content.number(), 1);
+      state.headLimitUntil = content.number();
+    } else if (tag === RESYNCING) state.resyncing = true;
     else if (tag === UNCHANGED_PAGE) {
       const version = content.number();
       const digest = block.subarray(sizeOfNumber(version)).toString('base64');
-      extension.unchangedPage = { version, digest };
+      state.unchangedPage = { version, digest };
     }
   }
-  return extension;
+  return state;
 }
 
 function sizeOfNumber(value: number): number {

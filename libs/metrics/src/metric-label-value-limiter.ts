@@ -6,15 +6,15 @@ const REST = 'other';
  * each value. The first values get a time series each. All later values share the time series of the value
  * `other`.
  */
-export class BoundedMetricLabel {
+export class MetricLabelValueLimiter {
   private readonly values = new Set<string>();
 
   /** @param max maximum number of values beside `other` */
   constructor(private readonly max: number) {}
 
   /**
-   * Returns the value itself, or `other` if the value is new and the label already has the maximum number of
-   * values.
+   * Returns the value itself. Returns the text "other" instead if the value is new and the label already has the
+   * maximum number of values.
    */
   valueOf(value: string): string {
     if (this.values.has(value)) return value;

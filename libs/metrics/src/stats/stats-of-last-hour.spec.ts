@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { minuteOf, createZeroCounts } from './minute-counts.js';
-import { statsOfHour } from './stats-of-hour.js';
+import { statsOfLastHour } from './stats-of-last-hour.js';
 
 const NOW = Date.parse('2026-11-25T10:30:20.500Z');
 const LAST = minuteOf(NOW);
@@ -8,7 +8,7 @@ const BACKLOG = { sends: 2, deliveries: 5 };
 
 describe('The statistics of an hour', () => {
   it('cover 60 minutes, with the oldest minute first and the current minute last', () => {
-    const { from, to, stepSeconds, minutes } = statsOfHour({ now: NOW, minutes: new Map() }, BACKLOG);
+    const { from, to, stepSeconds, minutes } = statsOfLastHour({ now: NOW, minutes: new Map() }, BACKLOG);
     expect(minutes).toHaveLength(60);
     expect([from, minutes[0], minutes.at(-1)]).toEqual([
       ...['2026-11-25T09:31:00.000Z', '2026-11-25T09:31:00.000Z', '2026-11-25T10:30:00.000Z'],
@@ -17,7 +17,7 @@ describe('The statistics of an hour', () => {
   });
 
   it('show 0 where nothing happened, and null where nothing was measured', () => {
-    const stats = statsOfHour({ now: NOW, minutes: new Map() }, BACKLOG);
+    const stats = statsOfLastHour({ now: NOW, minutes: new Map() }, BACKLOG);
     expect(stats.sends.created).toEqual(Array(60).fill(0));
     expect(stats.detectionDelayMs).toEqual({ mean: Array(60).fill(null), max: Array(60).fill(null) });
     expect(stats.backlog.sends).toEqual([...(Array(59).fill(null) as null[]), 2]);
@@ -31,7 +31,7 @@ describe('The statistics of an hour', () => {
       ...{ backlogSamples: 2, backlogSends: 0, backlogDeliveries: 8 },
     };
     const minutes = new Map([LAST - 60, LAST - 59, LAST].map((minute) => [minute, counts]));
-    const stats = statsOfHour({ now: NOW, minutes }, BACKLOG);
+    const stats = statsOfLastHour({ now: NOW, minutes }, BACKLOG);
     expect(stats.sends.sent).toEqual([3, ...(Array(58).fill(0) as number[]), 3]);
     expect([stats.deliveryDelayMs.mean[0], stats.deliveryDelayMs.max[0]]).toEqual([151, 300]);
     expect([stats.backlog.sends[0], stats.backlog.deliveries[0], stats.backlog.sends[1]]).toEqual([

@@ -14,7 +14,7 @@ export interface DelaySeries {
 }
 
 /** Statistics of an account in the last hour, by minute. All lists have the same length. */
-export interface StatsOfHour {
+export interface StatsOfLastHour {
   /** Start of the first minute, in ISO 8601. */
   from: string;
   /** When the statistics were read, in ISO 8601. */
@@ -35,7 +35,7 @@ export interface StatsOfHour {
  * Computes the statistics of an account from its counts. Pure function.
  * @param backlog the present numbers of waiting sends and deliveries, which are shown for the current minute
  */
-export function statsOfHour({ now, minutes: kept }: KeptStats, backlog: Backlog): StatsOfHour {
+export function statsOfLastHour({ now, minutes: kept }: KeptStats, backlog: Backlog): StatsOfLastHour {
   const last = minuteOf(now);
   const minutes = Array.from({ length: STATISTICS_MINUTES }, (_, i) => last - STATISTICS_MINUTES + 1 + i);
   const counts = minutes.map((minute) => kept.get(minute) ?? createZeroCounts());

@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type RebuildablePollState,
+  packRebuildablePollState,
+  unpackRebuildablePollState,
+} from './rebuildable-poll-state.js';
+
+const FULL: RebuildablePollState = {
+  rate: Buffer.from([1, 2, 3]),
+  volatile: Buffer.from([4]),
+  readAt: 1_800_000_000_123,
+  headLimit: 5,
+  headLimitUntil: 1_800_000_600_000,
+  resyncing: true,
+};
+
+describe('the packed form of the poll state that can be rebuilt', () => {
+  it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
+    'unpacks to the same state: %j',
+    (state) => {
+      expect(unpackRebuildablePollState(packRebuildablePollState(state))).toEqual(state);
+    },
+  );
+
+  it('takes no bytes if the state is empty', () => {
+    expect(packRebuildablePollState({})).toHaveLength(0);
+  });
+
+  it('unpacks to the known sections if a later build added another section', () => {
+    const later = Buffer.concat([packRebuildablePollState({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
+    expect(unpackRebuildablePollState(later)).toEqual({ readAt: 5 });
+  });
+
+  it('unpacks to an empty state if it is damaged, and never throws', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+        expect(typeof unpackRebuildablePollState(Buffer.from(bytes))).toBe('object');
+      }),
+    );
+    expect(unpackRebuildablePollState(packRebuildablePollState(FULL).subarray(0, 7))).toEqual({});
+  });
+});
