@@ -74,7 +74,7 @@ export function NotBelowVariable(other: string): PropertyDecorator {
     ValidateBy({
       name: 'notBelow',
       validator: {
-        // Passes if one of the two values is not a number, because the check of that variable's type reports it.
+        // Passes if either variable is not a number, because that variable's own check reports it.
         validate: (value: unknown, context) => {
           const bound = minimum(context?.object);
           return typeof value !== 'number' || typeof bound !== 'number' || value >= bound;

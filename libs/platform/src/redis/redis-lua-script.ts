@@ -74,7 +74,7 @@ export class LuaScript {
    * Strings in the reply are decoded as text. A reply that is an array becomes an object if the header of the
    * Lua file names its fields.
    *
-   * @throws {TypeError} if the given names are not exactly the names that the header of the Lua file declares
+   * @throws {TypeError} if the given names differ from the names that the header of the Lua file declares
    */
   async run(redis: RedisClient, keys: LuaKeys, args: LuaArguments = {}): Promise<unknown> {
     return this.named(await this.script.run(redis, this.keysOf(keys), this.argumentsOf(args)));
@@ -118,8 +118,8 @@ function camelCase(name: string): string {
 }
 
 /**
- * Returns the keys or arguments of a script in the order in which the header of the Lua file declares them. The elements
- * of a declared list come last.
+ * Returns the keys or arguments of a script in the order in which the header of the Lua file declares them. The
+ * elements of a declared list come last.
  */
 function inOrder<Value>(
   path: string,

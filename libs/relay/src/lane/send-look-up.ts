@@ -123,7 +123,7 @@ export class SendLookUpRunner {
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
     const backoffMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
-    // After a complete look-up, the backoff is cut to the remaining time for look-ups, but not below the shortest backoff.
+    // After a complete look-up, the wait is cut to the remaining time for look-ups, but not below the shortest backoff.
     const waitMs =
       outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
     const next: SendState = {

@@ -5,8 +5,8 @@ import type { SendRecord } from '../send/send-record.js';
 const ADDRESS_PROPAGATION_MS = 60_000;
 
 /**
- * Whether a send may be posted to the account's current upstream address. The address must lead to the service for which
- * the send was stored or last resent.
+ * Whether a send may be posted to the account's current upstream address. The address must lead to the service for
+ * which the send was stored or last resent.
  * - `same_service`: the send may be posted;
  * - `other_service`: the send must not be posted;
  * - `unverified`: the service behind the current address is not known, because no contact list was read from it yet;

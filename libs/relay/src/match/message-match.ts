@@ -46,8 +46,8 @@ const LIKELY_AFTER_MS = 15_000;
  * - If there are fewer messages than sends, sends whose message is overdue are ignored first, the oldest of them first.
  *   Otherwise, every message after a text that upstream lost would be matched to the send before its own.
  * - If there are more messages than sends, messages with unlikely timestamps are ignored first. If there are still too
- *   many, the oldest message is matched, unless upstream perhaps did not accept the send. Such a send is not matched. It
- *   is returned in `undecided`.
+ *   many, the oldest message is matched. A send that upstream perhaps did not accept is not matched then, but returned
+ *   in `undecided`.
  *
  * Upstream may show the text and the file of a send as two messages, or add an attachment to a message later. The text
  * message then counts as the send's message, unless another message has all attachments. Known limitation: if another
@@ -189,8 +189,8 @@ function pair(
 }
 
 /**
- * Pairs messages with expected messages in order, both oldest first. A message is left out if its timestamp is too early
- * for the next expected message.
+ * Pairs messages with expected messages in order, both oldest first. A message is left out if its timestamp is too
+ * early for the next expected message.
  */
 function pairInOrder(
   messages: readonly UpstreamMessage[],

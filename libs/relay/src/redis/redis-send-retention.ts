@@ -82,7 +82,7 @@ export async function readExcessAcceptedAndUnknownSends(
   if (excess <= 0 || (await redis.zcard(keys('finished'))) > 0) return [];
   const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MAX_TRIMMED) - 1));
   const records = await readSendRecords(redis, keys, ids);
-  // Redis' list of accepted and unknown sends may also contain finished sends, which an earlier build did not remove.
+  // The Redis set of accepted and unknown sends may contain finished sends, which an earlier build did not remove.
   const undecided = records.filter(({ state }) => hasUncertainOutcome(state));
   const left = new Set(undecided.map(({ order }) => order.id));
   const finishedIds = ids.filter((id) => !left.has(id));

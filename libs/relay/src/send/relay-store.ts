@@ -49,8 +49,8 @@ export interface Fence {
 /**
  * The result of {@link RelayStore.fence}.
  * - `changed`: the send has changed since it was read, or Redis restarted.
- * - `unusual`: the request budget has no token now, or upstream is away, refuses sends or limits the account. The caller
- *   waits for a token of the budget before it applies the transition `fenced`.
+ * - `unusual`: the request budget has no token now, or upstream is away, refuses sends or limits the account. The
+ *   caller waits for a token of the budget before it applies the transition `fenced`.
  */
 export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };
 
