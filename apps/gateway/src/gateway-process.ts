@@ -11,14 +11,14 @@ import {
   type Instance,
   heartbeatSetRedisKey,
   toListenError,
-  namesOfVersionedInstances,
+  namesOfProcessesWithVersion,
   createProcessInstance,
   openCheckedRedis,
   readEnvironment,
   type RedisClient,
   RedisClock,
   type RunningProcess,
-  heartbeatMemberHasRole,
+  workerHasRole,
   type StartContext,
   warnAboutUnknownEnvironmentVariables,
 } from '#platform';
@@ -94,10 +94,8 @@ export function relayWorkers(
   return {
     name,
     others: async () =>
-      namesOfVersionedInstances(
-        (await readLiveHeartbeatMembers(redis, key)).filter((worker) =>
-          heartbeatMemberHasRole(worker, 'relay'),
-        ),
+      namesOfProcessesWithVersion(
+        (await readLiveHeartbeatMembers(redis, key)).filter((worker) => workerHasRole(worker, 'relay')),
       ),
   };
 }

@@ -14,7 +14,7 @@ import {
   heartbeatSetRedisKey,
   toListenError,
   type Logger,
-  namesOfVersionedInstances,
+  namesOfProcessesWithVersion,
   createProcessInstance,
   openCheckedRedis,
   pause,
@@ -93,7 +93,10 @@ function gatewayPeers(
   { name }: Instance,
 ): BlobPeers {
   const key = heartbeatSetRedisKey(REDIS_KEY_PREFIX, 'gateways');
-  return { name, others: async () => namesOfVersionedInstances(await readLiveHeartbeatMembers(redis, key)) };
+  return {
+    name,
+    others: async () => namesOfProcessesWithVersion(await readLiveHeartbeatMembers(redis, key)),
+  };
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  * | | |
  * |---|---|
- * | `calls/`       | interceptors and observers of the calls of an object; calls that are joined into batches |
+ * | `calls/`       | interceptors and observers of method calls; calls that are joined into batches |
  * | `environment/` | environment variables, read and checked once |
  * | `log/`         | the logger, and the parts of an error that may be logged |
  * | `process/`     | start and stop of a process, its readiness, version and instance |
@@ -46,7 +46,7 @@ export {
   heartbeatSetRedisKey,
   formatProcessInstance,
   timeWhenVersionsBecameMixed,
-  namesOfVersionedInstances,
+  namesOfProcessesWithVersion,
   createProcessInstance,
 } from './process/instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
@@ -101,7 +101,7 @@ export { isTraceContext, type TraceContext, traceIdLogField } from './trace-cont
 export { readBuildVersion, productVersion } from './process/version.js';
 export {
   findRolesWithoutWorker,
-  heartbeatMemberHasRole,
+  workerHasRole,
   WORKER_ROLES,
   type WorkerRole,
 } from './environment/worker-roles.js';

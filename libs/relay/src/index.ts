@@ -52,7 +52,7 @@ export {
 } from './send/send.js';
 export {
   type Acceptance,
-  IdempotencyInProgressError,
+  IdempotentRequestInProgressError,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
   IDEMPOTENCY_KEY_RESERVATION_MS,

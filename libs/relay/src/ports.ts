@@ -17,7 +17,7 @@ export interface Sender {
   budgetOf(account: string): Promise<number>;
 
   /**
-   * Returns the check that {@link admit} resolves to, for a token that was taken without calling `admit`.
+   * Returns the check whether a token of the request budget has expired, for a token that was taken without `admit`.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   admissionOf(account: string, requestedAt: number): TokenExpiryCheck;
@@ -49,7 +49,8 @@ export interface LookUpReads {
   /** Number of messages that were read. A message that was read twice counts twice. */
   readonly messagesRead: number;
   /**
-   * Adds the messages of one page of a contact. Called before these messages are bound to sends.
+   * Adds the messages of one page of a contact to what the look-up has read. Called before the messages are bound to
+   * sends.
    * @param upstreamAheadMs how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown
    */
   add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void;

@@ -11,7 +11,7 @@ import {
 } from '#platform';
 import {
   type IdempotencyKey,
-  IdempotencyInProgressError,
+  IdempotentRequestInProgressError,
   IdempotencyKeyReusedError,
   type RelayJobs,
   RedisIdempotencyKeys,
@@ -228,8 +228,8 @@ describe('The next check for the message of an accepted send', () => {
       'both checks are due',
       async () => (await store.dueConfirmations(ACCOUNT, 9)).length === 2,
     );
-    expect(await store.rescheduleMessageChecks(ACCOUNT, sends)).toEqual([one]);
-    expect(await store.rescheduleMessageChecks(ACCOUNT, sends)).toEqual([]);
+    expect(await store.rescheduleChecksOfAcceptedSends(ACCOUNT, sends)).toEqual([one]);
+    expect(await store.rescheduleChecksOfAcceptedSends(ACCOUNT, sends)).toEqual([]);
     const due = await store.dueConfirmations(ACCOUNT, 9);
     expect(due.map(({ order: { id } }) => id)).toEqual([changed.order.id]);
   });
@@ -337,8 +337,8 @@ describe('storing a new send', () => {
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000)).toBe(false);
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 60_000)).toBe(true);
     for (const under of [key('k'), { ...key('k'), owner: 'two' }]) {
-      await expect(intake.accept(ACCOUNT, request, under)).rejects.toThrow(IdempotencyInProgressError);
-      await expect(intake.recall(ACCOUNT, under)).rejects.toThrow(IdempotencyInProgressError);
+      await expect(intake.accept(ACCOUNT, request, under)).rejects.toThrow(IdempotentRequestInProgressError);
+      await expect(intake.recall(ACCOUNT, under)).rejects.toThrow(IdempotentRequestInProgressError);
     }
     await idempotencyKeys.release(ACCOUNT, 'k', 'two');
     const { id } = await intake.accept(ACCOUNT, request, { ...key('k'), owner: 'one' });
@@ -360,11 +360,11 @@ describe('storing a new send', () => {
       idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000),
     );
     await expect(intake.accept(ACCOUNT, request, { ...key('k'), owner: 'one' })).rejects.toThrow(
-      IdempotencyInProgressError,
+      IdempotentRequestInProgressError,
     );
     await idempotencyKeys.release(ACCOUNT, 'k', 'two');
     await expect(intake.accept(ACCOUNT, request, { ...key('k'), owner: 'two' })).rejects.toThrow(
-      IdempotencyInProgressError,
+      IdempotentRequestInProgressError,
     );
     expect(await intake.recall(ACCOUNT, key('k'))).toBeUndefined();
     expect((await intake.accept(ACCOUNT, request, key('k'))).replayed).toBe(false);

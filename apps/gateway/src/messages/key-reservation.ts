@@ -18,7 +18,7 @@ export class KeyReservation {
     this.renewal = setInterval(() => void this.renew(), IDEMPOTENCY_KEY_RESERVATION_MS / 4);
   }
 
-  /** Acquires the lease. @throws {IdempotencyInProgressError} if another request holds it */
+  /** Acquires the lease. @throws {IdempotentRequestInProgressError} if another request holds it */
   static async take(
     sends: SendIntake,
     account: string,

@@ -5,7 +5,7 @@ import type { GatewayEnvironment, Logger, Clock } from '#platform';
 import type { BlobStore } from '#blobs';
 import {
   type Acceptance,
-  IdempotencyInProgressError,
+  IdempotentRequestInProgressError,
   IdempotencyKeyReusedError,
   type SendIntake,
   type SendOrigin,
@@ -25,7 +25,7 @@ import { MultipartForm } from './multipart-form.js';
 import { readSendRequest } from './send-request.js';
 
 /** Errors that prove that the send was not stored. */
-const NOT_STORED_ERRORS = [Problem, IdempotencyKeyReusedError, IdempotencyInProgressError] as const;
+const NOT_STORED_ERRORS = [Problem, IdempotencyKeyReusedError, IdempotentRequestInProgressError] as const;
 
 /** Minimum lifetime of an idempotency key, in hours. */
 const MIN_KEY_LIFETIME_HOURS = 24;

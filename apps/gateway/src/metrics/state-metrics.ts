@@ -3,7 +3,7 @@ import type { AccountDirectory } from '#accounts';
 import type { Gauge, PromMetrics } from '#metrics';
 import {
   type GatewayEnvironment,
-  heartbeatMemberHasRole,
+  workerHasRole,
   heartbeatSetRedisKey,
   readLiveHeartbeatMembers,
   type Logger,
@@ -97,7 +97,7 @@ export class StateMetrics {
     memoryMax.set(sum(memory.map(({ max }) => max)));
     count.set(all.length);
     for (const role of WORKER_ROLES)
-      workers.labels(role).set(running.filter((worker) => heartbeatMemberHasRole(worker, role)).length);
+      workers.labels(role).set(running.filter((worker) => workerHasRole(worker, role)).length);
     for (const [i, account] of shown.entries()) {
       const state = states[i];
       if (state !== undefined) this.show(account, state);

@@ -3,7 +3,7 @@ import { AccountConflictError, UpstreamApiKeyRequiredError } from '#accounts';
 import { CursorExpiredError } from '#events';
 import { BlobStoreUnavailableError, BlobTooLargeError } from '#blobs';
 import {
-  IdempotencyInProgressError,
+  IdempotentRequestInProgressError,
   IdempotencyKeyReusedError,
   SendNotCancellableError,
   SendNotResolvableError,
@@ -54,7 +54,7 @@ const RULES: readonly Rule[] = [
   }),
   rule(BlobStoreUnavailableError, unavailable),
   rule(
-    IdempotencyInProgressError,
+    IdempotentRequestInProgressError,
     ({ message }) => new Problem('idempotency_in_progress', message, { headers: retryAfter(1_000) }),
   ),
   rule(IdempotencyKeyReusedError, ({ message }) => new Problem('idempotency_key_reused', message)),

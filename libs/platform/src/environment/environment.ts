@@ -16,7 +16,7 @@ import {
   WebOrigins,
   PositiveNumber,
   Fraction,
-  RedisLocation,
+  RedisUrl,
   CommaSeparatedWords,
   Text,
   Integer,
@@ -31,7 +31,7 @@ export class CommonEnvironment {
   @Description(
     'Address of Redis: one server, Sentinel or a Cluster. `npm start` sets it to its embedded Redis.',
   )
-  @RedisLocation()
+  @RedisUrl()
   REDIS_URL!: RedisAddress;
   @Description('First part of every Redis key.')
   @RedisKeyPrefix('tidings')

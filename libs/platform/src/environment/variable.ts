@@ -74,7 +74,7 @@ export function NotBelowVariable(other: string): PropertyDecorator {
     ValidateBy({
       name: 'notBelow',
       validator: {
-        // An invalid value passes this check, because another fault already reports it.
+        // Passes if either variable is not a number, because that variable's own check reports it.
         validate: (value: unknown, context) => {
           const bound = minimum(context?.object);
           return typeof value !== 'number' || typeof bound !== 'number' || value >= bound;
@@ -200,7 +200,7 @@ export function IpNetworks(example: string): PropertyDecorator {
 }
 
 /** Decorator of the address of Redis. {@link parseRedisAddress} describes the valid forms. */
-export function RedisLocation(): PropertyDecorator {
+export function RedisUrl(): PropertyDecorator {
   return variable(
     'a redis://, rediss://, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port address',
     'redis://127.0.0.1:6379',

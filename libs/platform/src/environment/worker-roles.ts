@@ -10,11 +10,11 @@ export function formatWorkerHeartbeatMember(name: string, roles: readonly Worker
 }
 
 /**
- * Returns true if a worker's member of the heartbeat set lists this role. Workers of earlier builds list no
- * roles.
+ * Returns true if a worker has this role. Workers of earlier builds list no roles.
+ * @param heartbeatMember the worker's member of the heartbeat set in Redis
  */
-export function heartbeatMemberHasRole(member: string, role: WorkerRole): boolean {
-  return member.split(ROLES_LABEL)[1]?.split(',').includes(role) === true;
+export function workerHasRole(heartbeatMember: string, role: WorkerRole): boolean {
+  return heartbeatMember.split(ROLES_LABEL)[1]?.split(',').includes(role) === true;
 }
 
 /**

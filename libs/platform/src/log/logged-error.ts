@@ -8,10 +8,7 @@ export interface LoggedError {
   cause?: LoggedError;
 }
 
-/**
- * An error whose message may contain private text, such as a message that upstream quotes. The log contains
- * `logMessage` instead.
- */
+/** An error whose `message` may contain private text. Log lines contain its `logMessage` instead. */
 export interface RedactedError {
   readonly logMessage: string;
 }

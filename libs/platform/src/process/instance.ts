@@ -56,8 +56,8 @@ export function parseProcessInstance(member: string): Instance {
  * They are left out, because they write no marker file to the blob store, and other processes must not expect one
  * from them.
  */
-export function namesOfVersionedInstances(members: readonly string[]): string[] {
-  return members
+export function namesOfProcessesWithVersion(heartbeatMembers: readonly string[]): string[] {
+  return heartbeatMembers
     .map(parseProcessInstance)
     .filter(({ version }) => version !== undefined)
     .map(({ name }) => name);

@@ -14,7 +14,7 @@ export function productVersion(): string {
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** Returns the product's version, followed by a digest of its sources if it runs from a build. */
+/** Returns the product's version. If `dist/.build.json` exists, a digest of the compiled sources follows. */
 export function readBuildVersion(): string {
   const stamp = join(root(), 'dist/.build.json');
   if (!existsSync(stamp)) return productVersion();

@@ -10,12 +10,10 @@ const RETRY_AFTER_MS = 500;
  * regular check of the account.
  */
 const MAX_WAITING = 20_000;
-/**
- * Maximum time that a task waits until it is written to the agenda, as a share of the time until the task is due.
- */
-const MAX_GAP_SHARE = 1 / 20;
-/** Maximum time that any task waits until it is written to the agenda, in milliseconds. */
-const MAX_GAP_MS = 25;
+/** Maximum delay of the write of a task to the agenda, as a fraction of the time until the task is due. */
+const MAX_WRITE_DELAY_FRACTION = 1 / 20;
+/** Maximum delay of the write of any task to the agenda, in milliseconds. */
+const MAX_WRITE_DELAY_MS = 25;
 
 /**
  * Schedules tasks on an agenda in the background, so that callers need not wait. After a write, tasks that are not due
@@ -27,10 +25,10 @@ export class BackgroundTaskScheduler {
   private readonly waiting = new Map<string, PendingHint>();
   private isWriting = false;
   private failed = false;
-  /** When the last write ended, by `performance.now()`. */
+  /** When the last write to the agenda ended, by `performance.now()`. */
   private writtenAt = -Infinity;
-  /** Time between the last write and the next, in milliseconds. The most urgent waiting task decides this time. */
-  private gapMs = MAX_GAP_MS;
+  /** Minimum time between two writes to the agenda, in milliseconds. The most urgent waiting task decides this time. */
+  private gapMs = MAX_WRITE_DELAY_MS;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -73,13 +71,13 @@ export class BackgroundTaskScheduler {
     if (earlier !== undefined && msOf(earlier.time) <= msOf(task.time)) return;
     if (earlier === undefined && this.waiting.size >= MAX_WAITING) return;
     this.waiting.set(key, task);
-    this.gapMs = Math.min(this.gapMs, gapOf(task.time));
+    this.gapMs = Math.min(this.gapMs, maxWriteDelayMs(task.time));
   }
 
   private async write(): Promise<void> {
     const tasks = [...this.waiting.values()];
     this.waiting.clear();
-    this.gapMs = MAX_GAP_MS;
+    this.gapMs = MAX_WRITE_DELAY_MS;
     this.isWriting = true;
     try {
       await this.agenda.schedule(tasks);
@@ -99,8 +97,8 @@ export class BackgroundTaskScheduler {
 }
 
 /** Returns how long the write of a task to the agenda may be delayed, in milliseconds. `time` says when the task is due. */
-function gapOf(time: number | { atMs: number }): number {
-  return typeof time === 'number' ? Math.min(time * MAX_GAP_SHARE, MAX_GAP_MS) : 0;
+function maxWriteDelayMs(time: number | { atMs: number }): number {
+  return typeof time === 'number' ? Math.min(time * MAX_WRITE_DELAY_FRACTION, MAX_WRITE_DELAY_MS) : 0;
 }
 
 function msOf(time: number | { atMs: number }): number {

@@ -110,5 +110,5 @@ export class RedisChannels {
  * works again, listeners get no notifications and rely on their periodic checks.
  */
 function ignoreClosed(): void {
-  // The error is ignored on purpose.
+  // Intentionally empty.
 }

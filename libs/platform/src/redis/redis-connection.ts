@@ -36,10 +36,7 @@ const SOCKET_TIMEOUT_MS: Readonly<Record<RedisBehaviour, number>> = { failFast: 
 
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const SENTINEL_TIMEOUT_MS = 1_000;
-/**
- * Time after which a command of a `patient` connection to a Redis Cluster is retried while a master is away, in
- * milliseconds.
- */
+/** Wait between two tries of a command while a master of a Redis Cluster is away, in milliseconds. */
 const CLUSTER_RETRY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
 const DISCONNECT_TIMEOUT_MS = 100;

@@ -71,10 +71,10 @@ export class LuaScript {
 
   /**
    * Runs the script. All keys must be in one hash slot. Arguments that are Buffers are sent unchanged.
-   * Strings in the reply are decoded as text. Returns an object if the header names fields and the reply is
-   * an array, and otherwise the reply itself.
+   * Strings in the reply are decoded as text. A reply that is an array becomes an object if the header of the
+   * Lua file names its fields.
    *
-   * @throws {TypeError} if the value for a declared name is missing, or if a name is not declared
+   * @throws {TypeError} if the given names differ from the names that the header of the Lua file declares
    */
   async run(redis: RedisClient, keys: LuaKeys, args: LuaArguments = {}): Promise<unknown> {
     return this.named(await this.script.run(redis, this.keysOf(keys), this.argumentsOf(args)));
@@ -118,7 +118,8 @@ function camelCase(name: string): string {
 }
 
 /**
- * Returns the values in the order of the declared names, followed by the values of the declared list, if any.
+ * Returns the keys or arguments of a script in the order in which the header of the Lua file declares them. The
+ * elements of a declared list come last.
  */
 function inOrder<Value>(
   path: string,

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { RedisClient } from './redis-connection.js';
 
-/** Age at which the known run id of a connection is read again from Redis, in milliseconds. */
+/** Time after which the id of the Redis run is read again, in milliseconds. */
 const REFRESH_MS = 10_000;
 
 /** What is known of the Redis run at the other end of a connection. `run` is empty while the run is unknown. */

@@ -22,7 +22,7 @@ function recorder(): { stream: Writable; calls: string[][] } {
 
 const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('all writes to a stream in one turn of the event loop are sent in order with one call at the end of the turn', async () => {
+it('all writes to a socket in one turn of the event loop are sent in order with one call at the end of the turn', async () => {
   const { stream, calls } = recorder();
   for (const text of ['a', 'b', 'c']) stream.write(text);
   expect(calls).toEqual([]);
@@ -33,7 +33,7 @@ it('all writes to a stream in one turn of the event loop are sent in order with 
   expect(calls.at(-1)).toEqual(['d']);
 });
 
-it('after every 16 writes to a stream in one turn of the event loop, these writes are sent before the turn ends', async () => {
+it('after every 16 writes to a socket in one turn of the event loop, these writes are sent before the turn ends', async () => {
   const { stream, calls } = recorder();
   for (let n = 0; n < 40; n += 1) stream.write(String(n));
   expect(calls.flat()).toHaveLength(32);
@@ -41,7 +41,7 @@ it('after every 16 writes to a stream in one turn of the event loop, these write
   expect(calls.flat()).toEqual(Array.from({ length: 40 }, (_, n) => String(n)));
 });
 
-it('ending a stream sends the writes that are still waiting', async () => {
+it('ending a socket sends the writes that are still waiting', async () => {
   const { stream, calls } = recorder();
   stream.write('a');
   await new Promise<void>((resolve) => stream.end(resolve));

@@ -18,7 +18,7 @@ function recorder(): { jobs: BatchedRelayJobs; woken: [string, string[]][]; endW
   return { jobs, woken, endWrite };
 }
 
-it('a lane is woken at once, and wake() does not wait until the wake-up job is written', async () => {
+it('wake() starts to write the wake-up job of a lane at once, and does not wait until the job is written', async () => {
   const { jobs, woken } = recorder();
   await jobs.wake('a', ['one']);
   expect(woken).toEqual([['a', ['one']]]);

@@ -3,10 +3,10 @@ import { SimilarMessageCollector } from '../match/similar-messages.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { type LookUpResult, lookUpRecipient, appendLookUpResultToSend } from './look-up-result.js';
+import { type LookUpResult, readRecipientMessages, appendLookUpResultToSend } from './look-up-result.js';
 import { MAX_CONTACT_LIST_AGE_MS } from './send-look-up.js';
 import {
-  isMessageOverdue,
+  isMessageOfSendOverdue,
   type SendRecord,
   type SendState,
   fieldsKeptAcrossTransitions,
@@ -31,7 +31,7 @@ const MIN_WAIT_MS = 500;
 const POLL_ONLY_SHARE = 1 / 4;
 /** Maximum number of recipients whose messages are read in parallel. */
 const MAX_PARALLEL = 10;
-/** Time after which one call starts no further reads, in milliseconds. */
+/** Time after which one call of `confirm` starts no further reads, in milliseconds. */
 const MAX_ROUND_MS = 3_000;
 /** Maximum number of sends to one recipient that are checked with the same read of the recipient's messages. */
 const MAX_SHARED = 200;
@@ -103,17 +103,17 @@ export class AcceptedSendConfirmer {
     const minListReadAt = Math.max(...waiting.map((record) => this.minListReadAt(record, now)));
     const reads = new SimilarMessageCollector(waiting);
     const options = { isLowPriority: true, reads, ...(minListReadAt === -Infinity ? {} : { minListReadAt }) };
-    const result = await lookUpRecipient(this.lookup, account, phoneNumber, options);
+    const result = await readRecipientMessages(this.lookup, account, phoneNumber, options);
     for (const record of waiting) await this.recordResult(account, record, result, reads, now);
   }
 
   /**
-   * Schedules the next check before the read of the messages starts, because this process may die during the read. The
-   * confirmation period still counts down from the last successful read.
+   * Schedules the next check of accepted sends. Called before the recipient's messages are read, because this process
+   * may die during the read.
    */
   private reschedule(account: string, due: readonly SendRecord[], now: number): Promise<SendRecord[]> {
     const accepted = due.filter(({ state }) => state.status === 'accepted');
-    return this.store.rescheduleMessageChecks(
+    return this.store.rescheduleChecksOfAcceptedSends(
       account,
       accepted.map((record) => ({ record, inMs: Math.min(ageOf(record, now), MAX_WAIT_MS) })),
     );
@@ -127,7 +127,8 @@ export class AcceptedSendConfirmer {
     const ids = new Set(due.map(({ order }) => order.id));
     const awaiting = await this.store.sendsAwaitingMessage(account, phoneNumber, MAX_SHARED);
     return awaiting.filter(
-      ({ order, state }) => !ids.has(order.id) && state.status === 'accepted' && !isMessageOverdue(state),
+      ({ order, state }) =>
+        !ids.has(order.id) && state.status === 'accepted' && !isMessageOfSendOverdue(state),
     );
   }
 
@@ -136,8 +137,9 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Returns the time since which the contact list must have been read if this look-up is to end the send's confirmation
-   * period, in milliseconds since 1970. Returns -Infinity if this look-up cannot end the period.
+   * Returns the earliest time at which the contact list may have been read last, in milliseconds since 1970. The last
+   * look-up of a send needs a recent list, because a new contact may have the send's message. For any other look-up,
+   * returns -Infinity: the age of the list does not matter.
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
@@ -159,8 +161,8 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Stores the result of a look-up. Nothing is stored if the look-up found the send's message, because the send has
-   * then already changed.
+   * Stores the result of a look-up that did not find the send's message. If the look-up found the message,
+   * `MessageBinder` has already stored the result, and nothing is stored.
    */
   private async recordResult(
     account: string,

@@ -13,7 +13,7 @@ export interface AttemptResult {
   outcome: AttemptOutcome;
   httpStatus?: number;
   error?: string;
-  /** The error for the log. Contains no text from upstream's reply. */
+  /** The error for log lines. Contains no text from upstream's reply. */
   fault?: string;
   /** How long to wait before the next attempt according to upstream's reply (`Retry-After`), in milliseconds. */
   retryAfterMs?: number;

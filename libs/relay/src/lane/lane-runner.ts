@@ -7,7 +7,7 @@ import {
   UpstreamUnreachableError,
 } from '#upstream';
 import type { BlobStore } from '#blobs';
-import { intendedUpstreamAddressHash, describeServiceChange } from './destination.js';
+import { upstreamAddressHashStoredWithSend, wrongServiceReason } from './service-check.js';
 import { type LaneStep, nextLaneStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
@@ -103,14 +103,14 @@ export class LaneRunner {
     return true;
   }
 
-  /** Logs a Redis restart once per account in this process. Each affected send gets a log line of its own. */
+  /** Logs a Redis restart once per account in this process. */
   private logRedisRestart(account: string, { redisRestartedAt, noticedRestartAt }: LaneHead): void {
     const since = noticedRestartAt ?? redisRestartedAt;
     if (since === undefined || this.loggedRestarts.get(account) === since) return;
     this.loggedRestarts.set(account, since);
     this.logger.warn(
       { account, since: new Date(since).toISOString() },
-      'Redis restarted or failed over and may have lost its last writes; unfinished sends are posted only after a search for their messages',
+      'Redis restarted or failed over and may have lost its last writes; each unfinished send is looked up before it is posted',
     );
   }
 
@@ -134,10 +134,11 @@ export class LaneRunner {
   ): Promise<number | undefined> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
-    // Run the next step only if it cannot post the send to another service. An unreachable server cannot receive a
-    // POST. If a reachable server did not return its contact list, the send must have been stored for this address.
-    const isIntended = intendedUpstreamAddressHash(head.record, address) === address;
-    if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
+    // A POST to an unreachable server reaches no service. A POST to the address for which the send was stored reaches
+    // the right service.
+    const isStoredForAddress = upstreamAddressHashStoredWithSend(head.record, address) === address;
+    const isSafe = result === 'unreachable' || (result === 'failed' && isStoredForAddress);
+    if (!isSafe) return VERIFY_INTERVAL_MS;
     return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, undefined), address);
   }
 
@@ -166,7 +167,7 @@ export class LaneRunner {
           transition: 'marked_unknown',
           state: {
             ...fieldsKeptAcrossTransitions(record.state),
-            reason: describeServiceChange(isAwaitingMessage(record.state)),
+            reason: wrongServiceReason(isAwaitingMessage(record.state)),
           },
         });
         return 0;

@@ -1,5 +1,5 @@
 import type { LaneHead } from '../send/relay-store.js';
-import { destinationOfSend } from './destination.js';
+import { checkServiceBeforePost } from './service-check.js';
 import { sendExpiryOf } from '../send/send-expiry.js';
 
 /** The next step for the first send in a lane (a recipient's queue of sends). */
@@ -21,7 +21,7 @@ export type LaneStep =
   /** The process that posted the send died or hangs. Look up the send to find out whether upstream accepted it. */
   | { kind: 'recover' }
   | { kind: 'search' }
-  /** A send with this status must not be in a lane. Remove the send from the lane. */
+  /** Remove the send from the lane, because sends with its status do not belong in a lane. */
   | { kind: 'remove_from_lane' };
 
 /**
@@ -32,22 +32,23 @@ export type LaneStep =
 export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string | undefined): LaneStep {
   const { record, now, redisRestartedAt } = head;
   const { state } = record;
-  const destination = destinationOfSend(head, address);
+  const serviceCheck = checkServiceBeforePost(head, address);
   switch (state.status) {
     case 'queued': {
       const wait = (state.notBefore ?? 0) - now;
       const expiry = sendExpiryOf(record, maxAgeMs);
       if (now >= expiry.at) return { kind: 'expire', reason: expiry.reason };
       if (wait > 0) return { kind: 'wait', ms: Math.min(wait, expiry.at - now) };
-      if (destination === 'other_service') return { kind: 'wrong_service' };
-      if (destination === 'unverified') return { kind: 'verify_address' };
-      if (destination !== 'same_service') return { kind: 'wait', ms: Math.min(destination, expiry.at - now) };
+      if (serviceCheck === 'other_service') return { kind: 'wrong_service' };
+      if (serviceCheck === 'unverified') return { kind: 'verify_address' };
+      if (serviceCheck !== 'same_service')
+        return { kind: 'wait', ms: Math.min(serviceCheck, expiry.at - now) };
       return { kind: redisRestartedAt === undefined && state.lookFirst !== true ? 'post' : 'recheck' };
     }
     case 'relaying': {
       const wait = (state.notBefore ?? 0) - now;
       if (wait > 0) return { kind: 'wait', ms: wait };
-      if (destination === 'other_service') return { kind: 'wrong_service' };
+      if (serviceCheck === 'other_service') return { kind: 'wrong_service' };
       return { kind: state.phase === 'looking' ? 'search' : 'recover' };
     }
     case 'scheduled':

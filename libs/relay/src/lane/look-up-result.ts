@@ -20,7 +20,7 @@ const OUTCOMES = {
 } as const satisfies Record<Exclude<LookUpResult['outcome'], 'held'>, SendLookup['outcome']>;
 
 /** Reads the messages of a recipient once. Errors of upstream are returned as a result, not thrown. */
-export async function lookUpRecipient(
+export async function readRecipientMessages(
   lookup: Lookup,
   account: string,
   phoneNumber: string,
@@ -38,9 +38,8 @@ export async function lookUpRecipient(
 }
 
 /**
- * Returns the send's record with the result of a look-up added to its list of look-ups. If no request was made, returns
- * the record unchanged. If the look-up found the send's message, the stored send has already changed, so the store
- * rejects a change that is based on this record.
+ * Returns the send's record with the result of a look-up added to its list of look-ups. Returns the record unchanged if
+ * the look-up made no request.
  * @param now when the look-up started, in milliseconds since 1970 by Redis' clock
  */
 export async function appendLookUpResultToSend(

@@ -3,7 +3,7 @@ import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
-import { type LookUpResult, lookUpRecipient, appendLookUpResultToSend } from './look-up-result.js';
+import { type LookUpResult, readRecipientMessages, appendLookUpResultToSend } from './look-up-result.js';
 
 /** Waits between two look-ups of a send, in milliseconds. The last wait repeats. */
 const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
@@ -11,7 +11,7 @@ const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 /**
  * Maximum wait of a lane during an outage of upstream, in milliseconds. The end of the outage wakes the lane earlier.
  */
-export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
+export const MAX_LANE_PAUSE_IN_OUTAGE_MS = 15_000;
 
 /**
  * Maximum age of the contact list for the last look-up of a send, in milliseconds. The list shows every contact with
@@ -95,12 +95,12 @@ export class SendLookUpRunner {
   async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
     const since = state.lookSince ?? now;
-    // The time between a failed look-up and the next successful look-up does not count.
+    // After a failed look-up, `lookedAt` is absent. The remaining time then stands still until a look-up succeeds.
     const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
     const leftMs = state.lookLeftMs ?? 0;
     const isFinalStep = passedMs >= leftMs;
     const reads = new SimilarMessageCollector([record]);
-    const step = await lookUpRecipient(this.lookup, account, record.order.phoneNumber, {
+    const step = await readRecipientMessages(this.lookup, account, record.order.phoneNumber, {
       reads,
       ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {}),
     });
@@ -119,12 +119,11 @@ export class SendLookUpRunner {
       });
       return 0;
     }
-    // Start again with the shortest wait when look-ups begin to fail, or begin to succeed.
+    // Start again with the shortest wait when reads of the recipient's messages begin to fail, or begin to work again.
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
     const backoffMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
-    // After a complete look-up, wait only until the time for look-ups is over, but at least for the shortest backoff.
-    // After any other look-up, wait for the whole backoff, because it is not known when upstream works again.
+    // After a complete look-up, the wait is cut to the remaining time for look-ups, but not below the shortest backoff.
     const waitMs =
       outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
     const next: SendState = {
@@ -137,13 +136,13 @@ export class SendLookUpRunner {
     };
     if (outcome === 'failed' || outcome === 'held') delete next.lookedAt;
     const held = outcome === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
-    const laneDueInMs = outcome === 'held' ? MAX_LANE_WAIT_IN_OUTAGE_MS : waitMs;
+    const laneDueInMs = outcome === 'held' ? MAX_LANE_PAUSE_IN_OUTAGE_MS : waitMs;
     const waiting = await this.store.apply(account, record, {
       transition: 'search_continued',
       state: { ...next, ...held },
       laneDueInMs,
     });
-    // If the send has changed, this look-up has found the send's message, and the lane can continue at once.
+    // `apply` returns undefined if the look-up has found the send's message. The lane can then continue at once.
     return waiting === undefined ? 0 : laneDueInMs;
   }
 

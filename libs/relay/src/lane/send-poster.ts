@@ -18,7 +18,7 @@ import {
   fieldsKeptAcrossTransitions,
   appendAttempt,
 } from '../send/send-record.js';
-import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookUpRunner } from './send-look-up.js';
+import { MAX_LANE_PAUSE_IN_OUTAGE_MS, type SendLookUpRunner } from './send-look-up.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
@@ -34,7 +34,7 @@ const FIRST_CONFIRM_MS = 1_000;
 /** A send that is marked as being posted, and what its POST needs. */
 interface FencedSend {
   record: SendRecord;
-  /** When Redis was asked to mark the send, by `performance.now()`. */
+  /** When Redis was asked to set the send's status to `relaying`, by `performance.now()`. */
   fencedAt: number;
   /** The POST must start before this limit. */
   untilPost: TimeLimit;
@@ -145,7 +145,7 @@ export class SendPoster {
       transition: 'not_taken',
       state: { ...fieldsKeptAcrossTransitions(record.state), attempts },
     });
-    return MAX_LANE_WAIT_IN_OUTAGE_MS;
+    return MAX_LANE_PAUSE_IN_OUTAGE_MS;
   }
 
   /**
@@ -177,7 +177,7 @@ export class SendPoster {
       admission = await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return { waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError) return { waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
+      if (error instanceof UpstreamUnavailableError) return { waitMs: MAX_LANE_PAUSE_IN_OUTAGE_MS };
       throw error;
     }
     if (untilFence.isOver()) return { waitMs: 0 };
@@ -249,7 +249,7 @@ export class SendPoster {
       if (error instanceof UpstreamRequestTooLateError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError)
-        return { notSent: true, waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
+        return { notSent: true, waitMs: MAX_LANE_PAUSE_IN_OUTAGE_MS };
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }
@@ -309,11 +309,10 @@ export class SendPoster {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // The earlier poll is not necessary: upstream has accepted the send, and each later look-up of its message
-      // requests an earlier poll too.
+      // No retry is needed, because later checks of the accepted send expedite the poll again.
       this.logger.debug(
         { account, err: error },
-        'could not move the next poll of a recipient to an earlier time after a POST was accepted',
+        'a send was accepted, but an earlier poll of its contact could not be requested',
       );
     }
   }
@@ -361,8 +360,8 @@ function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
 }
 
 /**
- * True if Redis lost the record of this POST. The stored send is then queued or looked up, as if this POST had not
- * been made.
+ * True if Redis lost the record of a POST: the stored send shows only earlier POSTs, and waits for a POST or is being
+ * looked up.
  */
 function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
   const isWaiting = state.status === 'queued' || state.phase === 'looking';

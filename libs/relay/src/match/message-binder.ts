@@ -95,15 +95,15 @@ export class MessageBinder {
     const { account, contactId, upstreamNow } = sightings;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
       const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
-      // Read the messages' sends after the waiting sends, because another poll may have recorded the sends of some
-      // messages in between. The caller puts the ids of these sends into the messages' events.
+      // First the waiting sends are read, then which messages are bound, because another poll may bind messages in
+      // between.
       const withoutSend = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
       const { matches, undecided } = matchMessages(open, waiting, ahead);
       if (matches.length === 0 && (await this.endUndecidedSearches(sightings, undecided))) return;
-      // Record all matches, then match again, because another of these messages may belong to the same send.
+      // After the matches are stored, match again, because a send that was posted twice may have a second message.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
     }
     throw new Error(
@@ -207,8 +207,8 @@ function wasUndecided(contactId: string, messageId: string, sends: readonly Send
 }
 
 /**
- * Returns the send's record with this read added to its list of look-ups. A poll is added only if it ends the look-ups
- * of the send. Other polls are not added, because polls find most messages of accepted sends.
+ * Returns the send's record with a read of its recipient's messages added to the list of look-ups. A poll is added only
+ * while the send is being looked up.
  */
 function recordAfterRead(
   { contactId, readAt, messagesRead, lookUp }: Sightings,

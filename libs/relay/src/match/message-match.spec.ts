@@ -125,7 +125,7 @@ describe('a message matches a send', () => {
     expect(match([undated], [send('s1', 'Hi')])).toEqual(['m=s1']);
   });
 
-  it('only if both have a file or both have none; a message with only text also matches a send with text and file', () => {
+  it('if both have the same number of files; the message may lack the file of a send that also has a text', () => {
     const file = message('f', '', { attachments: 1 });
     expect(match([file], [send('s1', 'Hi')])).toEqual([]);
     expect(match([message('m', 'Hi', { attachments: 1 })], [send('s1', 'Hi')])).toEqual([]);
@@ -151,7 +151,7 @@ describe('a message matches a send', () => {
     expect(match([message('m', shown)], [send('s1', typed)])).toEqual(['m=s1']);
   });
 
-  it('at most once; in random lists of messages and sends, the maximum possible number of pairs match', () => {
+  it('one to one: no message and no send is in two pairs, and random lists yield as many pairs as possible', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {
@@ -281,7 +281,7 @@ describe('a send that several messages match equally well', () => {
   });
 });
 
-describe('a message with the text of several sends', () => {
+describe('a message whose text several sends share', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[]]>([
     [
       'the first posted send',

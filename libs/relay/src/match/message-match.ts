@@ -2,8 +2,8 @@ import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import {
   CLOCK_TOLERANCE_MS,
-  startOfFirstUnmatchedPost,
-  isMessageOverdue,
+  timeOfFirstPostWithoutMessage,
+  isMessageOfSendOverdue,
   boundMessagesOf,
   type SendRecord,
 } from '../send/send-record.js';
@@ -30,26 +30,24 @@ export interface Undecided {
   messages: UpstreamMessage[];
 }
 
-/** Maximum time by which a message's timestamp is usually earlier than the POST of the message, in milliseconds. */
+/** A timestamp that is earlier than the POST by more than this time is unlikely, in milliseconds. */
 const LIKELY_BEFORE_MS = 2_000;
-/** Maximum time by which a message's timestamp is usually later than the POST of the message, in milliseconds. */
+/** A timestamp that is later than the POST by more than this time is unlikely, in milliseconds. */
 const LIKELY_AFTER_MS = 15_000;
 
 /**
- * Finds out which new outbound message belongs to which waiting send. Each message belongs to at most one send. The
- * oldest message goes to the send that was posted first. Pure function.
+ * Finds out which new outbound message belongs to which waiting send. A message belongs to at most one send. Pure
+ * function.
  *
  * Upstream does not say which send a message belongs to. A message is therefore compared with a send by recipient,
  * text, number of attachments and time. Messages with the same text are matched as follows:
  *
- * - If there are equally many messages and sends, they are matched in order. Even if the order is wrong, each text is
- *   reported exactly once.
- * - If there are fewer messages than sends, sends whose message is still expected come before sends whose message is
- *   overdue. Of the overdue sends, the last posted comes first. Without this rule, every message after a text that
- *   upstream lost would be matched to the send before its own.
+ * - If there are equally many messages and sends, they are matched in order, oldest first.
+ * - If there are fewer messages than sends, sends whose message is overdue are ignored first, the oldest of them first.
+ *   Otherwise, every message after a text that upstream lost would be matched to the send before its own.
  * - If there are more messages than sends, messages with unlikely timestamps are ignored first. If there are still too
- *   many, a send that upstream accepted, or that is being posted, gets the oldest message. A send that upstream may not
- *   have accepted is returned in `undecided`.
+ *   many, the oldest message is matched. A send that upstream perhaps did not accept is not matched then, but returned
+ *   in `undecided`.
  *
  * Upstream may show the text and the file of a send as two messages, or add an attachment to a message later. The text
  * message then counts as the send's message, unless another message has all attachments. Known limitation: if another
@@ -111,7 +109,7 @@ interface ExpectedMessage {
   record: SendRecord;
   text: string;
   attachments: number;
-  /** Start of the first POST whose message is not known, by upstream's clock, in milliseconds since 1970. */
+  /** Start of the first POST whose message is not bound yet, by upstream's clock, in milliseconds since 1970. */
   from: number;
   likelyUntil: number;
   /** 0: the message is still expected in time; 1: the message is overdue; 2: the send already has a message. */
@@ -125,7 +123,7 @@ interface Pairing {
 }
 
 interface AmbiguousPairing extends Pairing {
-  /** All messages that fit the expected message, including the message of the pair. */
+  /** All messages that may be the message of the send, including `message`. */
   rivals: UpstreamMessage[];
 }
 
@@ -136,10 +134,10 @@ function expectedMessagesOf(record: SendRecord, aheadMs: number): ExpectedMessag
     record,
     text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
-    from: startOfFirstUnmatchedPost(record) + aheadMs,
+    from: timeOfFirstPostWithoutMessage(record) + aheadMs,
     // If Redis lost the record of a POST, the time of the POST is not known, so no timestamp counts as too late.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
-    rank: bound > 0 ? 2 : isMessageOverdue(state) ? 1 : 0,
+    rank: bound > 0 ? 2 : isMessageOfSendOverdue(state) ? 1 : 0,
   };
   const count = Math.max((state.copies ?? 0) - bound, 1);
   return Array.from({ length: count }, () => ({ ...expected, taken: false }));
@@ -158,9 +156,8 @@ function isPart(message: UpstreamMessage, text: string, attachments: number): bo
 }
 
 /**
- * Pairs the messages that upstream shows with expected messages of the same text and number of attachments. Both lists
- * are ordered oldest first. A pair is ambiguous if upstream may not have accepted the send, and another shown message
- * also fits the expected message.
+ * Pairs messages with expected messages of the same text and number of attachments, both oldest first. A pair is
+ * ambiguous if another message fits, too, and upstream perhaps did not accept the send of the expected message.
  */
 function pair(
   candidates: readonly UpstreamMessage[],
@@ -192,8 +189,8 @@ function pair(
 }
 
 /**
- * Pairs the messages that upstream shows with expected messages, in order. A message is paired with the next expected
- * message if the message's timestamp is not too early for it. No other order yields more pairs.
+ * Pairs messages with expected messages in order, both oldest first. A message is left out if its timestamp is too
+ * early for the next expected message.
  */
 function pairInOrder(
   messages: readonly UpstreamMessage[],
@@ -208,8 +205,8 @@ function pairInOrder(
 }
 
 /**
- * Removes expected messages that are unlikely to appear, as long as enough remain. First come those whose send already
- * has a message, then the overdue ones. Within each of these two groups, the oldest POST comes first.
+ * Returns the expected messages without the unlikely ones. An expected message is left out only if `isEnough` accepts
+ * the remaining list. Expected messages of sends that already have a message are left out first, then overdue ones.
  */
 function likeliestMessages(
   open: readonly ExpectedMessage[],
@@ -238,8 +235,8 @@ function isUnlikelyTime(message: UpstreamMessage, expected: ExpectedMessage): bo
 }
 
 /**
- * True if upstream may not have accepted the send. A send that is being posted counts as accepted. So does a send that
- * is queued for a resend, because posting it again would be worse than a wrong match.
+ * True if upstream perhaps did not accept the send. A send that is being posted, or is queued for a resend, counts as
+ * accepted.
  */
 function mayBeUnaccepted({ state }: SendRecord): boolean {
   const isSearchedFor = state.status === 'relaying' && state.phase === 'looking';

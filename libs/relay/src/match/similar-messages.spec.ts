@@ -76,7 +76,7 @@ describe('the messages that resemble a send', () => {
     expect(Object.keys(await reasons(send('snd_1'), messages))).toEqual(['same']);
   });
 
-  it('are compared with the time of the POST by the clock of upstream', async () => {
+  it('are reported as sent before the POST if their timestamps, corrected by the clock difference, are earlier', async () => {
     const aheadMs = 7_200_000;
     const one = message('m', { timestamp: BEGUN + aheadMs - 60_000 });
     expect(await reasons(send('snd_1'), [one], { aheadMs })).toEqual({

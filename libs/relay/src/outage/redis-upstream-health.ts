@@ -78,8 +78,8 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 
   /**
-   * Returns the time until the next probe (a request that tests upstream) may be due, in milliseconds. Returns
-   * undefined if there is no outage and no outage has just ended.
+   * Returns the time until the next probe of upstream may be due, in milliseconds. Returns 0 if an outage has just
+   * ended, and undefined if there is no outage.
    */
   async nextTurnInMs(account: string): Promise<number | undefined> {
     const reply = await nextTurn.run(this.redis, { upstream: this.keys(account)('upstream') });

@@ -34,7 +34,7 @@ export class UpstreamProbe {
       await this.runProbe(account);
       turn = await this.health.takeProbeTurn(account, this.leaseMs);
     }
-    // Every process wakes the lanes, because the process whose test succeeded may have died before it woke them.
+    // Every process wakes the lanes, because the process whose probe succeeded may have died before it woke them.
     if (turn === 'recovered') await this.release(account);
     return turn;
   }

@@ -6,7 +6,7 @@ import type { InsertResult, NewSendOrder, StateChange } from '../send/relay-stor
 import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** Store of sends that also announces when the periodic tasks of an account have work. */
+/** Store of sends that also schedules an account's periodic tasks on the agenda. */
 export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
   constructor(
     redis: RedisClient,

@@ -12,12 +12,15 @@ export const removeSendFromLane = LuaScript.from(import.meta.url, 'lua/remove-se
 export const readFirstSendInLane = LuaScript.from(import.meta.url, 'lua/lane-head.lua');
 /** Lists the sends that a new message to the recipient may belong to. */
 export const readSendsAwaitingMessage = LuaScript.from(import.meta.url, 'lua/awaiting-sends.lua');
-/** Lists the members of a sorted set that are due. */
-export const readDueMembers = LuaScript.from(import.meta.url, 'lua/due-members.lua');
+/** Lists the lanes that are due. */
+export const readDueLanes = LuaScript.from(import.meta.url, 'lua/due-members.lua');
 /** Reads the sends in a sorted set that are due. */
 export const readDueSends = LuaScript.from(import.meta.url, 'lua/due-sends.lua');
 /** Postpones the next check for the messages of accepted sends. */
-export const rescheduleMessageChecks = LuaScript.from(import.meta.url, 'lua/reschedule-confirmations.lua');
+export const rescheduleChecksOfAcceptedSends = LuaScript.from(
+  import.meta.url,
+  'lua/reschedule-confirmations.lua',
+);
 /** Makes waiting lanes due now. */
 export const makeLanesDue = LuaScript.from(import.meta.url, 'lua/make-lanes-due.lua');
 /** Postpones the time at which a lane is due. */

@@ -14,7 +14,7 @@ import { idempotencyRedisKey, parseIdempotencyKeyUse } from './redis-idempotency
 import {
   readSendsAwaitingMessage,
   removeSendFromLane,
-  readDueMembers,
+  readDueLanes,
   readDueSends,
   readExpirableSends,
   removeSendExpiryTimes,
@@ -23,7 +23,7 @@ import {
   readFirstSendInLane,
   readMsUntilNextDueMember,
   postponeLane,
-  rescheduleMessageChecks,
+  rescheduleChecksOfAcceptedSends,
   queueScheduledSends,
   makeLanesDue,
   applySendTransition,
@@ -31,7 +31,7 @@ import {
 import { messageBindingField, messageBindingValue, readSendsOfMessages } from './redis-send-claims.js';
 import { laneRedisKeys, indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
-import { trimFinishedSends, readExcessSendsOfUncertainOutcome } from './redis-send-retention.js';
+import { trimFinishedSends, readExcessAcceptedAndUnknownSends } from './redis-send-retention.js';
 import {
   boundSendOf,
   type BoundSend,
@@ -307,7 +307,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async dueLanes(account: string, count: number): Promise<string[]> {
-    return (await readDueMembers.run(
+    return (await readDueLanes.run(
       this.redis,
       { due: this.keys(account)('lanes', 'due') },
       { maxCount: count },
@@ -319,13 +319,13 @@ export class RedisRelayStore implements RelayStore {
     return due.flatMap(({ record }) => record ?? []);
   }
 
-  async rescheduleMessageChecks(
+  async rescheduleChecksOfAcceptedSends(
     account: string,
     sends: readonly { record: SendRecord; inMs: number }[],
   ): Promise<SendRecord[]> {
     if (sends.length === 0) return [];
     const keys = this.keys(account);
-    const reply = await rescheduleMessageChecks.run(
+    const reply = await rescheduleChecksOfAcceptedSends.run(
       this.redis,
       { confirms: keys('confirms') },
       {
@@ -434,7 +434,7 @@ export class RedisRelayStore implements RelayStore {
     const oldest = (await this.now(account)) - maxAgeMs;
     const removed = await trimFinishedSends(this.redis, keys, { oldest, maxCount, rowsKept: this.rowsKept });
     if (removed.length > 0) return removed;
-    for (const record of await readExcessSendsOfUncertainOutcome(this.redis, keys, maxCount))
+    for (const record of await readExcessAcceptedAndUnknownSends(this.redis, keys, maxCount))
       await this.apply(account, record, {
         transition: record.state.status === 'accepted' ? 'dropped_accepted' : 'dropped_unknown',
         state: { ...fieldsKeptAcrossTransitions(record.state), forgotten: true, reason: DROPPED_REASON },

@@ -54,7 +54,7 @@ export async function trimFinishedSends(
       sendPrefix: keys('send', ''),
       awaitingPrefix: keys('awaiting', ''),
       rowsKept,
-      // Remove ids whose send does not exist from the set, too. Otherwise every later call would read them again.
+      // Ids of sends that do not exist are also removed from the sorted set of finished sends.
       missingIds: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
       sends: records.map(({ order, state }) =>
         JSON.stringify({
@@ -73,7 +73,7 @@ export async function trimFinishedSends(
  * Returns sends without a certain outcome (`accepted` or `unknown`) in excess of `maxCount`, the oldest first, up to a
  * maximum number per call. Returns no sends while finished sends are left, because finished sends are removed first.
  */
-export async function readExcessSendsOfUncertainOutcome(
+export async function readExcessAcceptedAndUnknownSends(
   redis: RedisClient,
   keys: AccountKeys,
   maxCount: number,
@@ -82,7 +82,7 @@ export async function readExcessSendsOfUncertainOutcome(
   if (excess <= 0 || (await redis.zcard(keys('finished'))) > 0) return [];
   const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MAX_TRIMMED) - 1));
   const records = await readSendRecords(redis, keys, ids);
-  // The set may also contain finished sends: an older version of the software finishes sends without updating the set.
+  // The Redis set of accepted and unknown sends may contain finished sends, which an earlier build did not remove.
   const undecided = records.filter(({ state }) => hasUncertainOutcome(state));
   const left = new Set(undecided.map(({ order }) => order.id));
   const finishedIds = ids.filter((id) => !left.has(id));

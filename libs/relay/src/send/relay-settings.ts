@@ -8,7 +8,7 @@ export const SCHEDULED_SENDS_CHECK_INTERVAL_MS = 5_000;
 
 /** The settings of the relay. */
 export interface RelaySettings {
-  /** Waits between the attempts of a send that upstream certainly did not accept, in seconds. */
+  /** Delay before each retry of a send that upstream certainly did not accept, in seconds. */
   retryScheduleSeconds: readonly number[];
   /** HTTP statuses that mean that upstream did not accept the send. A retry is then safe. */
   safeStatuses: readonly number[];

@@ -8,7 +8,7 @@ import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-r
 export interface StateChange {
   /** Name of the transition. {@link transitionResult} returns the new status and the event of the transition. */
   transition: TransitionName;
-  /** The other fields of the send's state after the transition. */
+  /** The send's state after the transition, without the fields that the store sets itself, such as the status. */
   state: SendProgress;
   /**
    * Time until the lane (the recipient's queue) is due again, in milliseconds. Not used if the send leaves its lane:
@@ -20,7 +20,7 @@ export interface StateChange {
    * checks.
    */
   confirmInMs?: number | null;
-  /** The message that belongs to this send. The change is rejected if the message already belongs to another send. */
+  /** The message to bind to the send. If the message already belongs to another send, the transition is not applied. */
   claim?: BoundMessage & { duplicate?: boolean };
   /**
    * Each send stores the Redis run in which it was stored or last looked up. A run ends when Redis restarts, fails
@@ -38,7 +38,7 @@ export type NewSendOrder = Omit<SendOrder, 'createdAt'> & Partial<Pick<SendOrder
 
 /** The mark of a send that is about to be posted; see {@link RelayStore.fence}. */
 export interface Fence {
-  /** The other fields of the send's state while it is posted. */
+  /** The send's state during the POST, without the fields that the store sets itself, such as the status. */
   state: SendProgress;
   /** Time until the lane (the recipient's queue) is due again, in milliseconds. */
   leaseMs: number;
@@ -47,9 +47,10 @@ export interface Fence {
 }
 
 /**
- * The result of {@link RelayStore.fence}. `changed`: the send has changed since it was read, or Redis restarted.
- * `unusual`: there is no token now, or the account's upstream is away, refuses sends or limits the account. The caller
- * must then first take a token, and then apply the transition `fenced`.
+ * The result of {@link RelayStore.fence}.
+ * - `changed`: the send has changed since it was read, or Redis restarted.
+ * - `unusual`: the request budget has no token now, or upstream is away, refuses sends or limits the account. The
+ *   caller waits for a token of the budget before it applies the transition `fenced`.
  */
 export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };
 
@@ -68,7 +69,7 @@ export interface BoundSend {
 }
 
 /**
- * Returns the data of a send that is stored with a message of the send.
+ * Returns what Redis stores about a send with each message of the send.
  * @param duplicate true if another message was recorded for the same send earlier
  */
 export function boundSendOf({ id, reference, trace }: SendOrder, duplicate: boolean): BoundSend {
@@ -119,8 +120,11 @@ export interface RelayStore {
   find(account: string, id: string): Promise<SendRecord | undefined>;
 
   /**
-   * Applies a change to a send. Returns the changed send. Returns undefined and writes nothing if the stored send has
-   * changed since `record` was read, or if `claim` or `redisRun` rejects the change.
+   * Applies a change to a send, and returns the changed send. Writes nothing and returns undefined in these cases:
+   * - the stored send has changed since `record` was read;
+   * - the message in `change.claim` already belongs to another send;
+   * - `change.redisRun` is `mustMatch`, and Redis has restarted since the send was stored or last looked up.
+   *
    * @throws {InvalidTransitionError} if the transition is not allowed in the status of `record`
    */
   apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined>;
@@ -157,7 +161,7 @@ export interface RelayStore {
    * Schedules, for each send, the next check for its message in `inMs` milliseconds. Skips sends that have changed
    * since they were read, and sends whose check is no longer due. Returns the sends that were not skipped.
    */
-  rescheduleMessageChecks(
+  rescheduleChecksOfAcceptedSends(
     account: string,
     sends: readonly { record: SendRecord; inMs: number }[],
   ): Promise<SendRecord[]>;
@@ -194,8 +198,8 @@ export interface RelayStore {
   ): Promise<Map<string, BoundSend>>;
 
   /**
-   * Removes finished sends that exceed the maximum age or number, the oldest first. Returns the orders of the removed
-   * sends.
+   * Removes finished sends that exceed the maximum age or number, the oldest first. Returns the removed sends without
+   * their states.
    *
    * The outcome of accepted and unknown sends is not certain, so these sends do not count as finished. They are removed
    * only if there are too many sends and no finished send is left. Each such removal emits an event.

@@ -15,7 +15,7 @@ export interface SendWithTimes {
   boundAt?: number;
 }
 
-/** One page of the sends to a recipient, the last accepted first. */
+/** One page of the sends to a recipient, newest first. */
 export interface SendWithTimesPage {
   sends: SendWithTimes[];
   /** Cursor of the next page; absent on the last page. The cursor is valid for every recipient of the account. */

@@ -9,9 +9,12 @@ export interface IdempotencyKey {
    * as a form.
    */
   fingerprint: string;
-  /** Time for which the key refers to its send, in milliseconds. After that time, the key can be used again. */
+  /** How long the idempotency key refers to its send, in milliseconds. The key can then be used for another send. */
   lifetimeMs: number;
-  /** Id of the request that reserved the key. If present, the send is stored only while the reservation is valid. */
+  /**
+   * Id of the HTTP request that reserved the idempotency key. If present, the send is stored only while the reservation
+   * is valid.
+   */
   owner?: string;
 }
 
@@ -19,10 +22,10 @@ export interface IdempotencyKey {
 export const IDEMPOTENCY_KEY_RESERVATION_MS = 10_000;
 
 /** Thrown if another request with the same idempotency key is still in progress. */
-export class IdempotencyInProgressError extends Error {
+export class IdempotentRequestInProgressError extends Error {
   constructor() {
     super('Another request with this Idempotency-Key is in progress; retry later.');
-    this.name = 'IdempotencyInProgressError';
+    this.name = 'IdempotentRequestInProgressError';
   }
 }
 
@@ -79,7 +82,7 @@ export interface SendIntake {
   /**
    * Stores a send. A stored send is relayed to upstream, or an event reports why it was not.
    * @param origin the HTTP request that the send comes from, for log lines and traces
-   * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
+   * @throws {IdempotencyKeyReusedError | IdempotentRequestInProgressError}
    */
   accept(
     account: string,
@@ -92,7 +95,7 @@ export interface SendIntake {
    * Reserves an idempotency key for {@link IDEMPOTENCY_KEY_RESERVATION_MS} while the request's body is read,
    * or renews the reservation. A key that already belongs to a send is not reserved.
    * @param owner id of the request
-   * @throws {IdempotencyInProgressError} if another request has reserved the key
+   * @throws {IdempotentRequestInProgressError} if another request has reserved the key
    */
   reserve(account: string, key: string, owner: string): Promise<void>;
 
@@ -101,7 +104,7 @@ export interface SendIntake {
 
   /**
    * Returns the send that an earlier request with the same idempotency key created, or undefined if the key is unused.
-   * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
+   * @throws {IdempotencyKeyReusedError | IdempotentRequestInProgressError}
    */
   recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined>;
 

@@ -36,7 +36,7 @@ const MAX_CONTACTS = 20;
 /** Maximum number of characters of an error that are stored with a look-up. */
 const MAX_ERROR_LENGTH = 300;
 
-/** Adds a look-up to a list of look-ups. If the list gets too long, drops the second look-up. */
+/** Adds a look-up to a list of look-ups. If the list gets too long, keeps the first look-up and the newest ones. */
 export function appendLookup(lookups: readonly StoredLookup[], lookup: StoredLookup): StoredLookup[] {
   const { contactIds, candidates = [], error, ...rest } = lookup;
   const all: StoredLookup[] = [

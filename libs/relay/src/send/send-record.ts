@@ -53,7 +53,7 @@ export interface SendState {
   notBefore?: number;
   /** Start of the last POST. */
   begunAt?: number;
-  /** Start of the first POST whose message is not known. Absent if that POST is the last POST. */
+  /** Start of the first POST whose message is not bound yet, if the send was posted again after that POST. */
   firstBegunAt?: number;
   /** Time of the last resend that an operator requested. */
   resentAt?: number;
@@ -69,7 +69,8 @@ export interface SendState {
   /** Time of the last look-up. Absent if that look-up failed, or if an accepted send was not looked up yet. */
   lookedAt?: number;
   /**
-   * Number of consecutive look-ups with the same result (success or failure). Selects the wait before the next look-up.
+   * How many look-ups in a row read the recipient's messages, or how many in a row failed to. Selects the wait before
+   * the next look-up.
    */
   looks?: number;
   /** When the look-ups of the send started. */
@@ -95,8 +96,8 @@ export interface SendState {
   /** Why the send failed, expired or is unknown, as text. */
   reason?: string;
   /**
-   * Look-ups that read the recipient's messages, oldest first: the first one and the last ones. Absent if there was no
-   * look-up. Not complete if an older version of the software changed the send.
+   * The first look-up of the send and the latest ones, in order of time. Absent if there was no look-up. Incomplete if
+   * an earlier build changed the send.
    */
   lookups?: readonly StoredLookup[];
 }
@@ -125,8 +126,8 @@ export function appendAttempt(attempts: readonly SendAttempt[], attempt: SendAtt
 }
 
 /**
- * Returns the fields of a state that remain when the send changes its phase or status: attempts, times of POSTs and
- * resends, known messages, and look-ups.
+ * Returns the fields that a send keeps at every transition: attempts, times of POSTs and resends, bound messages, and
+ * look-ups.
  */
 export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
   const { attempts, refusals, begunAt, firstBegunAt, resentAt, resentTo } = state;
@@ -152,14 +153,14 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
  */
 export const CLOCK_TOLERANCE_MS = 10_000;
 
-/** Returns the start of the first POST whose message is not known, in milliseconds since 1970 by Redis' clock. */
-export function startOfFirstUnmatchedPost({ order, state }: SendRecord): number {
+/** Returns the start of the first POST whose message is not bound yet, in milliseconds since 1970 by Redis' clock. */
+export function timeOfFirstPostWithoutMessage({ order, state }: SendRecord): number {
   return state.firstBegunAt ?? state.begunAt ?? order.createdAt;
 }
 
 /** Returns the send's record with a look-up added to its list of look-ups. */
 export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
-  const since = startOfFirstUnmatchedPost(record) - CLOCK_TOLERANCE_MS;
+  const since = timeOfFirstPostWithoutMessage(record) - CLOCK_TOLERANCE_MS;
   const lookups = appendLookup(record.state.lookups ?? [], { ...lookup, since });
   return { ...record, state: { ...record.state, lookups } };
 }
@@ -170,7 +171,7 @@ export function isAwaitingMessage(state: SendState): boolean {
 }
 
 /** True if the send's message should have appeared by now. A new message then more likely belongs to another send. */
-export function isMessageOverdue({ status, lookLeftMs }: SendState): boolean {
+export function isMessageOfSendOverdue({ status, lookLeftMs }: SendState): boolean {
   switch (status) {
     case 'accepted':
       return lookLeftMs !== undefined && lookLeftMs <= 0;

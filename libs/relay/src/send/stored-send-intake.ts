@@ -6,7 +6,7 @@ import { SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './relay-settings.js';
 import type { NewSendOrder, RelayStore, StateChange } from './relay-store.js';
 import {
   type Acceptance,
-  IdempotencyInProgressError,
+  IdempotentRequestInProgressError,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
   IDEMPOTENCY_KEY_RESERVATION_MS,
@@ -65,7 +65,7 @@ export class StoredSendIntake implements SendIntake {
 
   async reserve(account: string, key: string, owner: string): Promise<void> {
     const reserved = await this.idempotencyKeys.reserve(account, key, owner, IDEMPOTENCY_KEY_RESERVATION_MS);
-    if (!reserved) throw new IdempotencyInProgressError();
+    if (!reserved) throw new IdempotentRequestInProgressError();
   }
 
   async release(account: string, key: string, owner: string): Promise<void> {
@@ -121,7 +121,7 @@ export class StoredSendIntake implements SendIntake {
 
 /**
  * Returns the send of the earlier request with the same idempotency key.
- * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
+ * @throws {IdempotencyKeyReusedError | IdempotentRequestInProgressError}
  */
 function replayOf(earlier: IdempotencyKeyUse): Acceptance {
   switch (earlier.kind) {
@@ -130,7 +130,7 @@ function replayOf(earlier: IdempotencyKeyUse): Acceptance {
     case 'reused':
       throw new IdempotencyKeyReusedError();
     case 'busy':
-      throw new IdempotencyInProgressError();
+      throw new IdempotentRequestInProgressError();
   }
 }
 

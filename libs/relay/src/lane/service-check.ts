@@ -5,30 +5,31 @@ import type { SendRecord } from '../send/send-record.js';
 const ADDRESS_PROPAGATION_MS = 60_000;
 
 /**
- * Whether a send may be posted to the account's current upstream address. A send is meant for the messaging service to
- * which the account's address led when the send was stored or last resent:
- * - `same_service`: the current address leads to that service, so the send may be posted;
- * - `other_service`: the current address leads to another service, so the send must not be posted;
- * - `unverified`: no contact list was read from the current address yet, so it is not known where the address leads;
- * - a number: the send was stored for a different address, and the service behind that address is not known. That
- *   address may be a new one that this process has not learned yet. The number is the remaining wait in milliseconds.
+ * Whether a send may be posted to the account's current upstream address. The address must lead to the service for
+ * which the send was stored or last resent.
+ * - `same_service`: the send may be posted;
+ * - `other_service`: the send must not be posted;
+ * - `unverified`: the service behind the current address is not known, because no contact list was read from it yet;
+ * - a number: the send was stored for another address, whose service is not known. The send must wait for this time, in
+ *   milliseconds, because this process may learn the service in the meantime.
  */
-export type Destination = 'same_service' | 'other_service' | 'unverified' | number;
+export type ServiceCheckResult = 'same_service' | 'other_service' | 'unverified' | number;
 
 /**
- * Decides whether a send may be posted to the account's current upstream address.
+ * Decides whether a send may be posted to the account's current upstream address. The account's address may have
+ * changed since the send was stored.
  * @param address hash of the current address; undefined if the address is not known
  */
-export function destinationOfSend(
+export function checkServiceBeforePost(
   { record, now, services }: Pick<LaneHead, 'record' | 'now' | 'services'>,
   address: string | undefined,
-): Destination {
+): ServiceCheckResult {
   if (address === undefined) return 'same_service';
   const presentService = services.get(address);
   if (presentService === undefined) return 'unverified';
-  const accepted = intendedUpstreamAddressHash(record, address);
-  if (accepted === undefined || accepted === address) return 'same_service';
-  const intendedService = services.get(accepted);
+  const intendedAddress = upstreamAddressHashStoredWithSend(record, address);
+  if (intendedAddress === undefined || intendedAddress === address) return 'same_service';
+  const intendedService = services.get(intendedAddress);
   if (intendedService !== undefined)
     return intendedService === presentService ? 'same_service' : 'other_service';
   const { order, state } = record;
@@ -40,7 +41,7 @@ export function destinationOfSend(
  * Returns a hash of the upstream address that the account had when the send was stored or last resent.
  * @param unknown value to return if the send has no address, because an older version of the software stored the send
  */
-export function intendedUpstreamAddressHash(
+export function upstreamAddressHashStoredWithSend(
   { order, state }: SendRecord,
   unknown: string | undefined,
 ): string | undefined {
@@ -50,10 +51,10 @@ export function intendedUpstreamAddressHash(
 /**
  * Returns the `reason` text of a send that must not be posted, because the account's address now leads to another
  * service.
- * @param wasPosted true if the former service may have accepted a POST of the send
+ * @param mayBeAccepted true if the former service may have accepted a POST of the send
  */
-export function describeServiceChange(wasPosted: boolean): string {
+export function wrongServiceReason(mayBeAccepted: boolean): string {
   const cause = "The account's upstream address now leads to another service than when this send was stored";
-  const effect = wasPosted ? 'the outcome at the former service is unknown' : 'the send was not posted';
+  const effect = mayBeAccepted ? 'the outcome at the former service is unknown' : 'the send was not posted';
   return `${cause}, so ${effect}. Resolve the send: resend posts it to the present service, failed ends it.`;
 }
