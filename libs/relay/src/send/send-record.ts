@@ -95,8 +95,8 @@ export interface SendState {
   /** Why the send failed, expired or is unknown, as text. */
   reason?: string;
   /**
-   * Look-ups that read the recipient's messages, oldest first: the first one and the last ones. Absent if there was no
-   * look-up. Not complete if an older version of the software changed the send.
+   * Look-ups of the send, oldest first. If there were many, only the first and the latest ones are stored. Absent if
+   * there was no look-up. Not complete if an older version of the software changed the send.
    */
   lookups?: readonly StoredLookup[];
 }
