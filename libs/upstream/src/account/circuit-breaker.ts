@@ -70,10 +70,10 @@ export class CircuitBreaker {
   }
 
   /**
-   * Makes a request if the circuit breaker is closed. If it is open, makes the request only as a test, at most once
-   * every {@link HALF_OPEN_AFTER_MS}.
+   * Makes a request if the circuit breaker is closed. While the breaker is open, makes one request as a trial every
+   * {@link HALF_OPEN_AFTER_MS}.
    * @param isOwnFault returns true for an error that the request itself may have caused; the circuit breaker ignores
-   * such an error, except in a test
+   * such an error, except in a trial
    * @throws the error of the request, or {@link UpstreamUnavailableError} if no request was made
    */
   async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {

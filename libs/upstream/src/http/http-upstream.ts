@@ -5,10 +5,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
-import {
-  addBudgetTokenCheckToAgent,
-  createTransportWithBudgetTokenCheck,
-} from './http-admitting-agent.js';
+import { addBudgetTokenCheckToAgent, createTransportWithBudgetTokenCheck } from './http-admitting-agent.js';
 import {
   type ContactList,
   ContactListReader,
