@@ -50,7 +50,7 @@ const EDGES = {
   search_continued: edges(['relaying'], 'relaying'),
   /** The look-ups before a POST did not find the send's message. The send can be posted. */
   recheck_passed: edges(['relaying'], 'queued'),
-  /** The outcome of the send is not known, and Tidings will neither look up the send nor post it again. */
+  /** The outcome of the send is not known. The send now waits for a caller's decision. */
   marked_unknown: edges(['queued', 'relaying'], 'unknown', 'send.unknown'),
   /** The message was not found in time, and the setting `SEND_ON_UNKNOWN=resend` demands another POST. */
   resent_automatically: edges(['relaying'], 'queued'),

@@ -8,7 +8,7 @@ import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { describeDeliveryDecision, deliveryStateAfter } from './settlement.js';
-import { type DeliveryTarget, parseDeliveryTarget } from '../endpoint/stored-endpoint.js';
+import { type EndpointForDelivery, parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
 /** Limits and durations for the delivery attempts of a worker. */
 export interface DeliveryWorkerSettings {
@@ -186,7 +186,7 @@ export class DeliveryRunner {
         await this.store.endPending(account, endpointId);
         return false;
       }
-      const endpoint = parseDeliveryTarget(claimed.endpoint);
+      const endpoint = parseEndpointForDelivery(claimed.endpoint);
       for (const delivery of claimed.deliveries) {
         this.start(account, endpoint, delivery);
         started++;
@@ -205,7 +205,7 @@ export class DeliveryRunner {
     }
   }
 
-  private start(account: string, endpoint: DeliveryTarget, delivery: ClaimedDelivery): void {
+  private start(account: string, endpoint: EndpointForDelivery, delivery: ClaimedDelivery): void {
     // If the process began to shut down during the claim, release the delivery instead of attempting it.
     const signal = this.draining ? AbortSignal.abort() : this.aborting.signal;
     const task = this.attempt(account, endpoint, delivery, signal).then(() => {
@@ -220,7 +220,7 @@ export class DeliveryRunner {
    */
   private async attempt(
     account: string,
-    endpoint: DeliveryTarget,
+    endpoint: EndpointForDelivery,
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<void> {
@@ -245,7 +245,7 @@ export class DeliveryRunner {
 
   private async deliver(
     account: string,
-    endpoint: DeliveryTarget,
+    endpoint: EndpointForDelivery,
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -275,7 +275,7 @@ export class DeliveryRunner {
    */
   private async disableIfFailing(
     account: string,
-    { id, url }: DeliveryTarget,
+    { id, url }: EndpointForDelivery,
     { attempt, decision }: AttemptResult,
     { failingMs }: SettlementResult,
   ): Promise<boolean> {
@@ -293,7 +293,7 @@ export class DeliveryRunner {
    */
   private async record(
     account: string,
-    { id, url }: DeliveryTarget,
+    { id, url }: EndpointForDelivery,
     delivery: ClaimedDelivery,
     { attempt, decision, throttling }: AttemptResult,
   ): Promise<SettlementResult> {
@@ -309,7 +309,7 @@ export class DeliveryRunner {
    */
   private async disableGone(
     account: string,
-    { id, url }: Pick<DeliveryTarget, 'id' | 'url'>,
+    { id, url }: Pick<EndpointForDelivery, 'id' | 'url'>,
     reason: string,
     until: number,
   ): Promise<void> {
