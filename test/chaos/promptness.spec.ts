@@ -14,7 +14,7 @@ describe('the polling of 300 contacts, of which 30 write 90 % of the messages, a
     ],
     ['measured after all messages were read', { warm: true, warmUpMs: 20_000, durationMs: 95_000 }],
   ])(
-    'reports each new message within 20 s, and on average in at most 45 % of the time that polling in turn needs (%s)',
+    'reports each new message within 20 s, with at most 45 % of the mean delay of polling all contacts in turn (%s)',
     async (start, { durationMs, ...begin }) => {
       const [contacts, requestsPerSecond] = [300, 20];
       const traffic = unevenTraffic({

@@ -78,7 +78,7 @@ describe('the relay while upstream fails', () => {
 });
 
 describe('the relay while contacts change', () => {
-  it('loses, duplicates and reorders no send while contacts are deleted and recreated, other contacts get the same numbers, and workers are suspended', async () => {
+  it('loses, duplicates and reorders no send while contacts are deleted and recreated, phone numbers move to other contacts, and workers are suspended', async () => {
     const running = await RelayTrial.start(await startTestRedis(), SMALL_SIZE);
     trial = running;
     const began = performance.now();

@@ -71,7 +71,7 @@ export interface FeedSource {
 /** Collects what a look-up of sends reads. The caller of the look-up provides this object. */
 export interface LookUpReads {
   readonly contactIds: readonly string[];
-  /** Number of messages that were read. A message that was read twice counts twice. */
+  /** Number of messages that the look-up read. A message that it read twice counts twice. */
   readonly messagesRead: number;
   /**
    * Adds the messages of one page to the results of the look-up. Must be called before these messages are bound

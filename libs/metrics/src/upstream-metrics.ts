@@ -6,7 +6,7 @@ import {
   UpstreamConnectionLostError,
   UpstreamError,
   UpstreamReplyUnreadableError,
-  UpstreamRequestTooLateError,
+  UpstreamRequestNotSentError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnreachableError,
@@ -121,7 +121,7 @@ export class UpstreamMetrics {
     if ('error' in outcome) {
       const { error } = outcome;
       // A request that was not sent is not counted.
-      if (!(error instanceof UpstreamError) || error instanceof UpstreamRequestTooLateError) return;
+      if (!(error instanceof UpstreamError) || error instanceof UpstreamRequestNotSentError) return;
       const isThrottled = error instanceof UpstreamStatusError && error.status === 429;
       this.stats.add(account, isThrottled ? 'requestsThrottled' : 'requestsFailed');
     }
@@ -134,7 +134,7 @@ export class UpstreamMetrics {
     if (error instanceof UpstreamUnreachableError) return 'unreachable';
     if (error instanceof UpstreamConnectionLostError) return 'connection_lost';
     if (error instanceof UpstreamReplyUnreadableError) return 'unreadable_reply';
-    if (error instanceof UpstreamRequestTooLateError) return 'not_sent';
+    if (error instanceof UpstreamRequestNotSentError) return 'not_sent';
     return 'error';
   }
 }

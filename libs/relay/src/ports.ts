@@ -1,5 +1,5 @@
 import type { TimeLimit } from '#platform';
-import type { TokenExpiryCheck, UpstreamMessage, UpstreamSend } from '#upstream';
+import type { BudgetTokenCheck, UpstreamMessage, UpstreamSend } from '#upstream';
 
 /** Posts sends to upstream, the messaging service of an account. */
 export interface Sender {
@@ -11,7 +11,7 @@ export interface Sender {
    * @throws {BudgetExhaustedError} if the budget allows no request soon enough
    * @throws {UpstreamUnavailableError} during an outage, when requests for the account are suspended
    */
-  admit(account: string): Promise<TokenExpiryCheck>;
+  admit(account: string): Promise<BudgetTokenCheck>;
 
   /** Returns the account's request budget, in requests per second. */
   budgetOf(account: string): Promise<number>;
@@ -20,7 +20,7 @@ export interface Sender {
    * Returns the check whether a token of the request budget has expired, for a token that was taken without `admit`.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
-  admissionOf(account: string, requestedAt: number): TokenExpiryCheck;
+  admissionOf(account: string, requestedAt: number): BudgetTokenCheck;
 
   /** True if requests for the account are suspended, because upstream is unavailable or rejects the account. */
   isHeld(account: string): Promise<boolean>;
@@ -30,14 +30,14 @@ export interface Sender {
    * @param limit deadline for the start of the POST; nothing is sent after the deadline
    * @param admission the result of {@link admit}
    * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
-   * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestTooLateError} mean that no POST was
-   * made
+   * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestNotSentError} mean that no POST
+   * was made
    */
   post(
     account: string,
     send: UpstreamSend,
     limit: TimeLimit,
-    admission: TokenExpiryCheck,
+    admission: BudgetTokenCheck,
     address: string | undefined,
   ): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface Sender {
 export interface LookUpReads {
   /** The contacts whose messages the look-up read or tried to read. */
   readonly contactIds: readonly string[];
-  /** Number of messages that were read. A message that was read twice counts twice. */
+  /** Number of messages that the look-up read. A message that it read twice counts twice. */
   readonly messagesRead: number;
   /**
    * Adds the messages of one page of a contact to what the look-up has read. Called before the messages are bound to

@@ -46,7 +46,7 @@ describe('the trace sampler', () => {
     ['parentbased_always_off', false, false],
     ['parentbased_traceidratio', true, false],
   ] as const)(
-    '%s with the ratio 0.5 decides whether to record a trace that no caller began (low trace id: %p, high trace id: %p)',
+    'of the kind "%s" with the ratio 0.5 records a trace that no caller began (with a low trace id: %p, with a high trace id: %p)',
     (name, low, high) => {
       expect([records(name, 0.5, LOW), records(name, 0.5, HIGH)]).toEqual([low, high]);
     },

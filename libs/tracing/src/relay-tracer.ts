@@ -23,7 +23,7 @@ export class RelayTracer {
     }) as T;
   }
 
-  /** Creates the span of the stage that a send left by a transition. */
+  /** Creates the span that ends with a transition of a send. */
   private trace(
     account: string,
     { order, state: before }: SendRecord,
@@ -52,7 +52,7 @@ const FAILURES: ReadonlySet<string> = new Set(['refused', 'not_taken', 'ambiguou
 /** A stage of a send, with the name and kind of its span. */
 interface Stage extends Pick<SpanStart, 'kind'> {
   name: string;
-  /** When the stage began, by Redis' clock. If absent, the stage began at the send's last transition. */
+  /** Start of the span, by Redis' clock. If absent, the span starts at the send's previous transition. */
   begunAt?: number | undefined;
 }
 

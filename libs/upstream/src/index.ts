@@ -15,7 +15,7 @@ export {
   type RequestPurpose,
   type UpstreamAccount,
 } from './account/budgeted-upstream.js';
-export { type TokenExpiryCheck } from './budget/token-expiry-check.js';
+export { type BudgetTokenCheck } from './budget/budget-token-check.js';
 export { FAILURES_UNTIL_BREAKER_OPENS } from './account/circuit-breaker.js';
 export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';
 export { type ContactList, type ContactReader, type RequestedContact } from './reply/contact-list.js';
@@ -23,8 +23,8 @@ export { GATEWAY_HEADER } from './http/gateway-mark.js';
 export { HttpUpstream } from './http/http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './reply/message.js';
 export { RedisRequestBudget } from './budget/redis-request-budget.js';
-export { RedisRequestShare } from './budget/redis-request-share.js';
-export { type RequestShare } from './budget/request-share.js';
+export { RedisRequestRateLimiter } from './budget/redis-request-rate-limiter.js';
+export { type RequestRateLimiter } from './budget/request-rate-limiter.js';
 export { type ParsedList } from './reply/reply-list.js';
 export { type PollTokenSource } from './budget/poll-token-source.js';
 export { parseContactsById, requireValidJson, normalizeListReply, toJson } from './reply/reply-text.js';
@@ -42,12 +42,12 @@ export {
   UpstreamConnectionLostError,
   UpstreamError,
   UpstreamIsTidingsError,
-  NoLargeReplySlotError,
+  TooManyLargeRepliesError,
   UpstreamReplyUnreadableError,
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
-  UpstreamRequestTooLateError,
+  UpstreamRequestNotSentError,
   UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from './upstream-error.js';

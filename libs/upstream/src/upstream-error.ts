@@ -65,8 +65,8 @@ export class UpstreamStatusError extends UpstreamError {
  */
 export class UpstreamIsTidingsError extends UpstreamError {
   /**
-   * @param mayBeProcessed true if the gateway at the upstream address may have processed the request; false if that
-   * gateway rejected the request
+   * @param mayBeProcessed true if the Tidings gateway at the account's upstream address may have processed the request;
+   * false if it rejected the request
    */
   constructor(readonly mayBeProcessed: boolean) {
     super(
@@ -97,9 +97,9 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyUnreadableError {
  * Upstream's reply was too large to be read without a slot, and no slot became free in time: this process was
  * reading the maximum number of large replies. A retry may succeed.
  */
-export class NoLargeReplySlotError extends UpstreamError {
+export class TooManyLargeRepliesError extends UpstreamError {
   constructor() {
-    super('NoLargeReplySlotError', 'too many large replies of upstream are being read at once');
+    super('TooManyLargeRepliesError', 'too many large replies of upstream are being read at once');
   }
 }
 
@@ -107,9 +107,9 @@ export class NoLargeReplySlotError extends UpstreamError {
  * The request was not sent, because it could not be written in time or because the upstream address has
  * changed.
  */
-export class UpstreamRequestTooLateError extends UpstreamError {
+export class UpstreamRequestNotSentError extends UpstreamError {
   constructor(options?: ErrorOptions) {
-    super('UpstreamRequestTooLateError', 'the request could not begin in time', options);
+    super('UpstreamRequestNotSentError', 'the request could not begin in time', options);
   }
 }
 

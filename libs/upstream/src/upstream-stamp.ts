@@ -6,7 +6,9 @@ import { LRUCache } from 'lru-cache';
  * account.
  */
 const LENGTH = 16;
-/** Cached hashes of the most recently used addresses, because each send needs the hash of its address twice. */
+/**
+ * Hashes of the most recently used upstream addresses. Cached, because each send needs the hash of an address twice.
+ */
 const hashes = new LRUCache<string, string>({ max: 1_000 });
 
 /**

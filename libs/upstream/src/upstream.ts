@@ -1,6 +1,6 @@
 import type { TimeLimit } from '#platform';
 import type { Readable } from 'node:stream';
-import type { TokenExpiryCheck } from './budget/token-expiry-check.js';
+import type { BudgetTokenCheck } from './budget/budget-token-check.js';
 import type { ContactList, ContactReader } from './reply/contact-list.js';
 import type { UpstreamMessage } from './reply/message.js';
 import type { ParsedList } from './reply/reply-list.js';
@@ -12,8 +12,8 @@ export interface UpstreamAddress {
   apiKey: string;
   /** Id of the account, if the request belongs to an account. It is used for metrics, and is not sent to upstream. */
   id?: string;
-  /** Check that is awaited right before the request is written; see {@link TokenExpiryCheck}. */
-  admission?: TokenExpiryCheck;
+  /** Check that is awaited right before the request is written; see {@link BudgetTokenCheck}. */
+  admission?: BudgetTokenCheck;
 }
 
 /** A file that is posted with a send. */
@@ -58,13 +58,14 @@ export interface Upstream {
   /**
    * Posts a send to upstream. Resolves when upstream has answered that the send is queued.
    * @param limit time limit after which the request is no longer written
-   * @throws {UpstreamRequestTooLateError} if the time limit is over before the connection is established
+   * @throws {UpstreamRequestNotSentError} if the time limit is over before the connection is established
    */
   send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void>;
 
   /**
    * Reads the contact list as a stream, and passes each contact to a reader. The caller must close the list.
-   * @param newReader creates a reader; called once for each list in the reply
+   * @param newReader creates a reader; called for each array of the reply, because only the end of the reply shows
+   * which array holds the contacts
    */
   listContacts<R extends ContactReader>(
     address: UpstreamAddress,
@@ -75,7 +76,7 @@ export interface Upstream {
    * Reads one page of a contact's messages.
    * @param page number of the page, from 1
    * @param limit maximum number of messages in the page
-   * @param knownDigest {@link MessagePage.digest} of a page that the caller has already read
+   * @param knownDigest {@link MessagePage.digest} of this page from an earlier read; an unchanged page is not parsed
    */
   listMessages(
     address: UpstreamAddress,

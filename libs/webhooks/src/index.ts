@@ -41,7 +41,7 @@ export { DestinationCheck } from './destination/destination-check.js';
 export { DestinationGuard } from './destination/destination-guard.js';
 export { EventDispatcher } from './dispatch/event-dispatcher.js';
 export {
-  DestinationRefusedError,
+  ForbiddenDestinationError,
   type Endpoint,
   type EndpointChanges,
   type EndpointRegistry,

@@ -60,7 +60,7 @@ describe('the simulation of polling in virtual time', () => {
 });
 
 describe('the poll schedule in a simulation in virtual time', () => {
-  it('has a mean delay below half of the delay when contacts are polled in turn, and below the delay when each contact is polled at a fixed rate proportional to the square root of its message rate', () => {
+  it('has less than half of the mean delay of polling all contacts in turn, and a smaller mean delay than fixed poll rates proportional to the square root of message rates', () => {
     const allowance = { contacts: 500, requestsPerSecond: 5, bounds: BOUNDS };
     const sum = (make: (traffic: Traffic) => Policy): number =>
       [1, 2, 3].reduce(

@@ -17,7 +17,7 @@ import {
   type UpstreamSend,
   UpstreamStatusError,
   UpstreamTimeoutError,
-  UpstreamRequestTooLateError,
+  UpstreamRequestNotSentError,
   UpstreamUnreachableError,
 } from '#upstream';
 import { readAll, acceptEveryContact } from '../../support/contact-list.js';
@@ -314,7 +314,7 @@ describe('a send', () => {
       return checks === 1 ? Promise.resolve() : Promise.reject(new Error('no token'));
     };
     expect(await failure(upstream.send({ ...to, admission }, SEND))).toBeInstanceOf(
-      UpstreamRequestTooLateError,
+      UpstreamRequestNotSentError,
     );
     await eventually('the connection was opened', () => connections === 1);
     expect({ checks, bytes }).toEqual({ checks: 2, bytes: 0 });
@@ -419,7 +419,7 @@ describe('a failed send', () => {
       }),
     );
     const error = await failure(upstream.send(to, SEND, new TimeLimit(-1)));
-    expect(error).toBeInstanceOf(UpstreamRequestTooLateError);
+    expect(error).toBeInstanceOf(UpstreamRequestNotSentError);
     await eventually('the connection was opened and closed', () => connections === 1);
     expect(bytes).toBe(0);
     expect(await failure(upstream.send(to, SEND, new TimeLimit(60_000)))).toBeInstanceOf(

@@ -8,7 +8,7 @@ import {
   deliveryId,
   DestinationCheck,
   DestinationGuard,
-  DestinationRefusedError,
+  ForbiddenDestinationError,
   HttpDeliveryClient,
   type Resolver,
 } from '#webhooks';
@@ -216,7 +216,7 @@ describe('a hostile address', () => {
     expect(new Set(urls).size).toBeGreaterThanOrEqual(60);
     for (const url of urls) {
       const verdict = await check.check(url).catch((error: unknown) => error);
-      expect([url, verdict]).toEqual([url, expect.any(DestinationRefusedError)]);
+      expect([url, verdict]).toEqual([url, expect.any(ForbiddenDestinationError)]);
     }
     expect(listener.connections).toBe(0);
     await reach();

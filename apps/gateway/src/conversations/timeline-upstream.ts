@@ -8,7 +8,7 @@ import {
 import {
   type BudgetedUpstream,
   BudgetExhaustedError,
-  type RequestShare,
+  type RequestRateLimiter,
   UpstreamError,
   type UpstreamMessage,
   UpstreamReplyTooLargeError,
@@ -26,7 +26,7 @@ export class TimelineUpstream implements MessagePages {
   constructor(
     private readonly upstream: Pick<BudgetedUpstream, 'listMessages'>,
     private readonly accounts: AccountDirectory,
-    private readonly share: RequestShare,
+    private readonly limiter: RequestRateLimiter,
   ) {}
 
   async read(
@@ -37,7 +37,7 @@ export class TimelineUpstream implements MessagePages {
     patience: Patience,
   ): Promise<MessagesPage> {
     try {
-      await this.waitForShare(account, patience);
+      await this.waitForLimiter(account, patience);
       const { items, skipped } = await this.upstream.listMessages(account, contactId, page, limit, 'read');
       return { items: items.map(toTimelineMessage), count: items.length + skipped };
     } catch (error) {
@@ -46,12 +46,12 @@ export class TimelineUpstream implements MessagePages {
     }
   }
 
-  private async waitForShare(account: string, patience: Patience): Promise<void> {
+  private async waitForLimiter(account: string, patience: Patience): Promise<void> {
     const found = await this.accounts.find(account);
     // The account was removed meanwhile. The read fails with the reason.
     if (found === undefined) return;
     const rate = found.requestsPerSecond * SHARE_OF_BUDGET;
-    patience.leftMs -= await this.share.acquire(account, rate, patience.leftMs);
+    patience.leftMs -= await this.limiter.acquire(account, rate, patience.leftMs);
   }
 }
 

@@ -5,7 +5,7 @@ import type { EventLog } from '#events';
 import type { FeedStore } from '#feed';
 import type { Clock, RedisClient } from '#platform';
 import { RedisSendHistory, type Send } from '#relay';
-import { type BudgetedUpstream, RedisRequestShare } from '#upstream';
+import { type BudgetedUpstream, RedisRequestRateLimiter } from '#upstream';
 import { ACCOUNT_UPSTREAM, ACCOUNTS, CLOCK, EVENT_LOG, FEED, TIMELINE } from '../tokens.js';
 import { LoggedTimelineEvents } from './timeline-events.js';
 import { StoredTimelineFeed } from './timeline-feed.js';
@@ -18,7 +18,7 @@ const BURST = 5;
 /** Returns the providers of the timeline's tokens of `tokens.ts`. */
 export function timelineBindings(redis: RedisClient, prefix: string): Provider[] {
   const history = new RedisSendHistory(redis, prefix);
-  const share = new RedisRequestShare(redis, prefix, 'timelines', BURST);
+  const limiter = new RedisRequestRateLimiter(redis, prefix, 'timelines', BURST);
   const timeline: FactoryProvider<Timeline<Send>> = {
     provide: TIMELINE,
     inject: [ACCOUNT_UPSTREAM, ACCOUNTS, FEED, EVENT_LOG, CLOCK],
@@ -30,7 +30,7 @@ export function timelineBindings(redis: RedisClient, prefix: string): Provider[]
       clock: Clock,
     ) =>
       new Timeline({
-        pages: new TimelineUpstream(upstream, accounts, share),
+        pages: new TimelineUpstream(upstream, accounts, limiter),
         feed: new StoredTimelineFeed(feed),
         sends: new RelayedTimelineSends(history),
         events: new LoggedTimelineEvents(log),

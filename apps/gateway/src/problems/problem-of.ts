@@ -18,7 +18,7 @@ import {
   UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { DestinationRefusedError, ReplayTooLargeError, WebhookConflictError } from '#webhooks';
+import { ForbiddenDestinationError, ReplayTooLargeError, WebhookConflictError } from '#webhooks';
 import { fastifyProblem, isBrokenBody } from './fastify-problem.js';
 import { invalid, Problem, retryAfter, unavailable } from './problem.js';
 import { isStoreFault } from './store-fault.js';
@@ -63,7 +63,7 @@ const RULES: readonly Rule[] = [
   rule(AccountConflictError, ({ message }) => new Problem('conflict', message)),
   rule(UpstreamApiKeyRequiredError, ({ message }) => invalid({ field: 'apiKey', message })),
   rule(CursorExpiredError, ({ message }) => new Problem('cursor_expired', message)),
-  rule(DestinationRefusedError, ({ message }) =>
+  rule(ForbiddenDestinationError, ({ message }) =>
     invalid({ field: 'url', message: message.replace(/\.$/, '') }),
   ),
   rule(ReplayTooLargeError, ({ maxEvents, maxUntil }) =>

@@ -21,8 +21,8 @@ const NEVER_REACH_CALLERS: Readonly<Record<string, string>> = {
   EventLogReaderLeaseLostError: 'occurs only in the dispatcher',
   SecretDecryptionError: 'means a wrong ENCRYPTION_KEY; callers get 500 internal',
   UpstreamError: 'is an abstract base class',
-  NoLargeReplySlotError: 'occurs only in reads of a worker',
-  UpstreamRequestTooLateError: 'occurs only in the POST of a send',
+  TooManyLargeRepliesError: 'occurs only in reads of a worker',
+  UpstreamRequestNotSentError: 'occurs only in the POST of a send',
 };
 
 type ErrorClass = abstract new (...args: never[]) => Error;

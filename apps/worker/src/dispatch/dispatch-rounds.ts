@@ -47,7 +47,7 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       [DELIVERY_TASK_NAMES.reconcile]: {
         run: async (account) => {
           await pump.reconcile(account);
-          return atLeast(DUE_DELIVERY_CHECK_DELAY_MS, (await deliverySurvey.read(account)).overdueInMs);
+          return atLeast(DUE_DELIVERY_CHECK_DELAY_MS, (await deliverySurvey.read(account)).deliveryCheckInMs);
         },
       },
       [DELIVERY_TASK_NAMES.trim]: {
@@ -71,9 +71,9 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       },
     },
     survey: async (account) => {
-      const { overdueInMs, trimInMs } = await deliverySurvey.read(account);
+      const { deliveryCheckInMs, trimInMs } = await deliverySurvey.read(account);
       return {
-        [DELIVERY_TASK_NAMES.reconcile]: overdueInMs,
+        [DELIVERY_TASK_NAMES.reconcile]: deliveryCheckInMs,
         [DELIVERY_TASK_NAMES.trim]: trimInMs,
         [TRIM_EVENTS]: await logSurvey.trimInMs(account),
       };

@@ -1,6 +1,6 @@
 import type { TimeLimit } from '#platform';
 import type { Sender } from '#relay';
-import type { BudgetedUpstream, TokenExpiryCheck, UpstreamSend } from '#upstream';
+import type { BudgetedUpstream, BudgetTokenCheck, UpstreamSend } from '#upstream';
 
 /** Sends the relay's requests through the request budget of the account. */
 export class AccountSender implements Sender {
@@ -14,7 +14,7 @@ export class AccountSender implements Sender {
     return this.upstream.addressOf(account);
   }
 
-  admit(account: string): Promise<TokenExpiryCheck> {
+  admit(account: string): Promise<BudgetTokenCheck> {
     return this.upstream.admit(account, 'send');
   }
 
@@ -22,7 +22,7 @@ export class AccountSender implements Sender {
     return this.upstream.budgetOf(account);
   }
 
-  admissionOf(account: string, requestedAt: number): TokenExpiryCheck {
+  admissionOf(account: string, requestedAt: number): BudgetTokenCheck {
     this.countToken();
     return this.upstream.admissionOf(account, requestedAt, 'send');
   }
@@ -35,7 +35,7 @@ export class AccountSender implements Sender {
     account: string,
     send: UpstreamSend,
     limit: TimeLimit,
-    admission: TokenExpiryCheck,
+    admission: BudgetTokenCheck,
     address: string | undefined,
   ): Promise<void> {
     return this.upstream.post(account, send, limit, admission, address);

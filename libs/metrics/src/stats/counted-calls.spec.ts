@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { RelayStore, SendRecord, SendStatus } from '#relay';
 import {
   type Upstream,
-  UpstreamRequestTooLateError,
+  UpstreamRequestNotSentError,
   UpstreamStatusError,
   UpstreamTimeoutError,
 } from '#upstream';
@@ -49,7 +49,7 @@ describe('The requests to upstream', () => {
       ['a requestsFailed', 'a requestsUsed'],
     ],
     ['a request without a reply', new UpstreamTimeoutError(1_000), ['a requestsFailed', 'a requestsUsed']],
-    ['a request that was not sent, because it was too late', new UpstreamRequestTooLateError(), []],
+    ['a request that was not sent, because it was too late', new UpstreamRequestNotSentError(), []],
     ['a request that was not sent, because of another error', new Error('Redis is away'), []],
   ])('are counted by outcome for their account if they were sent: %s', async (_, error, expected) => {
     fault = error;

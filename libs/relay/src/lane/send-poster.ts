@@ -1,9 +1,9 @@
 import { type Logger, logMessageOf, TimeLimit, traceIdLogField } from '#platform';
 import {
-  type TokenExpiryCheck,
+  type BudgetTokenCheck,
   BudgetExhaustedError,
   type UpstreamSend,
-  UpstreamRequestTooLateError,
+  UpstreamRequestNotSentError,
   UpstreamUnavailableError,
 } from '#upstream';
 import { type AttemptResult, classifyPostError, retryWaitMs } from './attempt-outcome.js';
@@ -38,7 +38,7 @@ interface FencedSend {
   fencedAt: number;
   /** The POST must start before this limit. */
   untilPost: TimeLimit;
-  admission: TokenExpiryCheck;
+  admission: BudgetTokenCheck;
 }
 
 /** For each outcome of an attempt: what the relay does next, as logged with the attempt. */
@@ -172,7 +172,7 @@ export class SendPoster {
   /** Waits for a token of the request budget, and then marks the send as being posted. */
   private async admitAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
-    let admission: TokenExpiryCheck;
+    let admission: BudgetTokenCheck;
     try {
       admission = await this.sender.admit(account);
     } catch (error) {
@@ -239,14 +239,14 @@ export class SendPoster {
     account: string,
     request: UpstreamSend,
     limit: TimeLimit,
-    admission: TokenExpiryCheck,
+    admission: BudgetTokenCheck,
     address: string | undefined,
   ): Promise<AttemptResult | { notSent: true; waitMs: number }> {
     try {
       await this.sender.post(account, request, limit, admission, address);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
-      if (error instanceof UpstreamRequestTooLateError) return { notSent: true, waitMs: 0 };
+      if (error instanceof UpstreamRequestNotSentError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError)
         return { notSent: true, waitMs: MAX_LANE_PAUSE_IN_OUTAGE_MS };

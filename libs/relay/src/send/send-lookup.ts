@@ -27,7 +27,7 @@ export interface StoredCandidate {
   sendId?: string;
 }
 
-/** Maximum number of look-ups that are stored with a send: the first one and the last ones. */
+/** Maximum number of look-ups that are stored with a send: its first look-up and its latest ones. */
 const MAX_LOOKUPS = 20;
 /** Maximum number of similar messages (candidates) that are stored with a look-up. */
 export const MAX_CANDIDATES_PER_LOOKUP = 5;

@@ -35,8 +35,8 @@ const EDGES = {
   /** The POST had no clear answer: upstream may have accepted the send. The look-ups of the send start. */
   ambiguous: edges(['relaying'], 'relaying'),
   /**
-   * Redis lost the mark of a POST that is in progress or has just ended. The process that made the POST marks the send
-   * again.
+   * Redis lost the status `relaying` of a send whose POST is in progress or has just ended. The process that makes the
+   * POST sets this status again.
    */
   fence_restored: edges(['queued', 'relaying'], 'relaying'),
   /** The process that posted the send died or hangs. The look-ups of the send start. */
@@ -50,7 +50,7 @@ const EDGES = {
   search_continued: edges(['relaying'], 'relaying'),
   /** The look-ups before a POST did not find the send's message. The send can be posted. */
   recheck_passed: edges(['relaying'], 'queued'),
-  /** The message was not found in time, or the send must not be posted again although its outcome is not known. */
+  /** The outcome of the send is not known. The send now waits for a caller's decision. */
   marked_unknown: edges(['queued', 'relaying'], 'unknown', 'send.unknown'),
   /** The message was not found in time, and the setting `SEND_ON_UNKNOWN=resend` demands another POST. */
   resent_automatically: edges(['relaying'], 'queued'),
@@ -122,12 +122,9 @@ const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
   not_taken: -1,
 };
 
-/**
- * Returns the number of POSTs that upstream accepted or may have accepted, after a transition.
- * @param copies this number before the transition
- */
-export function countPossiblyAcceptedPosts(transition: TransitionName, copies: number): number {
-  return copies + (COPIES_DELTA[transition] ?? 0);
+/** Adds the effect of a transition to a send's number of POSTs that upstream accepted or may have accepted. */
+export function countPossiblyAcceptedPosts(transition: TransitionName, countBefore: number): number {
+  return countBefore + (COPIES_DELTA[transition] ?? 0);
 }
 
 /**

@@ -91,9 +91,9 @@ export interface SendLookup {
   outcome: (typeof LOOKUP_OUTCOMES)[number];
   /** Messages that were sent before this time cannot be the send's message. */
   since: string;
-  /** The contacts whose messages were read. */
+  /** The contacts whose messages the look-up read. */
   contactIds: string[];
-  /** Number of messages that were read. A message that was read twice counts twice. */
+  /** Number of messages that the look-up read. A message that it read twice counts twice. */
   messagesRead: number;
   candidates: LookupCandidate[];
   /** Why the look-up failed, as text. */
@@ -121,6 +121,9 @@ export interface Send {
   messageId: string | null;
   /** Why the send failed, expired or is unknown, as text. */
   reason: string | null;
-  /** The look-ups of the send, oldest first: the first one and the last ones. Absent in events and timelines. */
+  /**
+   * The look-ups of the send, oldest first. If there were many, only the first and the latest ones are shown. Absent in
+   * events and timelines.
+   */
   lookups?: SendLookup[];
 }

@@ -1,5 +1,5 @@
 import { type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
-import { type TokenExpiryCheck, createTokenExpiryCheck } from '../budget/token-expiry-check.js';
+import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { CircuitBreaker, meansUpstreamIsDown } from './circuit-breaker.js';
 import {
@@ -12,7 +12,7 @@ import {
   UpstreamError,
   UpstreamIsTidingsError,
   UpstreamStatusError,
-  UpstreamRequestTooLateError,
+  UpstreamRequestNotSentError,
   UpstreamUnavailableError,
 } from '../upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
@@ -37,10 +37,7 @@ export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
  */
 const MAX_WAIT_MS = { send: 2_000, read: 5_000 } as const;
 
-/**
- * What a request is for. A `send` or `read` waits a limited time for a token of the budget. A poll, given by
- * its {@link PollTokenSource}, waits without a limit.
- */
+/** What a request is for: a send, an API caller's read, or a poll. A {@link PollTokenSource} stands for a poll. */
 export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
 
 /**
@@ -67,10 +64,10 @@ export class BudgetedUpstream {
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
   /**
-   * The checks that {@link admissionOf} returned. The account then had no 403 answers to its POSTs, so a successful
-   * POST need not reset the number of 403 answers.
+   * All checks that {@link admissionOf} returned. A successful POST with one of these checks does not reset the
+   * account's number of 403 answers, because the number was already 0.
    */
-  private readonly withoutForbidden = new WeakSet<TokenExpiryCheck>();
+  private readonly withoutForbidden = new WeakSet<BudgetTokenCheck>();
 
   constructor(
     private readonly upstream: Upstream,
@@ -91,12 +88,12 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Takes a token of the budget for one request. Resolves to the check that the request must await right
-   * before it is written.
+   * Takes a token of the budget for one request. Resolves to the check of this token, which the caller must await right
+   * before it sends the request.
    * @throws {UpstreamUnavailableError} during an outage of the account
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
-  async admit(account: string, purpose: RequestPurpose): Promise<TokenExpiryCheck> {
+  async admit(account: string, purpose: RequestPurpose): Promise<BudgetTokenCheck> {
     return this.admitOpen(account, await this.findOpen(account), purpose);
   }
 
@@ -104,7 +101,7 @@ export class BudgetedUpstream {
     account: string,
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
-  ): Promise<TokenExpiryCheck> {
+  ): Promise<BudgetTokenCheck> {
     // Redis shows no outage, so if the circuit breaker of this process is open, it is out of date. If this
     // process failed to record an outage, the next failures open the circuit breaker again.
     this.circuitOf(account).reset();
@@ -112,12 +109,12 @@ export class BudgetedUpstream {
       const patience = MAX_WAIT_MS[purpose];
       const acquire = (unused: number): Promise<number> =>
         this.budget.acquire(account, requestsPerSecond, purpose, patience, unused);
-      return createTokenExpiryCheck(await acquire(0), () => acquire(1));
+      return createBudgetTokenCheck(await acquire(0), () => acquire(1));
     }
     const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
     const { tokenRequestedAt } = purpose;
     delete purpose.tokenRequestedAt;
-    return createTokenExpiryCheck(tokenRequestedAt ?? (await wait(0)), () => wait(1));
+    return createBudgetTokenCheck(tokenRequestedAt ?? (await wait(0)), () => wait(1));
   }
 
   /** Returns the account's request budget, in requests per second. @throws if the account is not found */
@@ -126,13 +123,13 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Returns the check that {@link admit} resolves to, for a token that the caller has already taken. Call this method
-   * only if Redis showed, when the token was taken, neither an outage of the account nor 403 answers to its POSTs.
+   * Returns the check of a token that the caller has already taken; see {@link admit}. When the token was taken, Redis
+   * must have shown no outage and no 403 answers to POSTs of the account.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
-  admissionOf(account: string, requestedAt: number, purpose: keyof typeof MAX_WAIT_MS): TokenExpiryCheck {
+  admissionOf(account: string, requestedAt: number, purpose: keyof typeof MAX_WAIT_MS): BudgetTokenCheck {
     this.circuitOf(account).reset();
-    const admission = createTokenExpiryCheck(requestedAt, async () => {
+    const admission = createBudgetTokenCheck(requestedAt, async () => {
       const { requestsPerSecond } = await this.find(account);
       return this.budget.acquire(account, requestsPerSecond, purpose, MAX_WAIT_MS[purpose], 1);
     });
@@ -162,13 +159,13 @@ export class BudgetedUpstream {
     account: string,
     send: UpstreamSend,
     limit?: TimeLimit,
-    admission?: TokenExpiryCheck,
+    admission?: BudgetTokenCheck,
     expectedAddress?: string,
   ): Promise<void> {
     const found = await this.find(account);
     if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress) {
       send.file?.content.destroy();
-      throw new UpstreamRequestTooLateError();
+      throw new UpstreamRequestNotSentError();
     }
     const address = { ...found, ...(admission === undefined ? {} : { admission }) };
     await this.watch(account, address, async () => {
@@ -202,7 +199,7 @@ export class BudgetedUpstream {
    * Reads one page of a contact's messages from upstream.
    * @param page number of the page, from 1
    * @param limit maximum number of messages in the page
-   * @param knownDigest digest of a page that the caller has already read
+   * @param knownDigest digest of this page from an earlier read; an unchanged page is not parsed
    * @throws {UpstreamError} if the request fails or is not sent
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
@@ -251,7 +248,7 @@ export class BudgetedUpstream {
     const address = await this.find(account);
     const acquire = (unused: number): Promise<number> =>
       this.budget.acquire(account, address.requestsPerSecond, 'send', MAX_WAIT_MS.send, unused);
-    await createTokenExpiryCheck(await acquire(0), () => acquire(1))();
+    await createBudgetTokenCheck(await acquire(0), () => acquire(1))();
     try {
       await (await this.upstream.listContacts(address, () => DISCARDING_READER)).close();
     } catch (error) {
@@ -288,19 +285,14 @@ export class BudgetedUpstream {
   /** Takes a token of the budget for one request. Resolves to the address to which the request must go. */
   private async admitted(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
     const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
-    // The claim of the poll took the token and found no outage in the same step, so the check is not repeated.
-    const isOpen = hasToken && purpose.isUpstreamAvailable === true;
-    const found = isOpen ? await this.find(account) : await this.findOpen(account);
+    const isKnownToBeAvailable = hasToken && purpose.isUpstreamAvailable === true;
+    const found = isKnownToBeAvailable ? await this.find(account) : await this.findOpen(account);
     const may = await this.admitOpen(account, found, purpose);
     // Reads the account again, because it may have changed during the wait for a token.
     return { ...(hasToken ? found : await this.find(account)), admission: may };
   }
 
-  /**
-   * Waits without a limit for a poll's token, and resolves to the time at which the token was requested. In
-   * this process, only one request of each class and account asks for a token at a time. Each attempt reads
-   * the account, its budget and its outage again, because each may change during the wait.
-   */
+  /** Waits for a poll's token without a time limit. Resolves to the time at which the token was requested. */
   private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
     const stop = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
     return this.waits.run(
@@ -308,6 +300,7 @@ export class BudgetedUpstream {
       async () => {
         for (let returned = unused, waited = 0; ; returned = 0) {
           if (stop.aborted) throw new BudgetExhaustedError(waited);
+          // The account's budget and outage may have changed during the wait.
           const { requestsPerSecond } = await this.findOpen(account);
           const { waitMs, requestedAt } = await this.budget.tryAcquire(
             account,

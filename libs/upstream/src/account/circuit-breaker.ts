@@ -15,12 +15,11 @@ import {
 } from '../upstream-error.js';
 
 /**
- * Number of failed requests after which the circuit breaker opens. There are two cases:
+ * Number of consecutive failures after which the circuit breaker opens. A failure is a request that gets a 5xx answer
+ * or no answer.
  *
- * 1. This number of requests got no answer since upstream last answered with a status other than 5xx.
- * 2. This number of consecutive requests failed, without an answer or with a 5xx answer, and the number of failed
- * requests is not below the number of requests that are still running. The second condition allows for an
- * overloaded upstream, which rejects some requests at once and answers the rest late.
+ * 5xx answers do not open the breaker while more requests are running than have failed: an overloaded upstream rejects
+ * some requests at once and answers the others late.
  */
 export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 /**
@@ -55,8 +54,7 @@ type Answered<T> = { result: T } | { error: unknown };
  * together decide whether requests stop and when a probe is made; see {@link UpstreamHealth}.
  */
 export class CircuitBreaker {
-  /** Number of requests that are still running. */
-  private waiting = 0;
+  private runningRequests = 0;
   private breaker = this.newBreaker();
   private policy = this.newPolicy();
 
@@ -72,11 +70,11 @@ export class CircuitBreaker {
   }
 
   /**
-   * Makes a request unless the circuit breaker is open.
-   * @param isOwnFault returns true for an error that the request itself may have caused. Such an error does
-   * not count as a failure, and does not reset the number of failures. While the breaker is open, the error
-   * counts like any other.
-   * @throws the error of the request, or {@link UpstreamUnavailableError} if the circuit breaker is open
+   * Makes a request if the circuit breaker is closed. While the breaker is open, makes one request as a trial every
+   * {@link HALF_OPEN_AFTER_MS}.
+   * @param isOwnFault returns true for an error that the request itself may have caused; the circuit breaker ignores
+   * such an error, except in a trial
+   * @throws the error of the request, or {@link UpstreamUnavailableError} if no request was made
    */
   async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {
     let outcome: Answered<T>;
@@ -103,11 +101,11 @@ export class CircuitBreaker {
   }
 
   private async counted<T>(request: () => Promise<T>): Promise<T> {
-    this.waiting += 1;
+    this.runningRequests += 1;
     try {
       return await request();
     } finally {
-      this.waiting -= 1;
+      this.runningRequests -= 1;
     }
   }
 
@@ -119,7 +117,7 @@ export class CircuitBreaker {
   }
 
   private newBreaker(): ConsecutiveFailuresBreaker {
-    return new ConsecutiveFailuresBreaker(() => this.waiting);
+    return new ConsecutiveFailuresBreaker(() => this.runningRequests);
   }
 }
 
@@ -132,12 +130,12 @@ class OwnFault extends Error {
 
 /** Decides when the circuit breaker opens: after consecutive failures; see {@link FAILURES_UNTIL_BREAKER_OPENS}. */
 class ConsecutiveFailuresBreaker implements IBreaker {
-  /** Number of failed requests since the last answer other than a 5xx. */
+  /** Number of consecutive failures: 5xx answers and requests without an answer. `IBreaker` requires this name. */
   state = 0;
-  /** Number of requests that got no answer since upstream last answered with a status other than 5xx. */
+  /** Number of requests without an answer since upstream last answered with a status other than 5xx. */
   unanswered = 0;
 
-  constructor(private readonly waiting: () => number) {}
+  constructor(private readonly runningRequests: () => number) {}
 
   success(): void {
     this.state = 0;
@@ -146,7 +144,7 @@ class ConsecutiveFailuresBreaker implements IBreaker {
 
   failure(state: CircuitState): boolean {
     this.state += 1;
-    const isRefused = this.state >= FAILURES_UNTIL_BREAKER_OPENS && this.state >= this.waiting();
+    const isRefused = this.state >= FAILURES_UNTIL_BREAKER_OPENS && this.state >= this.runningRequests();
     return state === CircuitState.HalfOpen || this.unanswered >= FAILURES_UNTIL_BREAKER_OPENS || isRefused;
   }
 }

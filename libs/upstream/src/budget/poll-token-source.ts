@@ -4,10 +4,7 @@ import type { RequestClass } from './request-budget.js';
 export interface PollTokenSource {
   /** Request class in which the poll's requests wait for a token. The wait has no time limit. */
   readonly kind: Extract<RequestClass, 'more' | 'deep'>;
-  /**
-   * When the token for the next request was requested, by `performance.now()`. Absent if that token was not
-   * taken yet. The request that uses the token deletes this field.
-   */
+  /** When the poll's unused token was requested, by `performance.now()`. Absent if the poll has no unused token. */
   tokenRequestedAt?: number | undefined;
   /** True if upstream had no outage when the token of the poll's first request was taken. */
   readonly isUpstreamAvailable?: boolean;

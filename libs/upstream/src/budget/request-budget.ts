@@ -20,8 +20,8 @@ export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 export const BUDGET_TOKEN_TTL_MS = 100;
 
 /**
- * Maximum time between two attempts to take a token, in milliseconds. After a failed attempt, the budget treats
- * the request's class as waiting. This state lasts longer than the pause, so it lasts until the next attempt.
+ * Maximum time between two attempts to take a token, in milliseconds. It must be shorter than the time for which the
+ * budget remembers a failed attempt.
  */
 export const MAX_BUDGET_TOKEN_RETRY_PAUSE_MS = 250;
 
@@ -97,8 +97,8 @@ export interface BudgetUsage {
    */
   used: number;
   /**
-   * The value of {@link used} without the first requests of polls, and without reads of older messages that
-   * were made while no other poll waited.
+   * The part of {@link used} that leaves fewer requests for polls. It does not count the first request of a poll. It
+   * counts a read of older messages only if a poll waited at that time.
    */
   usedByOthers: number;
   /**

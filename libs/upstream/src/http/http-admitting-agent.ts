@@ -1,6 +1,6 @@
 import { type Agent as HttpAgent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { Agent as HttpsAgent, request as secureRequest, type RequestOptions } from 'node:https';
-import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
+import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 
 /** The part of Node.js' `http` and `https` modules with which axios starts requests. */
 export interface HttpTransport {
@@ -9,39 +9,38 @@ export interface HttpTransport {
 
 /** Options of a request. Node.js passes them on to the agent. */
 interface CheckedOptions extends RequestOptions {
-  /** The check that the request must pass before it gets a new connection; see {@link TokenExpiryCheck}. */
-  tokenExpiryCheck?: TokenExpiryCheck | undefined;
+  /** The check that the request must pass before it gets a new connection; see {@link BudgetTokenCheck}. */
+  budgetTokenCheck?: BudgetTokenCheck | undefined;
 }
 
 /**
- * Returns a transport that passes the check of one request to the request's agent. The agent, which must be from
- * {@link awaitTokenExpiryCheckBeforeConnecting}, awaits the check before it hands over a new connection.
+ * Returns a transport for one request. It gives the {@link BudgetTokenCheck} of the request to the agent, which must
+ * come from {@link addBudgetTokenCheckToAgent}.
  *
- * An `AsyncLocalStorage` could carry the check too, but in Node.js 20 it makes each promise of the process slower
- * from its first use on.
+ * In Node.js 20, an `AsyncLocalStorage` for the check would slow down every promise of the process.
  */
-export function transportWithTokenExpiryCheck(
+export function createTransportWithBudgetTokenCheck(
   url: string,
-  tokenExpiryCheck: TokenExpiryCheck | undefined,
+  budgetTokenCheck: BudgetTokenCheck | undefined,
 ): HttpTransport {
   const start = url.startsWith('https:') ? secureRequest : request;
   return {
     request: (options, onResponse) => {
-      const checked: CheckedOptions = { ...options, tokenExpiryCheck };
+      const checked: CheckedOptions = { ...options, budgetTokenCheck };
       return start(checked, onResponse);
     },
   };
 }
 
 /**
- * Makes an agent await the request's {@link TokenExpiryCheck}, the check of its token, before it hands over a new
- * connection. Connecting and the TLS handshake take time, in which a token may expire.
+ * Makes an agent await a request's {@link BudgetTokenCheck} before it hands over a new connection, because the
+ * request's token of the budget may expire while the agent connects.
  */
-export function awaitTokenExpiryCheckBeforeConnecting<Agent extends HttpAgent>(agent: Agent): Agent {
+export function addBudgetTokenCheckToAgent<Agent extends HttpAgent>(agent: Agent): Agent {
   const open = agent.createConnection.bind(agent);
   const ready = agent instanceof HttpsAgent ? 'secureConnect' : 'connect';
   agent.createConnection = (options: CheckedOptions, handOver): undefined => {
-    const check = options.tokenExpiryCheck ?? ((): Promise<void> => Promise.resolve());
+    const check = options.budgetTokenCheck ?? ((): Promise<void> => Promise.resolve());
     const socket = open(options);
     if (socket == null) throw new Error('an agent made no connection');
     const failed = (error: Error): void => handOver?.(error, socket);

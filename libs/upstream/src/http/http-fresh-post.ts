@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type FormData from 'form-data';
 import type { TimeLimit } from '#platform';
-import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
+import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import { toUpstreamError } from './http-failure.js';
-import { UpstreamReplyTooLargeError, UpstreamRequestTooLateError } from '../upstream-error.js';
+import { UpstreamReplyTooLargeError, UpstreamRequestNotSentError } from '../upstream-error.js';
 
 /** A POST that must not be repeated. */
 export interface FreshPost {
@@ -22,7 +22,7 @@ export interface FreshPost {
   /** Time limit after which the request is no longer written. */
   limit?: TimeLimit | undefined;
   /** Check that is awaited once the connection is established. If it rejects, the request is not written. */
-  admission?: TokenExpiryCheck | undefined;
+  admission?: BudgetTokenCheck | undefined;
   /** Maximum size of the reply's body, in bytes. */
   maxBytes: number;
 }
@@ -45,8 +45,8 @@ const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: n
  * Makes a POST on a new connection. If the connection cannot be established, upstream certainly did not receive the
  * request. If a reused connection broke, it would be uncertain whether upstream received the request. The request is
  * not written after the time limit, even if the process was paused in between.
- * @throws {UpstreamError} if no whole reply was received; {@link UpstreamRequestTooLateError} if the request was not
- * written, because the time limit had passed or `admission` rejected
+ * @throws {UpstreamRequestNotSentError} if the request was not written
+ * @throws {UpstreamError} if no whole reply was received
  */
 export async function postOnFreshConnection(post: FreshPost): Promise<FreshPostReply> {
   const exchange = new FreshExchange(post);
@@ -104,9 +104,9 @@ class FreshExchange {
     try {
       await this.post.admission?.();
     } catch (error) {
-      throw new UpstreamRequestTooLateError({ cause: error });
+      throw new UpstreamRequestNotSentError({ cause: error });
     }
-    if (this.post.limit?.isOver() === true) throw new UpstreamRequestTooLateError();
+    if (this.post.limit?.isOver() === true) throw new UpstreamRequestNotSentError();
     if (this.timedOut || this.socket.destroyed) throw new Error('the connection was closed');
     this.established = true;
     const reply = await this.reply(this.write());

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
-import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
+import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 
 /** A reply to a read. Its body may still be arriving. */
 export interface HttpReply {
@@ -16,12 +16,12 @@ export interface HttpRead {
   headers: Readonly<Record<string, string>>;
   /** Aborts the read, even while the body is arriving. */
   signal: AbortSignal;
-  admission?: TokenExpiryCheck | undefined;
+  admission?: BudgetTokenCheck | undefined;
   /** Called when a part of the body arrives, with the size of that part in bytes, before decompression. */
   onBytes(count: number): void;
 }
 
-/** Size up to which a body is collected and passed on as a whole, in bytes. A stream would cost more. */
+/** Maximum size of a body that is passed on as a whole, in bytes. A larger body is passed on as a stream. */
 const MAX_COLLECTED_BYTES = 64 * 1024;
 /** Maximum number of times that a read gets another token because connecting took too long. */
 const MAX_LATE_STARTS = 10;
@@ -38,15 +38,14 @@ class TokenExpiredError extends Error {}
 
 /**
  * Makes HTTP reads over connections that are kept open. Follows no redirects, and ignores proxy settings in
- * environment variables. A request is sent only if its token is still valid, because opening a connection may take
- * long.
+ * environment variables. Replaces a request's token of the upstream budget if it expires while a connection is opened.
  */
 export class HttpReadClient {
   private readonly agent: Agent;
 
   /** @param timeoutMs time within which a connection must be established, in milliseconds */
   constructor(timeoutMs: number) {
-    // The other timeouts of the agent are off, because the signal of a read limits its whole time.
+    // Other timeouts are not needed, because each read has an `AbortSignal` that limits its duration.
     this.agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: timeoutMs } });
   }
 

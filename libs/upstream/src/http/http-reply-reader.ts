@@ -52,8 +52,6 @@ export class HttpReplyReader {
   /**
    * Sends a request and passes the whole body of a successful reply to `consumer`. Resolves to the reply's
    * headers.
-   * @param address upstream of the request; each base address gets only a share of the slots for large
-   * replies
    * @throws {UpstreamError} if the request fails or the reply is not valid
    */
   async read(
@@ -107,7 +105,10 @@ export class HttpReplyReader {
   }
 }
 
-/** A request to upstream that is under way, with its deadline and the slot for a large reply. */
+/**
+ * The state of one running request to upstream. A request with a large reply has a slot, because a process reads only a
+ * few large replies at once.
+ */
 class Exchange {
   readonly deadline: ExchangeDeadline;
   /** Number of bytes of the reply's body that were received, counted after decompression. */

@@ -4,11 +4,8 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
-import type { TokenExpiryCheck } from '../budget/token-expiry-check.js';
-import {
-  awaitTokenExpiryCheckBeforeConnecting,
-  transportWithTokenExpiryCheck,
-} from './http-admitting-agent.js';
+import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import { addBudgetTokenCheckToAgent, createTransportWithBudgetTokenCheck } from './http-admitting-agent.js';
 import {
   type ContactList,
   ContactListReader,
@@ -33,8 +30,8 @@ import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSen
 import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 
 /**
- * Default of the maximum size of a reply, in bytes. A page of messages that is larger is requested again in smaller pages. A
- * contact list that is read as a stream may be larger: see {@link MAX_CONTACT_LIST_BYTES}.
+ * Default of the maximum size of a reply, in bytes. A page of messages that is larger is requested again in smaller
+ * pages. A contact list that is read as a stream may be larger: see {@link MAX_CONTACT_LIST_BYTES}.
  */
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 /**
@@ -51,8 +48,8 @@ export class HttpUpstream implements Upstream {
   private readonly reads: HttpReadClient;
   private readonly replies: HttpReplyReader;
   private readonly agents = {
-    httpAgent: awaitTokenExpiryCheckBeforeConnecting(new HttpAgent({ keepAlive: true })),
-    httpsAgent: awaitTokenExpiryCheckBeforeConnecting(new HttpsAgent({ keepAlive: true })),
+    httpAgent: addBudgetTokenCheckToAgent(new HttpAgent({ keepAlive: true })),
+    httpsAgent: addBudgetTokenCheckToAgent(new HttpsAgent({ keepAlive: true })),
   };
 
   /**
@@ -157,13 +154,13 @@ export class HttpUpstream implements Upstream {
     query: UpstreamQuery = [],
   ): Promise<AxiosResponse<string>> {
     const request = getRequest(address, path, query);
-    const transport = transportWithTokenExpiryCheck(request.url, address.admission);
+    const transport = createTransportWithBudgetTokenCheck(request.url, address.admission);
     return this.exchange({ ...request, ...this.agents, transport }, address.admission);
   }
 
   private async exchange(
     request: AxiosRequestConfig,
-    admission: TokenExpiryCheck | undefined,
+    admission: BudgetTokenCheck | undefined,
   ): Promise<AxiosResponse<string>> {
     await admission?.();
     const deadline = AbortSignal.timeout(this.timeoutMs);

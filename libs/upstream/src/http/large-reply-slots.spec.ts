@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LargeReplySlots } from './large-reply-slots.js';
-import { NoLargeReplySlotError } from '../upstream-error.js';
+import { TooManyLargeRepliesError } from '../upstream-error.js';
 
 const PATIENT_MS = 60_000;
 
@@ -53,7 +53,7 @@ describe('large replies', () => {
   it('stop waiting for a slot after the timeout', async () => {
     const replies = new LargeReplySlots(1);
     const leave = await replies.acquire('a', PATIENT_MS);
-    await expect(replies.acquire('b', 1)).rejects.toThrow(NoLargeReplySlotError);
+    await expect(replies.acquire('b', 1)).rejects.toThrow(TooManyLargeRepliesError);
     leave();
     (await replies.acquire('b', 1))();
   });

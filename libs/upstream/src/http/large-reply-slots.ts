@@ -1,4 +1,4 @@
-import { NoLargeReplySlotError } from '../upstream-error.js';
+import { TooManyLargeRepliesError } from '../upstream-error.js';
 
 /** A reader of a large reply that waits for a slot. */
 interface Waiting {
@@ -20,7 +20,7 @@ export class LargeReplySlots {
   /**
    * Waits for a slot. Resolves to the function that releases the slot.
    * @param patienceMs maximum wait, in milliseconds
-   * @throws {NoLargeReplySlotError} if the owner gets no slot within `patienceMs`
+   * @throws {TooManyLargeRepliesError} if the owner gets no slot within `patienceMs`
    */
   async acquire(owner: string, patienceMs: number): Promise<() => void> {
     if (!this.hasFreeSlot(owner)) await this.wait(owner, patienceMs);
@@ -46,7 +46,7 @@ export class LargeReplySlots {
       };
       const timer = setTimeout(() => {
         this.waiting.delete(one);
-        reject(new NoLargeReplySlotError());
+        reject(new TooManyLargeRepliesError());
       }, patienceMs);
       this.waiting.add(one);
     });

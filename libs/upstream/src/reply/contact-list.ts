@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseContact, type UpstreamContact } from './contact.js';
-import { TemporaryTextStore } from './temporary-text-store.js';
+import { TemporaryReplyElementStore } from './temporary-reply-element-store.js';
 import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
 import { parseListElement } from './reply-list.js';
 
@@ -20,15 +20,15 @@ export interface ContactReader {
   receive(contact: UpstreamContact, position: number): boolean;
 }
 
-/** A contact that a {@link ContactReader} asked to receive again. */
+/** A contact for which {@link ContactReader.receive} returned true. */
 export interface RequestedContact {
   contact: UpstreamContact;
   position: number;
 }
 
 /**
- * A contact list that was read completely. The list may be larger than memory. Therefore, only the contacts that the
- * reader asked to receive again are kept. The caller must close the list.
+ * A contact list that was read completely. The list may be larger than memory. Therefore, only the contacts for
+ * which {@link ContactReader.receive} returned true are kept. The caller must close the list.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Hash of the upstream address that the list came from. */
@@ -41,7 +41,9 @@ export interface ContactList<R extends ContactReader = ContactReader> {
    * When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date.
    */
   date?: number;
-  /** Yields the contacts that the reader asked to receive again, in batches and in the order of the list. */
+  /**
+   * Yields the contacts for which {@link ContactReader.receive} returned true, in batches, in the order of the list.
+   */
   requestedContacts(): AsyncIterable<readonly RequestedContact[]>;
   close(): Promise<void>;
 }
@@ -53,7 +55,7 @@ export class ContactListReader<R extends ContactReader> {
    * at the end of the reply.
    */
   private readonly lists = new Map<number, { reader: R; skipped: number; position: number }>();
-  private readonly spool = new TemporaryTextStore();
+  private readonly spool = new TemporaryReplyElementStore();
   private readonly scanner = new JsonListScanner(MAX_CONTACT_LIST_ELEMENTS, (element) => {
     this.take(element);
   });

@@ -49,10 +49,9 @@ export interface ScannedElement {
 }
 
 /**
- * Finds the elements of all lists in a reply that arrives in chunks, and keeps only one element in memory. It
- * looks only at brackets, commas and quotes, so the callback must validate each element. It keeps the text
- * outside the lists, with the number of each list in place of its elements, and parses that text at the end.
- * So an incomplete reply never looks like a shorter list.
+ * Finds the elements of all lists in a reply that arrives in chunks, and keeps only one element in memory. It looks
+ * only at brackets, commas and quotes, so the callback must validate each element. At the end, it parses the text
+ * outside the lists, and rejects an incomplete reply.
  */
 export class JsonListScanner {
   /** The text outside the lists, with the number of each list in place of its elements. */
@@ -96,9 +95,9 @@ export class JsonListScanner {
   }
 
   /**
-   * Ends the scan. Returns the number of the list that is the reply itself, or is in the field given by `name` or
-   * another usual field such as `data`.
-   * @throws {UpstreamReplyUnreadableError} if the list is missing or the reply is incomplete
+   * Ends the scan and finds the wanted list: it is the reply itself, or it is in the field `name` or another usual
+   * field such as `data`. Returns the position of the wanted list among all lists of the reply, from 0.
+   * @throws {UpstreamReplyUnreadableError} if the wanted list is missing or the reply is incomplete
    */
   end(name: string): number {
     if (this.where !== 'around' || this.depth > 0) throw notJson();

@@ -3,7 +3,10 @@ import type { MessagePage } from '../upstream.js';
 import { type UpstreamMessage, parseMessage } from './message.js';
 import { ReplyListReader } from './reply-list.js';
 
-/** Maximum size of a page, in bytes, up to which parsing waits until the digest of the whole page is known. */
+/**
+ * Maximum size of a page that is parsed only after it has arrived completely, in bytes. If the page's digest then shows
+ * that the page is unchanged, the page is not parsed.
+ */
 const MAX_KEPT_BYTES = 256 * 1024;
 
 /**
@@ -56,5 +59,5 @@ export class MessagePageReader {
   }
 }
 
-/** Length of a digest, in bytes. The digest is short, because one is stored for each contact. */
+/** Length of the digest of a page of messages, in bytes. It is short, because a digest is stored for each contact. */
 const DIGEST_BYTES = 8;

@@ -4,18 +4,18 @@ import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 /**
  * Converts a reply that contains a list to the JSON text of an object. The object has the list in the field given by
- * `name`, and numeric ids become strings. All other fields keep their values. A reply that already has this form is
- * returned byte for byte.
+ * `listField`, and numeric ids become strings. All other fields keep their values. A reply that already has this form
+ * is returned byte for byte.
  * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or contains no list
  */
-export function normalizeListReply(text: string, name: string): string {
-  const exact = quoteLongNumericIds(text);
+export function normalizeListReply(replyText: string, listField: string): string {
+  const exact = quoteLongNumericIds(replyText);
   const body = parseJsonReply(exact);
-  const { list, otherFields } = findListInReply(body, name);
-  if (list.some(hasOtherId)) return toJson({ ...otherFields, [name]: list.map(withTextId) });
-  if (list === body) return `{${JSON.stringify(name)}:${exact}}`;
-  if (isRecord(body) && body[name] === list) return exact;
-  return toJson({ ...otherFields, [name]: list });
+  const { list, otherFields } = findListInReply(body, listField);
+  if (list.some(hasOtherId)) return toJson({ ...otherFields, [listField]: list.map(withTextId) });
+  if (list === body) return `{${JSON.stringify(listField)}:${exact}}`;
+  if (isRecord(body) && body[listField] === list) return exact;
+  return toJson({ ...otherFields, [listField]: list });
 }
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AttemptSlots } from './attempt-slots.js';
 
 describe('the attempt slots of a process', () => {
-  it('are limited in number, and one caller gets at most half of the free slots, rounded up', async () => {
+  it('are limited in number, and one request for slots gets at most half of the free slots, rounded up', async () => {
     const slots = new AttemptSlots(8);
     const taken: number[] = [];
     for (let i = 0; i < 5; i++) taken.push(await slots.acquire(50, 0));
@@ -11,7 +11,7 @@ describe('the attempt slots of a process', () => {
     expect(await slots.acquire(1, 0)).toBe(1);
   });
 
-  it('are given to only one of many waiting callers when one slot is released, and the other callers stop waiting', async () => {
+  it('end every wait for a slot when one slot is released: one wait ends with the slot, the others with none', async () => {
     const slots = new AttemptSlots(1);
     expect(await slots.acquire(1, 0)).toBe(1);
     const waiting = Array.from({ length: 30 }, () => slots.acquire(1, 10_000));

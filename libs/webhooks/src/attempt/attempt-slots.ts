@@ -4,7 +4,7 @@ import { pause } from '#platform';
 /** Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. */
 export class AttemptSlots {
   private free: number;
-  /** Signal that wakes the callers that wait for a slot. Aborted when a slot is released while no slot is free. */
+  /** Aborting this signal wakes all callers of {@link acquire} that wait for a free slot. */
   private slotReleased = newSignal();
 
   /** @param total number of slots */

@@ -12,7 +12,7 @@ import {
 } from '../delivery/retry-policy.js';
 import { signDelivery } from '../endpoint/signature.js';
 import { DecryptedSecretCache } from '../endpoint/opened-secrets.js';
-import type { DeliveryTarget } from '../endpoint/stored-endpoint.js';
+import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
 /** A finished delivery attempt and its consequences. */
 export interface AttemptResult {
@@ -42,7 +42,7 @@ export class DeliveryAttempter {
 
   /** Makes one attempt. Rejects only if the signal aborts the attempt. An aborted attempt is not recorded. */
   async attempt(
-    endpoint: DeliveryTarget,
+    endpoint: EndpointForDelivery,
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<AttemptResult> {
@@ -65,7 +65,7 @@ export class DeliveryAttempter {
   }
 
   private async post(
-    endpoint: DeliveryTarget,
+    endpoint: EndpointForDelivery,
     delivery: ClaimedDelivery,
     at: number,
     signal: AbortSignal,

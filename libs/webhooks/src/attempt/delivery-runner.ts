@@ -8,9 +8,9 @@ import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { describeDeliveryDecision, deliveryStateAfter } from './settlement.js';
-import { type DeliveryTarget, parseDeliveryTarget } from '../endpoint/stored-endpoint.js';
+import { type EndpointForDelivery, parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
-/** Limits and times of the attempts that a worker makes. */
+/** Limits and durations for the delivery attempts of a worker. */
 export interface DeliveryWorkerSettings {
   /** Max requests in flight to one endpoint, over all processes. An endpoint's own `maxConcurrency` overrides it. */
   maxConcurrency: number;
@@ -46,8 +46,8 @@ const ABORT_GRACE_MS = 3_000;
  * again.
  */
 interface WorkRun {
-  /** Number of calls of `work` so far. */
-  requests: number;
+  /** Number of calls of {@link DeliveryRunner.work} for the endpoint since the loop began. */
+  workCalls: number;
   done: Promise<void>;
 }
 
@@ -93,10 +93,10 @@ export class DeliveryRunner {
     const key = `${account}\n${endpointId}`;
     const running = this.runs.get(key);
     if (running !== undefined) {
-      running.requests++;
+      running.workCalls++;
       return running.done;
     }
-    const run: WorkRun = { requests: 1, done: Promise.resolve() };
+    const run: WorkRun = { workCalls: 1, done: Promise.resolve() };
     this.runs.set(key, run);
     run.done = this.claimWhileRequested(key, run, account, endpointId);
     return run.done;
@@ -150,8 +150,8 @@ export class DeliveryRunner {
     endpointId: string,
   ): Promise<void> {
     try {
-      for (let served = 0; served < run.requests && !this.draining;) {
-        served = run.requests;
+      for (let served = 0; served < run.workCalls && !this.draining;) {
+        served = run.workCalls;
         await this.claimAll(account, endpointId);
       }
     } finally {
@@ -186,7 +186,7 @@ export class DeliveryRunner {
         await this.store.endPending(account, endpointId);
         return false;
       }
-      const endpoint = parseDeliveryTarget(claimed.endpoint);
+      const endpoint = parseEndpointForDelivery(claimed.endpoint);
       for (const delivery of claimed.deliveries) {
         this.start(account, endpoint, delivery);
         started++;
@@ -205,7 +205,7 @@ export class DeliveryRunner {
     }
   }
 
-  private start(account: string, endpoint: DeliveryTarget, delivery: ClaimedDelivery): void {
+  private start(account: string, endpoint: EndpointForDelivery, delivery: ClaimedDelivery): void {
     // If the process began to shut down during the claim, release the delivery instead of attempting it.
     const signal = this.draining ? AbortSignal.abort() : this.aborting.signal;
     const task = this.attempt(account, endpoint, delivery, signal).then(() => {
@@ -220,7 +220,7 @@ export class DeliveryRunner {
    */
   private async attempt(
     account: string,
-    endpoint: DeliveryTarget,
+    endpoint: EndpointForDelivery,
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<void> {
@@ -245,7 +245,7 @@ export class DeliveryRunner {
 
   private async deliver(
     account: string,
-    endpoint: DeliveryTarget,
+    endpoint: EndpointForDelivery,
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -270,12 +270,12 @@ export class DeliveryRunner {
   }
 
   /**
-   * Disables an endpoint whose attempts have all failed for too long. Returns true if the given attempt caused the
-   * endpoint to be disabled. This includes the reply 410 Gone, after which {@link record} disabled the endpoint.
+   * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
+   * of the given attempt. After the reply 410 Gone, {@link record} has already disabled the endpoint.
    */
   private async disableIfFailing(
     account: string,
-    { id, url }: DeliveryTarget,
+    { id, url }: EndpointForDelivery,
     { attempt, decision }: AttemptResult,
     { failingMs }: SettlementResult,
   ): Promise<boolean> {
@@ -293,7 +293,7 @@ export class DeliveryRunner {
    */
   private async record(
     account: string,
-    { id, url }: DeliveryTarget,
+    { id, url }: EndpointForDelivery,
     delivery: ClaimedDelivery,
     { attempt, decision, throttling }: AttemptResult,
   ): Promise<SettlementResult> {
@@ -309,7 +309,7 @@ export class DeliveryRunner {
    */
   private async disableGone(
     account: string,
-    { id, url }: Pick<DeliveryTarget, 'id' | 'url'>,
+    { id, url }: Pick<EndpointForDelivery, 'id' | 'url'>,
     reason: string,
     until: number,
   ): Promise<void> {

@@ -191,7 +191,8 @@ export interface DeliveryStore {
   /**
    * Returns the number of deliveries that {@link DeliveryStore.replay} would make pending and due now. Changes nothing.
    * @param events the next events of the replay
-   * @param counted sum of the results for the earlier events of the replay
+   * @param counted sum of the results for the earlier events of the replay, whose deliveries also need room in the
+   * endpoint's backlog
    */
   countReplay(
     account: string,
@@ -202,8 +203,8 @@ export interface DeliveryStore {
   ): Promise<number>;
   /**
    * Delivers an event now, even if the endpoint's filter does not match. Creates the delivery if it does not exist, and
-   * otherwise does the same as {@link DeliveryStore.retry}. If the endpoint's backlog is full, makes no other
-   * delivery pending.
+   * otherwise does the same as {@link DeliveryStore.retry}. If the endpoint's backlog is full, delivers
+   * the event only if its delivery is already pending.
    */
   deliverNow(account: string, delivery: NewDelivery): Promise<DeliverNowResult>;
   /**

@@ -9,14 +9,11 @@ const OVERHEAD = 512;
 /** The parts of an event that a claimed delivery needs. */
 export type EventContent = Pick<ClaimedDelivery, 'body' | 'trace'>;
 
-/**
- * A range of an account's event log. Its start and end are times in milliseconds, like the time with which the position
- * of an event begins.
- */
+/** The events of an account's log that were recorded within a period. Times are in milliseconds since 1970. */
 export interface RecentStretch {
-  /** Start of the range, exclusive. */
+  /** Start of the period, in milliseconds since 1970. Events of exactly this time are excluded. */
   after: number;
-  /** End of the range, inclusive. */
+  /** End of the period, in milliseconds since 1970. Events of exactly this time are included. */
   until: number;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
 import { DestinationCheck } from './destination-check.js';
 import { DestinationGuard } from './destination-guard.js';
-import { DestinationRefusedError } from '../endpoint/endpoint.js';
+import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 
 const unknown = (): Promise<string[]> => Promise.reject(new Error('ENOTFOUND'));
 const resolvesTo =
@@ -20,7 +20,7 @@ describe('the check of a new webhook’s URL', () => {
 
   it('refuses a host with at least one forbidden address', async () => {
     await expect(checker('', resolvesTo('10.0.0.1')).check('https://intranet.example/')).rejects.toThrow(
-      DestinationRefusedError,
+      ForbiddenDestinationError,
     );
     await expect(
       checker('', resolvesTo('93.184.215.14', '::1')).check('https://mixed.example/'),
@@ -32,7 +32,7 @@ describe('the check of a new webhook’s URL', () => {
       'https://later.example/',
     );
     await expect(checker('10.0.0.0/8', unknown).check('http://later.example/')).rejects.toThrow(
-      DestinationRefusedError,
+      ForbiddenDestinationError,
     );
   });
 
@@ -40,14 +40,14 @@ describe('the check of a new webhook’s URL', () => {
     const text = 'http://hook.internal/';
     await expect(checker('10.0.0.0/8', resolvesTo('10.0.0.1', '10.9.9.9')).check(text)).resolves.toBe(text);
     await expect(checker('10.0.0.0/8', resolvesTo('10.0.0.1', '8.8.8.8')).check(text)).rejects.toThrow(
-      DestinationRefusedError,
+      ForbiddenDestinationError,
     );
-    await expect(checker('', resolvesTo('8.8.8.8')).check(text)).rejects.toThrow(DestinationRefusedError);
+    await expect(checker('', resolvesTo('8.8.8.8')).check(text)).rejects.toThrow(ForbiddenDestinationError);
   });
 
   it('treats localhost as this machine, even if the name does not resolve', async () => {
     for (const name of ['localhost', 'LOCALHOST.', 'a.localhost', 'localhost.localdomain']) {
-      await expect(checker('', unknown).check(`https://${name}/`)).rejects.toThrow(DestinationRefusedError);
+      await expect(checker('', unknown).check(`https://${name}/`)).rejects.toThrow(ForbiddenDestinationError);
       await expect(checker('127.0.0.0/8', unknown).check(`http://${name}/`)).resolves.toContain('localhost');
     }
   });

@@ -4,7 +4,7 @@ import {
   type DestinationGuard,
   normalizedHostOf,
   isLocalhost,
-  createDestinationRefusedError,
+  createForbiddenDestinationError,
 } from './destination-guard.js';
 import type { Resolver } from './resolver.js';
 
@@ -22,14 +22,14 @@ export class DestinationCheck {
 
   /**
    * Returns the URL in normalized form. A host name that does not resolve now is accepted only with `https://`.
-   * @throws {DestinationRefusedError} if webhooks must not use this URL
+   * @throws {ForbiddenDestinationError} if webhooks must not use this URL
    */
   async check(text: string): Promise<string> {
     const url = this.guard.parse(text);
     const host = normalizedHostOf(url);
     const addresses = isIP(host) === 0 ? await this.addressesOf(host) : [host];
     if (addresses.length === 0 && url.protocol !== 'https:') {
-      throw createDestinationRefusedError(
+      throw createForbiddenDestinationError(
         `http:// is allowed only for networks in WEBHOOK_ALLOW_NETWORKS, and ${host} does not resolve`,
       );
     }

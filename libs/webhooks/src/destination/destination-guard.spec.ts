@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
 import { DestinationGuard, normalizedHostOf } from './destination-guard.js';
-import { DestinationRefusedError } from '../endpoint/endpoint.js';
+import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 
 const strict = new DestinationGuard([]);
 const check = (guard: DestinationGuard, text: string) => (): void => {
@@ -53,13 +53,13 @@ const HOSTILE_FORMS = [
 
 describe('the destination guard', () => {
   it.each(HOSTILE_HOSTS)('refuses https://%s/', (host) => {
-    expect(check(strict, `https://${host}/hook`)).toThrow(DestinationRefusedError);
+    expect(check(strict, `https://${host}/hook`)).toThrow(ForbiddenDestinationError);
   });
 
   it.each(HOSTILE_FORMS)(
     'refuses the URL %p because of its form, before the host name is resolved',
     (text) => {
-      expect(() => strict.parse(text)).toThrow(DestinationRefusedError);
+      expect(() => strict.parse(text)).toThrow(ForbiddenDestinationError);
     },
   );
 
@@ -96,8 +96,8 @@ describe('the destination guard', () => {
       '[::ffff:10.2.0.1]',
       '[64:ff9b::7f00:1]',
     ]) {
-      expect(check(guard, `http://${host}/`)).toThrow(DestinationRefusedError);
-      expect(check(guard, `https://${host}/`)).toThrow(DestinationRefusedError);
+      expect(check(guard, `http://${host}/`)).toThrow(ForbiddenDestinationError);
+      expect(check(guard, `https://${host}/`)).toThrow(ForbiddenDestinationError);
     }
   });
 
@@ -111,7 +111,7 @@ describe('the destination guard', () => {
     const url = strict.parse('https://example.com/');
     expect(() => {
       strict.check(url, ['93.184.215.14', '10.0.0.1']);
-    }).toThrow(DestinationRefusedError);
+    }).toThrow(ForbiddenDestinationError);
     expect(strict.refusal('https:', 'not an address')).toBeDefined();
   });
 });

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { Network } from '#platform';
-import { DestinationRefusedError } from '../endpoint/endpoint.js';
+import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 
 /** A parsed IPv4 or IPv6 address. */
 export type Address = ReturnType<typeof ipaddr.process>;
@@ -33,32 +33,32 @@ export class DestinationGuard {
 
   /**
    * Parses the URL of a webhook. Checks its form, but not its address.
-   * @throws {DestinationRefusedError} if the form is invalid for a webhook
+   * @throws {ForbiddenDestinationError} if the form is invalid for a webhook
    */
   parse(text: string): URL {
     if (text.length > MAX_URL_LENGTH)
-      throw createDestinationRefusedError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
+      throw createForbiddenDestinationError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
     let url: URL;
     try {
       url = new URL(text);
     } catch {
-      throw createDestinationRefusedError(
+      throw createForbiddenDestinationError(
         'the text is not an absolute URL, such as https://example.com/hook',
       );
     }
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw createDestinationRefusedError(
+      throw createForbiddenDestinationError(
         'the URL must start with https://, or with http:// for an allowed network',
       );
     }
     if (url.username !== '' || url.password !== '')
-      throw createDestinationRefusedError('the URL contains credentials; remove them');
+      throw createForbiddenDestinationError('the URL contains credentials; remove them');
     if (url.hash !== '' || text.includes('#'))
-      throw createDestinationRefusedError('the URL has a fragment; remove it');
-    if (url.port === '0') throw createDestinationRefusedError('port 0 cannot be reached');
+      throw createForbiddenDestinationError('the URL has a fragment; remove it');
+    if (url.port === '0') throw createForbiddenDestinationError('port 0 cannot be reached');
     const name = normalizedHostOf(url);
     if (name === '' || name.endsWith('.') || name.length > MAX_HOST_LENGTH) {
-      throw createDestinationRefusedError('the host of the URL is neither a valid name nor an IP address');
+      throw createForbiddenDestinationError('the host of the URL is neither a valid name nor an IP address');
     }
     return url;
   }
@@ -80,12 +80,12 @@ export class DestinationGuard {
 
   /**
    * Checks all IP addresses to which a URL's host name resolves. One forbidden address is enough to reject the URL.
-   * @throws {DestinationRefusedError} if an address is forbidden
+   * @throws {ForbiddenDestinationError} if an address is forbidden
    */
   check(url: Pick<URL, 'protocol' | 'hostname'>, addresses: readonly string[]): void {
     for (const address of addresses) {
       const refusal = this.refusal(url.protocol, address);
-      if (refusal !== undefined) throw createDestinationRefusedError(refusal);
+      if (refusal !== undefined) throw createForbiddenDestinationError(refusal);
     }
   }
 
@@ -105,8 +105,8 @@ export function isLocalhost(name: string): boolean {
 }
 
 /** Returns the error for a URL or address that webhooks must not use. */
-export function createDestinationRefusedError(reason: string): DestinationRefusedError {
-  return new DestinationRefusedError(`The webhook's URL is refused: ${reason}.`);
+export function createForbiddenDestinationError(reason: string): ForbiddenDestinationError {
+  return new ForbiddenDestinationError(`The webhook's URL is refused: ${reason}.`);
 }
 
 function parseAddress(text: string): Address | undefined {

@@ -158,7 +158,7 @@ describe('a request to a receiver', () => {
     expect(requests).toBe(0);
   });
 
-  it('fails if the caller aborts the request', async () => {
+  it('fails with an AbortError if its signal is aborted', async () => {
     const stop = new AbortController();
     const { port } = await receiver(() => {
       stop.abort();

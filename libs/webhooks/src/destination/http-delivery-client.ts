@@ -5,7 +5,7 @@ import type { DeliveryClient, DeliveryReply, DeliveryRequest } from '../attempt/
 import {
   type DestinationGuard,
   normalizedHostOf,
-  createDestinationRefusedError,
+  createForbiddenDestinationError,
 } from './destination-guard.js';
 import { describeRequestFailure } from './http-failure.js';
 import { HttpExchange } from './http-exchange.js';
@@ -105,7 +105,7 @@ export class HttpDeliveryClient implements DeliveryClient {
       const refusal = isIP(literal) === 0 ? undefined : this.guard.refusal(protocol, literal);
       if (refusal !== undefined) {
         queueMicrotask(() => {
-          callback(createDestinationRefusedError(refusal), null);
+          callback(createForbiddenDestinationError(refusal), null);
         });
         return;
       }
@@ -119,7 +119,7 @@ export class HttpDeliveryClient implements DeliveryClient {
           callback(null, socket);
         } else {
           socket.destroy();
-          callback(createDestinationRefusedError(peerRefusal), null);
+          callback(createForbiddenDestinationError(peerRefusal), null);
         }
       });
     };

@@ -23,7 +23,7 @@ export class ReplayTooLargeError extends Error {
   constructor(
     /** Max number of events of one replay. */
     readonly maxEvents: number,
-    /** Latest end of the time window with which it contains at most `maxEvents` events, as an ISO 8601 time. */
+    /** Latest end for which the time window contains at most `maxEvents` events, as an ISO 8601 time. */
     readonly maxUntil: string,
   ) {
     super(`The window holds more than ${maxEvents} events.`);
@@ -64,8 +64,8 @@ export class EventReplayer {
   }
 
   /**
-   * Returns the number that {@link start} would return now, or throws the error that it would throw. Changes nothing. A
-   * later replay can have another result, because events are recorded and delivered meanwhile.
+   * Returns the number of deliveries that {@link start} would make pending and due now. Changes nothing.
+   * @throws the error that {@link start} would throw
    */
   count(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
     return this.sum(account, id, request, (events, counted) =>

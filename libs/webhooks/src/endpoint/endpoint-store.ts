@@ -42,8 +42,8 @@ export interface EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined>;
   /**
-   * Replaces an endpoint like `change`, but keeps the revision. Used to store the same content in another form, for
-   * example encrypted with another key.
+   * Does the same as {@link EndpointStore.change}, but keeps the endpoint's revision. Used to store the same content in
+   * another form, for example encrypted with another key.
    */
   rewrite(
     account: string,

@@ -56,10 +56,10 @@ export interface Endpoint {
 }
 
 /** Thrown if webhooks must not use a URL or address. The message says why, and what to do about it. */
-export class DestinationRefusedError extends Error {
+export class ForbiddenDestinationError extends Error {
   constructor(reason: string) {
     super(reason);
-    this.name = 'DestinationRefusedError';
+    this.name = 'ForbiddenDestinationError';
   }
 }
 
@@ -67,7 +67,7 @@ export class DestinationRefusedError extends Error {
 export interface EndpointRegistry {
   /**
    * Creates an endpoint. Returns the endpoint and its signing secret, which starts with `whsec_`.
-   * @throws {DestinationRefusedError} if the URL is forbidden
+   * @throws {ForbiddenDestinationError} if the URL is forbidden
    */
   create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }>;
   /** Returns all endpoints of an account, oldest first. */
@@ -78,7 +78,7 @@ export interface EndpointRegistry {
    * Changes an endpoint. Returns the changed endpoint, or undefined if the endpoint does not exist. An endpoint that
    * becomes enabled receives only the events that are recorded after the change. Disabling an endpoint ends its pending
    * deliveries.
-   * @throws {DestinationRefusedError} if the new URL is forbidden
+   * @throws {ForbiddenDestinationError} if the new URL is forbidden
    */
   change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined>;
   /** Removes an endpoint and ends its pending deliveries. Returns false if the endpoint did not exist. */

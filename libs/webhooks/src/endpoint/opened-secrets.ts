@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SecretCipher } from '#accounts';
 import { signingKeyOf } from './signature.js';
-import { decryptHeaders, type DeliveryTarget, signingSecretsValidAt } from './stored-endpoint.js';
+import { decryptHeaders, type EndpointForDelivery, signingSecretsValidAt } from './stored-endpoint.js';
 
 /** Max number of decrypted secrets, and of decrypted headers, that are cached. */
 const MAX_CACHED = 2_000;
@@ -24,7 +24,7 @@ export class DecryptedSecretCache {
    * Returns the keys of the secrets that are valid at the time `at` (milliseconds since 1970), at least one key.
    * @throws {SecretDecryptionError} if no known encryption key decrypts a secret
    */
-  signingKeysAt(endpoint: DeliveryTarget, at: number): KeyObject[] {
+  signingKeysAt(endpoint: EndpointForDelivery, at: number): KeyObject[] {
     const keys = signingSecretsValidAt(endpoint, at).map((sealed) => this.keyOf(endpoint.id, sealed));
     if (keys.length === 0) throw new Error('the endpoint has no valid secret');
     return keys;
@@ -35,7 +35,7 @@ export class DecryptedSecretCache {
    * itself.
    * @throws {SecretDecryptionError} if no known encryption key decrypts the headers
    */
-  headersOf(endpoint: DeliveryTarget): Readonly<Record<string, string>> {
+  headersOf(endpoint: EndpointForDelivery): Readonly<Record<string, string>> {
     if (endpoint.sealedHeaders === null) return {};
     const name = `${endpoint.id} ${endpoint.sealedHeaders}`;
     const known = this.headers.get(name);

@@ -22,7 +22,7 @@ export interface StoredEndpoint extends Omit<Endpoint, 'headers'> {
 }
 
 /** The properties of an endpoint that are needed to deliver events. */
-export type DeliveryTarget = Omit<StoredEndpoint, 'eventTypes' | 'contactIds' | 'description'>;
+export type EndpointForDelivery = Omit<StoredEndpoint, 'eventTypes' | 'contactIds' | 'description'>;
 
 /**
  * Returns the endpoint in the form that events contain. Leaves out its configured headers, because other webhooks
@@ -71,7 +71,7 @@ export function parseEndpoint(text: string): StoredEndpoint {
 }
 
 /** Parses the fields of a stored endpoint that a delivery needs. Scripts return these fields without the event filter. */
-export function parseDeliveryTarget(text: string): DeliveryTarget {
+export function parseEndpointForDelivery(text: string): EndpointForDelivery {
   return parseEndpoint(text);
 }
 

@@ -5,16 +5,16 @@ import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 export const CREATE_DELIVERIES = LuaScript.from(import.meta.url, 'lua/create-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
-/** Makes the deliveries of past events pending. */
-export const REPLAY_EVENTS = LuaScript.from(import.meta.url, 'lua/replay-deliveries.lua', {
+/** Creates deliveries of past events, and makes existing deliveries pending and due again. */
+export const REPLAY_DELIVERIES = LuaScript.from(import.meta.url, 'lua/replay-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
-/** Counts the deliveries that {@link REPLAY_EVENTS} would make pending. */
+/** Counts the deliveries that {@link REPLAY_DELIVERIES} would make pending. */
 export const COUNT_DELIVERIES_TO_REPLAY = LuaScript.from(import.meta.url, 'lua/count-replay.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
-/** Delivers one event to one endpoint now. */
-export const DELIVER_EVENT = LuaScript.from(import.meta.url, 'lua/deliver-event.lua', {
+/** Creates the delivery of one event to one endpoint, or makes the existing delivery due now. */
+export const CREATE_OR_RETRY_DELIVERY = LuaScript.from(import.meta.url, 'lua/deliver-event.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Makes one delivery due now. */
@@ -22,10 +22,17 @@ export const RETRY_DELIVERY = LuaScript.from(import.meta.url, 'lua/retry-deliver
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Reads the range of events for which an endpoint's deliveries must still be created. */
-export const READ_UNDELIVERED_RANGE = LuaScript.from(import.meta.url, 'lua/read-undelivered-range.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
-/** Creates deliveries for the range that {@link READ_UNDELIVERED_RANGE} returned, and moves the start of the range. */
+export const READ_EVENT_RANGE_WITHOUT_DELIVERIES = LuaScript.from(
+  import.meta.url,
+  'lua/read-undelivered-range.lua',
+  {
+    MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
+  },
+);
+/**
+ * Creates deliveries for the range that {@link READ_EVENT_RANGE_WITHOUT_DELIVERIES} returned, and moves the start of
+ * the range.
+ */
 export const REFILL_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/refill-backlog.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });

@@ -3,10 +3,13 @@ import type { DeliveryRetention } from '../delivery/delivery-store.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
-/** When an account's deliveries next need work, in milliseconds from now. A field is absent if no delivery needs the work. */
+/**
+ * When an account's deliveries next need work, in milliseconds from now. A field is absent if no delivery needs the
+ * work.
+ */
 export interface DeliveryDueTimes {
-  /** Time until a delivery is due, or the lease of an attempt expires. */
-  overdueInMs?: number;
+  /** Time until the next check for due deliveries and expired leases. */
+  deliveryCheckInMs?: number;
   /** Time until a finished delivery exceeds the retention limits. */
   trimInMs?: number;
 }
@@ -32,7 +35,7 @@ export class RedisDeliveryDueTimeReader {
     );
     const { overdue, trim } = reply as { overdue: string; trim: string };
     return {
-      ...(overdue === '' ? {} : { overdueInMs: Number(overdue) }),
+      ...(overdue === '' ? {} : { deliveryCheckInMs: Number(overdue) }),
       ...(trim === '' ? {} : { trimInMs: Number(trim) }),
     };
   }

@@ -48,8 +48,8 @@ export class RedisDeliveryReader {
   }
 
   /**
-   * An event has at most one delivery per endpoint, and an account has at most a thousand endpoints. So the deliveries
-   * are looked up by their ids.
+   * Looks up the event's delivery to each endpoint. The id of this delivery is computed from the ids of the event and
+   * the endpoint. An account has at most a thousand endpoints.
    */
   private async idsOfEvent(
     account: string,

@@ -6,15 +6,15 @@ export const CLAIM_DELIVERIES = LuaScript.from(import.meta.url, 'lua/claim-deliv
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Records attempts of an endpoint, and schedules their deliveries' next attempts or finishes the deliveries. */
-export const RECORD_ATTEMPTS = LuaScript.from(import.meta.url, 'lua/settle-deliveries.lua', {
+export const SETTLE_DELIVERIES = LuaScript.from(import.meta.url, 'lua/settle-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
-/** Undoes the claim of a delivery without an attempt. */
+/** Undoes the claim of a delivery that was not attempted. */
 export const RELEASE_DELIVERY = LuaScript.from(import.meta.url, 'lua/release-delivery.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
-/** Ends the pending deliveries of a removed or disabled endpoint. */
-export const END_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/end-pending.lua', {
+/** Ends the pending deliveries of a removed or disabled endpoint as `failed`. */
+export const FAIL_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/end-pending.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Lists deliveries of one endpoint or of all endpoints, newest first. */

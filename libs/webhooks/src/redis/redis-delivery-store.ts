@@ -27,12 +27,12 @@ import type {
 } from '../delivery/delivery-store.js';
 import { chunksOf } from '../delivery/delivery-chunks.js';
 import {
-  READ_UNDELIVERED_RANGE,
+  READ_EVENT_RANGE_WITHOUT_DELIVERIES,
   COUNT_DELIVERIES_TO_REPLAY,
   CREATE_DELIVERIES,
-  DELIVER_EVENT,
+  CREATE_OR_RETRY_DELIVERY,
   REFILL_PENDING_DELIVERIES,
-  REPLAY_EVENTS,
+  REPLAY_DELIVERIES,
   RETRY_DELIVERY,
 } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
@@ -40,10 +40,10 @@ import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery
 import { RedisDeliveryReader } from './redis-delivery-reader.js';
 import {
   CLAIM_DELIVERIES,
-  END_PENDING_DELIVERIES,
+  FAIL_PENDING_DELIVERIES,
   LIST_ENDPOINTS_WITH_DUE_DELIVERIES,
   RELEASE_DELIVERY,
-  RECORD_ATTEMPTS,
+  SETTLE_DELIVERIES,
   TRIM_FINISHED_DELIVERIES,
 } from './redis-delivery-scripts.js';
 
@@ -103,7 +103,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
     let count = 0;
     for (const chunk of chunksOf(deliveries)) {
-      count += Number(await this.run(REPLAY_EVENTS, account, { scope, ...creationArguments(chunk) }));
+      count += Number(await this.run(REPLAY_DELIVERIES, account, { scope, ...creationArguments(chunk) }));
     }
     return count;
   }
@@ -128,7 +128,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async deliverNow(account: string, { endpointId, event }: NewDelivery): Promise<DeliverNowResult> {
     const { id, type, contactId = '', position } = event;
-    const reply = await this.run(DELIVER_EVENT, account, {
+    const reply = await this.run(CREATE_OR_RETRY_DELIVERY, account, {
       ...{ endpoint: endpointId, id: deliveryId(id, endpointId) },
       entries: [id, type, contactId, position],
     });
@@ -136,7 +136,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {
-    const reply = await this.run(READ_UNDELIVERED_RANGE, account, { endpoint: endpointId });
+    const reply = await this.run(READ_EVENT_RANGE_WITHOUT_DELIVERIES, account, { endpoint: endpointId });
     return reply === null ? undefined : (reply as PendingStretch);
   }
 
@@ -196,8 +196,8 @@ export class RedisDeliveryStore implements DeliveryStore {
       else deliveries.push({ ...claimed, ...content });
     }
     if (withoutEvent.length > 0) {
-      // These events are missing from the cache, because another process read them from the log. Without cached events,
-      // the next claim reads all events from the log.
+      // Another process read some events from the log, so they are missing from the cache of this process. After the
+      // cache is cleared, the next claim reads all events from the log.
       this.recent.forget(account);
       await Promise.all(withoutEvent.map((claimed) => this.release(account, claimed)));
     }
@@ -239,7 +239,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     const [first] = attempts;
     if (first === undefined) return [];
     const inOrder = groupedByEndpoint(attempts);
-    const reply = (await this.run(RECORD_ATTEMPTS, account, {
+    const reply = (await this.run(SETTLE_DELIVERIES, account, {
       defaultSlots: first.delivery.defaultConcurrency,
       maxAttempts: MAX_ATTEMPTS,
       attempts: inOrder.flatMap(({ one: { delivery, attempt, settlement, throttling } }) => [
@@ -277,7 +277,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async endPending(account: string, endpointId: string): Promise<void> {
     const args = { endpoint: endpointId, maxCount: MAX_ENDED };
-    while (Number(await this.run(END_PENDING_DELIVERIES, account, args)) > 0);
+    while (Number(await this.run(FAIL_PENDING_DELIVERIES, account, args)) > 0);
   }
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
@@ -321,7 +321,7 @@ interface ClaimReply {
 
 /**
  * Part of the reply of `claim-deliveries.lua` for one delivery. `body`: '' unless an older version of the software
- * stored it. `entry`: the event's entry in the event log, or '' if this process has the event.
+ * stored it. `entry`: the event's entry in the event log, or '' if the event should be in the cache of this process.
  */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry | ''];
 

@@ -1,15 +1,15 @@
 import { accountKeys, LuaScript, pause, type RedisClient } from '#platform';
 import { BudgetExhaustedError } from './request-budget.js';
-import type { RequestShare } from './request-share.js';
+import type { RequestRateLimiter } from './request-rate-limiter.js';
 
 const takeShare = LuaScript.from(import.meta.url, 'lua/take-share.lua');
 
 /**
- * Implements {@link RequestShare} in Redis, by Redis' clock. In any t seconds, the share allows an account at most
+ * Implements {@link RequestRateLimiter} in Redis, by Redis' clock. In any t seconds, an account may make at most
  * `requestsPerSecond` × t + `burst` requests.
  */
-export class RedisRequestShare implements RequestShare {
-  /** @param name name of the kind of requests that the share limits; it is part of the Redis key */
+export class RedisRequestRateLimiter implements RequestRateLimiter {
+  /** @param name name of the kind of requests that are limited; it is part of the Redis key */
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,

@@ -1,11 +1,10 @@
 import { BUDGET_TOKEN_TTL_MS } from './request-budget.js';
 
 /**
- * Check that a request awaits right before it is written, and again when a new connection is ready. If the
- * request's token has expired, the check replaces the token. If the check rejects, the request must not be
- * written.
+ * Replaces a request's token of the upstream budget if the token has expired. Must be awaited right before the request
+ * is written. If the returned promise rejects, the request must not be written.
  */
-export interface TokenExpiryCheck {
+export interface BudgetTokenCheck {
   (): Promise<void>;
   /** Returns true if the token has expired. Absent if the token never expires. */
   isExpired?(): boolean;
@@ -18,12 +17,12 @@ export interface TokenExpiryCheck {
 const MAX_RENEWALS = 10;
 
 /**
- * Creates the check that a request makes right before it is written: its token must still be valid.
+ * Creates the check of one request's token of the upstream budget.
  * @param requestedAt when the token was requested, by `performance.now()`
  * @param renew returns the expired token to the budget and takes a new one; resolves to the time at which the
  * new token was requested, by `performance.now()`
  */
-export function createTokenExpiryCheck(requestedAt: number, renew: () => Promise<number>): TokenExpiryCheck {
+export function createBudgetTokenCheck(requestedAt: number, renew: () => Promise<number>): BudgetTokenCheck {
   let latest = requestedAt;
   const isExpired = (): boolean => performance.now() - latest > BUDGET_TOKEN_TTL_MS;
   const check = async (): Promise<void> => {

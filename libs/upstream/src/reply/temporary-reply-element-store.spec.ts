@@ -2,17 +2,17 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { TemporaryTextStore } from './temporary-text-store.js';
+import { TemporaryReplyElementStore } from './temporary-reply-element-store.js';
 import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 const MEGABYTE = 1024 * 1024;
 
 let directory: string;
-let kept: TemporaryTextStore;
+let kept: TemporaryReplyElementStore;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidings-kept-'));
-  kept = new TemporaryTextStore(directory);
+  kept = new TemporaryReplyElementStore(directory);
 });
 afterEach(async () => {
   await kept.close();

@@ -8,19 +8,19 @@ const MEMORY_BYTES = 4 * 1024 * 1024;
 /** Approximate number of bytes that are written to the file, or read from the file, at once. */
 const BATCH_BYTES = 64 * 1024;
 
-/** A stored text, with the number of the list that it belongs to and its position in that list. */
-export interface SpooledText {
+/** The text of an element of a list in a reply, with the number of the list and the position of the element in it. */
+export interface StoredReplyElement {
   list: number;
   position: number;
   text: Buffer;
 }
 
 /**
- * Stores texts until they are read again. A small part stays in memory; the rest goes to a file in
- * `os.tmpdir()`. The file's name is removed from the folder at once, so that the operating system deletes the
- * file even if the process is killed.
+ * Stores the texts of elements of an upstream reply until they are read again. A small part stays in memory; the rest
+ * goes to a file in `os.tmpdir()`. The file's name is removed from the folder at once, so that the operating system
+ * deletes the file even if the process is killed.
  */
-export class TemporaryTextStore {
+export class TemporaryReplyElementStore {
   private readonly lists: number[] = [];
   private readonly positions: number[] = [];
   /**
@@ -38,7 +38,7 @@ export class TemporaryTextStore {
   constructor(private readonly directory = tmpdir()) {}
 
   /** Stores a copy of a text in memory. Call {@link flush} regularly to move the stored texts to the file. */
-  add({ list, position, text }: SpooledText): void {
+  add({ list, position, text }: StoredReplyElement): void {
     this.lists.push(list);
     this.positions.push(position);
     this.bytes += text.length;
@@ -67,13 +67,13 @@ export class TemporaryTextStore {
    * Yields all texts in batches, in the order in which they were added.
    * @throws {UpstreamReplyUnreadableError} if the file cannot be read
    */
-  async *read(): AsyncGenerator<SpooledText[]> {
+  async *read(): AsyncGenerator<StoredReplyElement[]> {
     for (let from = 0; from < this.ends.length;) {
       const begin = this.beginOf(from);
       let to = from + 1;
       while ((this.ends[to] ?? Infinity) - begin <= BATCH_BYTES) to += 1;
       const bytes = await this.bytesAt(begin, this.beginOf(to));
-      const batch: SpooledText[] = [];
+      const batch: StoredReplyElement[] = [];
       for (let i = from; i < to; i += 1) {
         const text = bytes.subarray(this.beginOf(i) - begin, this.beginOf(i + 1) - begin);
         batch.push({ list: this.lists[i] ?? 0, position: this.positions[i] ?? 0, text });

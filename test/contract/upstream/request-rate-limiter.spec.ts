@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
-import { BudgetExhaustedError, RedisRequestShare } from '#upstream';
+import { BudgetExhaustedError, RedisRequestRateLimiter } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
 const BURST = 5;
 
 let server: TestRedis;
 let clients: RedisClient[];
-let shares: RedisRequestShare[];
+let limiters: RedisRequestRateLimiter[];
 
 beforeAll(async () => {
   server = await startTestRedis();
@@ -20,20 +20,20 @@ beforeEach(async () => {
   const prefix = newId('req');
   clients = [1, 2].map(() => openRedis(parseRedisAddress(server.url), 'failFast', () => undefined));
   await Promise.all(clients.map((client) => once(client, 'ready')));
-  shares = clients.map((client) => new RedisRequestShare(client, prefix, 'test', BURST));
+  limiters = clients.map((client) => new RedisRequestRateLimiter(client, prefix, 'test', BURST));
 });
 afterEach(async () => {
   await Promise.all(clients.map((client) => closeRedis(client)));
 });
 
-/** Requests the share from all processes until it is refused. Returns the number of requests that it allowed. */
+/** Makes requests from all processes until one is refused. Returns the number of requests that were allowed. */
 async function takeAll(account: string, rate: number): Promise<number> {
   let count = 0;
   await Promise.all(
-    shares.map(async (share) => {
+    limiters.map(async (limiter) => {
       for (;;) {
         try {
-          await share.acquire(account, rate, 0);
+          await limiter.acquire(account, rate, 0);
           count += 1;
         } catch (error) {
           if (!(error instanceof BudgetExhaustedError)) throw error;
@@ -54,14 +54,14 @@ describe('the share of the request budget that one kind of requests may use', ()
   it('allows no more requests per second than its rate after the initial burst', async () => {
     const rate = 50;
     const start = performance.now();
-    const [share] = shares;
-    for (let i = 0; i < BURST + 20; i += 1) await share?.acquire('a', rate, 5_000);
+    const [limiter] = limiters;
+    for (let i = 0; i < BURST + 20; i += 1) await limiter?.acquire('a', rate, 5_000);
     expect(performance.now() - start).toBeGreaterThanOrEqual((20 / rate) * 1_000 - 5);
   });
 
   it('returns an error that says how long to wait, if no request is allowed in time', async () => {
     await takeAll('a', 0.1);
-    const refusal = shares[0]?.acquire('a', 0.1, 100);
+    const refusal = limiters[0]?.acquire('a', 0.1, 100);
     await expect(refusal).rejects.toThrow(BudgetExhaustedError);
     await expect(refusal).rejects.toMatchObject({ retryAfterMs: expect.any(Number) });
   });

@@ -1,11 +1,11 @@
 /** Limits how much of each account's request budget one kind of requests may use, over all processes. */
-export interface RequestShare {
+export interface RequestRateLimiter {
   /**
-   * Waits until the share allows one more request. The request also needs a token of the budget. Resolves to the
+   * Waits until the limit allows one more request. The request also needs a token of the budget. Resolves to the
    * time that was waited, in milliseconds.
-   * @param requestsPerSecond the account's share, in requests per second
+   * @param requestsPerSecond the account's limit for these requests
    * @param patienceMs maximum wait, in milliseconds
-   * @throws {BudgetExhaustedError} if the share allows no request within `patienceMs`
+   * @throws {BudgetExhaustedError} if the limit allows no request within `patienceMs`
    */
   acquire(account: string, requestsPerSecond: number, patienceMs: number): Promise<number>;
 }
