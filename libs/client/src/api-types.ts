@@ -32,11 +32,11 @@ export type SendLookupCandidate = {
      */
     sentAt: string | null;
     /**
-     * Why the message was not recorded as the message of this send.
+     * Why the look-up did not record the candidate as the message of the send.
      */
     reason: string;
     /**
-     * The send that the message belongs to.
+     * Id of the send for which the candidate was recorded, or null.
      */
     sendId: string | null;
 };
@@ -44,7 +44,7 @@ export type SendLookupCandidate = {
 export type SendLookup = {
     at: string;
     /**
-     * `found`: a message was recorded as the message of the send. `ambiguous`: several messages fit the send equally well. `not_found`: no message fits the send. `incomplete`: some messages could not be read, and none of the messages that were read fits the send. `failed`: the look-up could not read the messages of the recipient.
+     * `found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, and none was recorded. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.
      */
     outcome: 'found' | 'ambiguous' | 'not_found' | 'incomplete' | 'failed';
     /**
@@ -56,11 +56,11 @@ export type SendLookup = {
      */
     contactIds: Array<string>;
     /**
-     * Number of messages that the look-up read. A message that the look-up read twice counts twice.
+     * Number of messages that the look-up read. `messagesRead` counts a message twice if the look-up read the message twice.
      */
     messagesRead: number;
     /**
-     * Messages with the same text that were not recorded as the message of the send, at most 5.
+     * At most 5 messages that have the text of the send, but were not recorded as its message.
      */
     candidates: Array<SendLookupCandidate>;
     /**
@@ -99,7 +99,7 @@ export type Send = {
      */
     reason: string | null;
     /**
-     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll of a contact is included only if the poll ended the look-ups after an `ambiguous` attempt. Events and timelines do not have the field `lookups`.
+     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll that found the message of the send is in the list only if an attempt was `ambiguous`. Sends in events and timelines do not have the field `lookups`.
      */
     lookups?: Array<SendLookup>;
 };
@@ -180,7 +180,7 @@ export type Conversation = {
      */
     preview: string | null;
     /**
-     * Direction of the last message or send. `other` is a direction that is not documented.
+     * Direction of the last message or send. `other` means that the messaging service gave an undocumented direction.
      */
     lastDirection: 'inbound' | 'outbound' | 'other' | null;
     /**
@@ -219,7 +219,7 @@ export type ConversationList = {
      */
     next: string | null;
     /**
-     * Cursor of the event log, taken before the page was read. Read the events after this cursor to keep the page up to date. The page may already include some of the changes that events after the cursor report.
+     * Cursor of the event log, taken before the page was read. Read the events after this cursor to keep the page up to date. Some events after the cursor may report changes that the page already includes.
      */
     after: string;
 };
@@ -240,7 +240,7 @@ export type SendOfMessage = {
 export type MessageEntry = {
     kind: 'message';
     /**
-     * Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead.
+     * Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the time of the message.
      */
     at: string | null;
     message: Message;
@@ -277,7 +277,7 @@ export type Timeline = {
      */
     after: string;
     /**
-     * True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. If true, request the same page again later.
+     * True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. If messages are missing on a page, request the page again later.
      */
     partial: boolean;
 };
@@ -487,7 +487,7 @@ export type WebhookChanges = {
      */
     ordered?: boolean;
     /**
-     * Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. Set `enabled` to false to stop deliveries: pending deliveries end with the status `failed`, and a replay of `missed` events includes their events.
+     * Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. Set `enabled` to false to stop deliveries. When a webhook is disabled, its pending deliveries end with the status `failed`, and the events of its pending deliveries count as missed.
      */
     enabled?: boolean;
 };
@@ -609,14 +609,14 @@ export type NewReplay = {
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
     /**
-     * Set to true to count the deliveries of a replay without starting the replay. The count of a later replay can differ, because events are recorded and delivered in the meantime. Default: `false`.
+     * Set to true to count the deliveries of a replay without starting the replay. A later replay can attempt more or fewer deliveries than a dry run counted, because events are recorded and delivered in the meantime. Default: `false`.
      */
     dryRun?: boolean | null;
 };
 
 export type StartedReplay = {
     /**
-     * Number of deliveries that will be attempted. With `dryRun`, the number of deliveries that a replay would attempt now.
+     * Number of deliveries that the replay attempts. With `dryRun`, the number of deliveries that a replay would attempt now.
      */
     count: number;
 };
@@ -710,7 +710,7 @@ export type CreatedApiKey = {
      */
     expiresAt: string | null;
     /**
-     * Time when the API key or one of its tokens was last used, or null if no use was recorded. The time may be up to a minute out of date.
+     * Time when the API key or one of its tokens was last used, or null if no use was recorded. `lastUsedAt` may be up to a minute out of date.
      */
     lastUsedAt: string | null;
     /**
@@ -736,7 +736,7 @@ export type ApiKey = {
      */
     expiresAt: string | null;
     /**
-     * Time when the API key or one of its tokens was last used, or null if no use was recorded. The time may be up to a minute out of date.
+     * Time when the API key or one of its tokens was last used, or null if no use was recorded. `lastUsedAt` may be up to a minute out of date.
      */
     lastUsedAt: string | null;
 };
@@ -747,7 +747,7 @@ export type ApiKeyList = {
 
 export type NewToken = {
     /**
-     * Scopes of the token. The API key must also have these scopes.
+     * Scopes of the token. The API key that creates the token must have all scopes of the token.
      */
     scopes: Array<'messages:send' | 'messages:read' | 'events:read'>;
     /**
@@ -793,7 +793,7 @@ export type Caller = {
      */
     tokenId: string | null;
     /**
-     * Scopes that the caller has. A token has only those of its scopes that its API key still has.
+     * Scopes that the caller has. If an API key loses a scope, its tokens lose the scope too.
      */
     scopes: Array<'messages:send' | 'messages:read' | 'webhooks:manage' | 'events:read' | 'admin'>;
     /**
@@ -828,7 +828,7 @@ export type AuditEntry = {
      */
     subject: string | null;
     /**
-     * Ids of the sends that `POST /v1/sends/resolve` resolved. Only entries about `POST /v1/sends/resolve` have the field `subjects`.
+     * Ids of the sends that `POST /v1/sends/resolve` resolved. Only audit log entries about `POST /v1/sends/resolve` have the field `subjects`.
      */
     subjects?: Array<string>;
     /**
@@ -867,7 +867,7 @@ export type AuditEntryList = {
 export type ReadinessReason = {
     code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'blob_store_not_shared' | 'clock_off';
     /**
-     * Number of affected objects, such as accounts or workers.
+     * Number of accounts, processes or other objects that the fault `code` affects.
      */
     count: number;
     remedy: string;
@@ -883,15 +883,15 @@ export type AccountReason = {
 export type FullReadiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. Each text contains the number of the affected accounts, but not the ids of the accounts. `GET /v1/status` shows the ids of the affected accounts.
+     * One text per problem: its description and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
-     * The problems in machine-readable form, in the order of `reasons`.
+     * The faults in machine-readable form, in the order of `reasons`.
      */
     details: Array<ReadinessReason>;
     /**
-     * Problems of individual accounts, at most 100. Admins of the account `default` see the problems of all accounts. Other callers see only the problems of their own account.
+     * Reasons why individual accounts are degraded, at most 100. Callers see the reasons of their own account. An API key of the account `default` with the scope `admin` sees the reasons of all accounts.
      */
     accounts: Array<AccountReason>;
 };
@@ -960,22 +960,22 @@ export type VolatileField = {
 
 export type OlderMessageReads = {
     /**
-     * Number of contacts whose older messages are due to be read.
+     * Number of contacts that are due for a deep read, which reads older messages.
      */
     waiting: number;
     /**
-     * How long the most overdue read of older messages has been due, in milliseconds.
+     * How long the most overdue contact has been due for a deep read, in milliseconds.
      */
     lagMs: number;
 };
 
 export type DetectionDelay = {
     /**
-     * Median time from a message’s timestamp to its event, in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if `count` is 0.
+     * Median time from a message’s timestamp to its event, in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if no detection delay was measured.
      */
     p50Ms: number | null;
     /**
-     * 95th percentile of the time from a message’s timestamp to its event, in milliseconds. The error of `p50Ms` and `p95Ms` is at most 7.3 %.
+     * 95th percentile of the time from a message’s timestamp to its event, in milliseconds. Null if no detection delay was measured. The error of `p50Ms` and `p95Ms` is at most 7.3 %.
      */
     p95Ms: number | null;
     /**
@@ -983,7 +983,7 @@ export type DetectionDelay = {
      */
     count: number;
     /**
-     * Number of messages in `count` that have no usable timestamp. The detection delay of a message without a usable timestamp is estimated from the time between two reads of its contact.
+     * Number of messages without a usable timestamp. `count` includes the messages that `estimated` counts. The detection delay of a message without a usable timestamp is estimated from the time between two reads of its contact.
      */
     estimated: number;
     /**
@@ -991,7 +991,7 @@ export type DetectionDelay = {
      */
     late: number;
     /**
-     * Length of the period that the detection delay covers, in seconds.
+     * The detection delay is computed from the events of the last `ofLastSeconds` seconds.
      */
     ofLastSeconds: number;
 };
@@ -1017,15 +1017,15 @@ export type BudgetStatus = {
 
 export type DelayForecast = {
     /**
-     * Maximum request rate for which the detection delay is forecast. Unit: requests per second.
+     * Request budget that the forecast of the detection delay assumes. Unit: requests per second.
      */
     requestsPerSecond: number;
     /**
-     * Expected median detection delay with the request rate `requestsPerSecond`, in milliseconds. Null if there are no contacts.
+     * Expected median detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts.
      */
     p50Ms: number | null;
     /**
-     * Expected 95th percentile of the detection delay with the request rate `requestsPerSecond`, in milliseconds. Null if there are no contacts.
+     * Expected 95th percentile of the detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts.
      */
     p95Ms: number | null;
 };
@@ -1037,7 +1037,7 @@ export type PollerStatus = {
     state: 'ok' | 'suspect';
     suspectSince: string | null;
     /**
-     * Number of polled contacts.
+     * Number of contacts that Tidings polls.
      */
     contacts: number;
     /**
@@ -1061,7 +1061,7 @@ export type PollerStatus = {
      */
     listFault: ContactListFault | null;
     /**
-     * Number of messages that could not be parsed. A message that could not be parsed at several reads counts once.
+     * Number of messages that could not be parsed, each counted once.
      */
     unreadable: number;
     /**
@@ -1069,7 +1069,7 @@ export type PollerStatus = {
      */
     skipped: number;
     /**
-     * Fields that change at nearly every read, at most 20. Tidings emits no events for changes of a volatile field until the field becomes stable.
+     * Fields that change at nearly every read, at most 20. Tidings emits no events for changes of a volatile field until the field stops changing at nearly every read.
      */
     volatileFields: Array<VolatileField>;
     deep: OlderMessageReads;
@@ -1082,7 +1082,7 @@ export type PollerStatus = {
      */
     budget: BudgetStatus;
     /**
-     * Expected detection delay with half of the current maximum request rate, with the current rate, and with twice that rate. The forecast of the detection delay assumes that contacts stay as active as now. The forecast of the detection delay does not include the response time of the messaging service.
+     * Expected detection delay with half of the configured request budget, with the whole request budget, and with twice the request budget. The forecast of the detection delay assumes that contacts stay as active as now. The forecast of the detection delay does not include the response time of the messaging service.
      */
     forecast: Array<DelayForecast>;
     /**
@@ -1094,18 +1094,18 @@ export type PollerStatus = {
      */
     maxIntervalMs: number | null;
     /**
-     * Longest interval between two reads of a contact with the current maximum request rate, in milliseconds. If `longestIntervalMs` is longer than `maxIntervalMs`, the request rate is too low for `POLL_MAX_INTERVAL_MS`.
+     * Longest expected interval between two reads of a contact, in milliseconds. If `longestIntervalMs` exceeds `POLL_MAX_INTERVAL_MS`, the request budget is too small.
      */
     longestIntervalMs: number | null;
 };
 
 export type ConversationsStatus = {
     /**
-     * Number of contacts whose conversation is in the list.
+     * Number of contacts that the list of conversations shows.
      */
     rows: number;
     /**
-     * Number of known contacts. After an upgrade, the conversation of a contact is created at the next poll of the contact.
+     * Number of known contacts. The list of conversations shows a contact only after Tidings has polled the contact.
      */
     contacts: number;
 };
@@ -1175,79 +1175,79 @@ export type Status = {
 
 export type SendStats = {
     /**
-     * Sends that callers created.
+     * Number of sends that callers created in each minute.
      */
     created: Array<number>;
     /**
-     * Sends that reached the status `accepted`.
+     * Number of sends that reached the status `accepted` in each minute.
      */
     accepted: Array<number>;
     /**
-     * Sends that reached the status `sent`.
+     * Number of sends that reached the status `sent` in each minute.
      */
     sent: Array<number>;
     /**
-     * Sends that reached the status `failed`.
+     * Number of sends that reached the status `failed` in each minute.
      */
     failed: Array<number>;
     /**
-     * Sends that reached the status `unknown`.
+     * Number of sends that reached the status `unknown` in each minute.
      */
     unknown: Array<number>;
     /**
-     * Sends that reached the status `expired`.
+     * Number of sends that reached the status `expired` in each minute.
      */
     expired: Array<number>;
 };
 
 export type EventStats = {
     /**
-     * Events of all types, by the minute in which they were recorded.
+     * Number of events that were recorded in each minute.
      */
     total: Array<number>;
     /**
-     * Events of the type `message.received`.
+     * Number of events of the type `message.received` that were recorded in each minute.
      */
     received: Array<number>;
 };
 
 export type DeliveryStats = {
     /**
-     * Deliveries that succeeded.
+     * Number of deliveries that succeeded in each minute.
      */
     succeeded: Array<number>;
     /**
-     * Failed attempts of deliveries, whether or not another attempt follows.
+     * Number of delivery attempts that failed in each minute, whether or not another attempt follows.
      */
     failedAttempts: Array<number>;
     /**
-     * Deliveries that reached the status `failed`.
+     * Number of deliveries that reached the status `failed` in each minute.
      */
     failed: Array<number>;
 };
 
 export type DelayStats = {
     /**
-     * Mean of the delays in each minute, in milliseconds.
+     * Mean detection or delivery delay in each minute, in milliseconds.
      */
     mean: Array<number | null>;
     /**
-     * Maximum of the delays in each minute, in milliseconds.
+     * Longest detection or delivery delay in each minute, in milliseconds.
      */
     max: Array<number | null>;
 };
 
 export type RequestStats = {
     /**
-     * Requests to the messaging service, by the minute in which they ended.
+     * Number of requests to the messaging service that ended in each minute.
      */
     used: Array<number>;
     /**
-     * Requests to the messaging service that got a 429 response.
+     * Number of requests to the messaging service that got a 429 response in each minute.
      */
     throttled: Array<number>;
     /**
-     * Requests to the messaging service that failed for a reason other than 429.
+     * Number of requests to the messaging service that failed in each minute for a reason other than 429.
      */
     failed: Array<number>;
     /**
@@ -1258,11 +1258,11 @@ export type RequestStats = {
 
 export type BacklogStats = {
     /**
-     * Number of sends with the status `queued` or `relaying`.
+     * Number of sends with the status `queued` or `relaying` in each minute. Null for a minute without a measurement.
      */
     sends: Array<number | null>;
     /**
-     * Number of pending deliveries.
+     * Number of pending deliveries in each minute. Null for a minute without a measurement.
      */
     deliveries: Array<number | null>;
 };
@@ -1273,11 +1273,11 @@ export type Stats = {
      */
     account: string;
     /**
-     * Start of the shown period: the start of the first minute.
+     * Start of the period that the statistics cover.
      */
     from: string;
     /**
-     * End of the shown period: the time of the response.
+     * End of the period that the statistics cover: the time of the response.
      */
     to: string;
     /**
@@ -1292,11 +1292,11 @@ export type Stats = {
     events: EventStats;
     deliveries: DeliveryStats;
     /**
-     * Time from the timestamp of a new message to its event, by the minute of the event.
+     * Detection delays of new messages, by the minute in which the event of the message was recorded.
      */
     detectionDelayMs: DelayStats;
     /**
-     * Time from an event to its receipt by a webhook, by the minute of the receipt. The delay of a replayed event counts from the time when the event was recorded.
+     * Time from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event starts when the event was recorded, not when the replay was requested.
      */
     deliveryDelayMs: DelayStats;
     requests: RequestStats;
@@ -1313,11 +1313,11 @@ export type Liveness = {
 export type Readiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. Each text contains the number of the affected accounts, but not the ids of the accounts. `GET /v1/status` shows the ids of the affected accounts.
+     * One text per problem: its description and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
-     * The problems in machine-readable form, in the order of `reasons`.
+     * The faults in machine-readable form, in the order of `reasons`.
      */
     details: Array<ReadinessReason>;
 };
@@ -1373,7 +1373,7 @@ export type NewSend = {
      */
     sendAt?: string | null;
     /**
-     * Latest time to send the message. A send that is not relayed by that time expires.
+     * Latest time to send the message. A send that is not relayed by `expiresAt` expires.
      */
     expiresAt?: string | null;
     [key: string]: unknown;
@@ -1414,7 +1414,7 @@ export type NewSendForm = {
      */
     sendAt?: string;
     /**
-     * Latest time to send the message. A send that is not relayed by that time expires.
+     * Latest time to send the message. A send that is not relayed by `expiresAt` expires.
      */
     expiresAt?: string;
     /**
@@ -1468,7 +1468,7 @@ export type Message = {
 };
 
 /**
- * A contact as the messaging service shows it. The id is the only field that the messaging service documents.
+ * A contact as the messaging service shows it. The only field of a contact that the messaging service documents is `id`.
  */
 export type Contact = {
     /**
@@ -1554,7 +1554,7 @@ export type MessageReceivedEvent = {
 };
 
 /**
- * An outbound message appeared. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.
+ * The messaging service shows a new outbound message. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.
  */
 export type MessageSentEvent = {
     /**
@@ -1562,7 +1562,7 @@ export type MessageSentEvent = {
      */
     id: string;
     /**
-     * An outbound message appeared. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.
+     * The messaging service shows a new outbound message. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.
      */
     type: 'message.sent';
     /**
