@@ -139,7 +139,7 @@ it('the scheduler of periodic work, while it stops, waits for running work to en
   await stop;
 });
 
-it('the scheduler of periodic work, while it stops, gives due tasks that it could not start back to other workers', async () => {
+it('a scheduler of periodic work that stops leaves the due tasks that it did not start to other workers', async () => {
   let end = (): void => undefined;
   const held = new Promise<undefined>((resolve) => {
     end = () => {

@@ -68,7 +68,7 @@ export interface LookUpOptions {
    * look-up.
    */
   isLowPriority?: boolean;
-  /** Receives what the look-up reads, also if the look-up fails. */
+  /** An object to which the look-up adds what it reads, also if the look-up fails later. */
   reads?: LookUpReads;
 }
 

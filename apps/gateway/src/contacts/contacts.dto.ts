@@ -13,7 +13,7 @@ export class PageQuery {
   limit: string = '20';
 }
 
-@ApiSchema({ description: 'The request has no documented query parameters.' })
+@ApiSchema({ description: 'This operation has no query parameters in the API of the messaging service.' })
 export class NoQuery {}
 
 export const AGE = {

@@ -132,7 +132,7 @@ export class StatusView {
   @ApiProperty({
     type: FullReadyView,
     description:
-      'Readiness as in `GET /health/ready`, with the problems of the accounts that the API key may see.',
+      'Readiness as in `GET /health/ready`. Contains the faults of those accounts that the API key may see.',
   })
   readiness!: FullReadyView;
 

@@ -3,8 +3,8 @@ import type { VolatileContactFieldTracker, QuickVerdict } from '../form/volatile
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
 /**
- * Values that are stored instead of a position: `UNCHANGED` for a contact that has not changed, `UNSEEN` for
- * a known contact that the list has not contained so far.
+ * Values that are stored instead of the index of a contact in the list of changed contacts: `UNCHANGED` for a contact
+ * that has not changed, `UNSEEN` for a known contact that the list has not contained so far.
  */
 const UNCHANGED = -1;
 const UNSEEN = -2;

@@ -15,7 +15,7 @@ import {
   isMessageChangeEmitted,
   chooseFingerprintToStore,
   NO_MESSAGE_DIFFERENCE,
-  chooseFingerprintToStoreWithoutEvent,
+  chooseFingerprintIfNoEventIsEmitted,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
@@ -173,7 +173,7 @@ function alteration(
   const isFormEmitted = isMessageChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
     ? chooseFingerprintToStore(message, seen, volatile)
-    : chooseFingerprintToStoreWithoutEvent(message, seen, form, volatile);
+    : chooseFingerprintIfNoEventIsEmitted(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,

@@ -92,7 +92,7 @@ export function chooseFingerprintToStore(
  * fingerprint stays, for example because a later read may emit the change.
  * @param seen fingerprint of the message as just read
  */
-export function chooseFingerprintToStoreWithoutEvent(
+export function chooseFingerprintIfNoEventIsEmitted(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   change: MessageDifference,

@@ -423,7 +423,7 @@ function isHeadDisturbed(
   const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
   const isSortOrderChanged = order !== pollState.order;
   if (isSortOrderChanged) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
-  // The end of an oldest-first list must show the same known messages as before, in the same order.
+  // The head of an oldest-first list counts as disturbed if its last page shows other known messages than before.
   if (order === 'oldestFirst') {
     const { page, limit } = lastPageRequestOf(length, pollState.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;

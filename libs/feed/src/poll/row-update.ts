@@ -81,7 +81,7 @@ export function rowUpdateOf(input: RowUpdateInput): RowUpdate {
   return { entries, isNew: !input.hasRow };
 }
 
-/** Returns one row change for each message that is new to the row. Only the latest message needs a preview. */
+/** Returns the entries of the conversation's row for new messages. Only the entry of the latest message has a preview. */
 function messagesOf({
   hasRow,
   isResync,
@@ -139,8 +139,8 @@ function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdate
 }
 
 /**
- * Returns one row change for each known message that was bound to a send. The row then shows the message
- * instead of the send.
+ * Returns the entries of the conversation's row for known messages that were bound to a send. The row then shows
+ * the message instead of the send.
  */
 function boundSends({
   hasRow,

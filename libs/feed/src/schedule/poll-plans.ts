@@ -44,7 +44,7 @@ export class PollIntervalPlanner {
     if (kept !== undefined) return kept;
     const { rates, contacts } = await this.ratesOf(account);
     const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
-    // The rate of contacts that were never read is not known. For them, a default rate is assumed.
+    // A contact that was never read is assumed to have the default message rate.
     const missing = { contacts: Math.max(contacts - known, 0), perSecond: expectedMessageRate(undefined, 0) };
     const plan = planPollIntervals(rates, requestsPerSecond, this.bounds, missing);
     this.plans.set(account, plan);

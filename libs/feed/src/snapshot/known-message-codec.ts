@@ -82,7 +82,7 @@ export function packKnownMessage(known: KnownMessage): Buffer {
 }
 
 /**
- * Restores the snapshot that {@link packKnownMessage} packed.
+ * Unpacks a known message that {@link packKnownMessage} packed.
  * @throws {DamagedSnapshotError} if the bytes are damaged or were packed by a later version
  */
 export function unpackKnownMessage(packed: Buffer): KnownMessage {

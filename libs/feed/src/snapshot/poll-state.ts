@@ -102,7 +102,7 @@ export function splitIdHashes(hashes: string): string[] {
   );
 }
 
-/** Returns a list of short hashes, one for each id. Comparing two such lists shows which ids are missing. */
+/** Returns a short hash of each id, all in one string. The hashes show later which ids are missing. */
 export function hashIds(ids: readonly string[]): string {
   const hashes = ids.map((id) => createHash('sha1').update(id).digest().subarray(0, ID_HASH_BYTES));
   return Buffer.concat(hashes).toString('base64');

@@ -309,8 +309,8 @@ class HeadWalk {
     this.head = first.ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     this.shown = first.ids;
     const { pageSize } = this.pages;
-    // If the contact has more messages than its longest page, that page shows how long a full page of this contact
-    // is. Otherwise the longest page of any contact shows how long a full page is.
+    // A contact with more messages than its longest page had a full page. Without such a page, the longest page of any
+    // contact is taken for a full page.
     const isCapped = this.length > pageSize;
     const longest = isCapped
       ? pageSize
