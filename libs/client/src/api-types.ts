@@ -1163,7 +1163,7 @@ export type Status = {
      */
     installedAt: string | null;
     /**
-     * Readiness as in `GET /health/ready`, with the problems of the accounts that the API key may see.
+     * Readiness as in `GET /health/ready`. Contains the faults of those accounts that the API key may see.
      */
     readiness: FullReadiness;
     upstream: UpstreamStatus;
