@@ -19,6 +19,8 @@ export interface RedisLayout extends AsyncDisposable {
 /** One server process of a layout: a master, a replica or a sentinel. */
 export interface RedisProcess {
   readonly port: number;
+  /** Process id. A restart changes it. */
+  readonly pid: number;
   /** Runs a command on a separate connection. */
   ask(command: string, ...args: (string | number)[]): Promise<unknown>;
   kill(signal: NodeJS.Signals): void;
@@ -128,6 +130,9 @@ export async function startRedisProcess(options: RedisProcessOptions): Promise<R
   await run();
   return {
     port,
+    get pid() {
+      return child.pid ?? Number.NaN;
+    },
     ask,
     kill: (signal) => child.kill(signal),
     end,

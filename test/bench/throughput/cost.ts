@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '#platform';
 import { usageOf } from '../../support/process-usage.js';
 
 /** Resources that an operation used, on average. */
@@ -30,7 +30,7 @@ interface Counters {
  * @param work returns the number of operations
  */
 export async function costOf(
-  redis: Redis,
+  redis: RedisClient,
   pids: readonly number[],
   work: () => Promise<number>,
 ): Promise<Cost> {
@@ -47,7 +47,7 @@ export async function costOf(
   };
 }
 
-async function counters(redis: Redis, pids: readonly number[]): Promise<Counters> {
+async function counters(redis: RedisClient, pids: readonly number[]): Promise<Counters> {
   const usages = await Promise.all(pids.map(usageOf));
   const info = await redis.info('everything');
   const numberOf = (name: string): number =>

@@ -15,33 +15,41 @@ export interface Delivered {
   cost: Cost;
 }
 
-/** An installation whose webhooks lead to a receiver. */
+/** Where a run delivers. By default, the account `default` of a new installation. */
+export interface DeliverPlace {
+  /** Ends by itself, not with the run. */
+  installation: Installation;
+  account: { id: string; apiKey: string };
+}
+
+/** An account whose webhooks lead to a receiver. */
 export class DeliverRun implements AsyncDisposable {
   private constructor(
     readonly installation: Installation,
     readonly source: EventSource,
     private readonly receiver: Program,
     private readonly endpoints: number,
+    private readonly ownsInstallation: boolean,
   ) {}
 
   /**
-   * Starts an installation and creates its webhooks, each of which has received events.
+   * Creates the webhooks of an account, each of which has received events.
    * @param settings of each webhook
    */
   static async start(
     receiver: Program,
-    { endpoints, settings = {} }: { endpoints: number; settings?: object },
+    { endpoints, settings = {}, place }: { endpoints: number; settings?: object; place?: DeliverPlace },
   ): Promise<DeliverRun> {
     const { port } = await receiver.ask<Received>({} satisfies ReceiverRequest);
-    const installation = await Installation.start();
-    const source = new EventSource(installation);
-    const run = new DeliverRun(installation, source, receiver, endpoints);
+    const installation = place?.installation ?? (await Installation.start());
+    const source = new EventSource(installation, place?.account);
+    const run = new DeliverRun(installation, source, receiver, endpoints, place === undefined);
     try {
       await source.subscribe(endpoints, port, settings);
       await run.receive(FIRST_EVENTS * endpoints, () => source.append(FIRST_EVENTS));
       await source.allRecorded();
     } catch (error) {
-      await installation[Symbol.asyncDispose]();
+      await run[Symbol.asyncDispose]();
       throw error;
     }
     return run;
@@ -71,8 +79,8 @@ export class DeliverRun implements AsyncDisposable {
     return await received;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.installation[Symbol.asyncDispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.ownsInstallation) await this.installation[Symbol.asyncDispose]();
   }
 }
 

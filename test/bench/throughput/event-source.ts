@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { DEFAULT_ACCOUNT_ID } from '#accounts';
 import { eventLogReaderLeaseKey, type NewEvent, RedisEventLog } from '#events';
-import { accountKeys, newId } from '#platform';
+import { accountKeys, type AccountKeys, newId } from '#platform';
 import type { Installation } from './installation.js';
 
 const PREFIX = 'tidings';
-const ACCOUNT = 'default';
 const CONTACTS = 200;
 /** Number of events that one script appends. */
 const BATCH = 500;
@@ -14,11 +14,16 @@ const MAX_HOLD_MS = 120_000;
 /** Creates webhooks, and writes events into the log as the feed does. */
 export class EventSource {
   private readonly log: RedisEventLog;
-  private readonly keys = accountKeys(PREFIX, ACCOUNT);
+  private readonly keys: AccountKeys;
   private readonly webhooks: string[] = [];
   private revision = 0;
 
-  constructor(private readonly installation: Installation) {
+  /** @param account the account of the events and the webhooks, with one of its API keys */
+  constructor(
+    private readonly installation: Installation,
+    private readonly account = { id: DEFAULT_ACCOUNT_ID, apiKey: installation.apiKey },
+  ) {
+    this.keys = accountKeys(PREFIX, account.id);
     this.log = new RedisEventLog(installation.redis.client, PREFIX);
   }
 
@@ -26,7 +31,12 @@ export class EventSource {
   async subscribe(count: number, port: number, settings: object = {}): Promise<void> {
     for (let n = 0; n < count; n += 1) {
       const webhook = { url: `http://127.0.0.1:${port}/hook/${n}`, eventTypes: ['message.*'], ...settings };
-      const { id } = await this.installation.call<{ id: string }>('POST', '/v1/webhooks', webhook);
+      const { id } = await this.installation.call<{ id: string }>(
+        'POST',
+        '/v1/webhooks',
+        webhook,
+        this.account.apiKey,
+      );
       this.webhooks.push(id);
     }
   }
@@ -48,7 +58,7 @@ export class EventSource {
   /** Writes events into the log. */
   async append(count: number): Promise<void> {
     await this.log.append(
-      ACCOUNT,
+      this.account.id,
       Array.from({ length: count }, () => this.event()),
     );
   }
@@ -80,7 +90,7 @@ export function sampleBody(): string {
     id: `evt_${'0'.repeat(40)}`,
     type: 'message.received',
     timestamp: new Date().toISOString(),
-    account: ACCOUNT,
+    account: DEFAULT_ACCOUNT_ID,
     contactId: `con_${'0'.repeat(16)}`,
     sequence: 12_345,
     data: dataOf(`con_${'0'.repeat(16)}`, 12_345, 0),

@@ -2,9 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
+import type { RedisClient } from '#platform';
 import { type ProductProcess, startProcess } from '../../support/process.js';
-import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { startTestCluster } from '../../support/redis-cluster.js';
+import { startTestRedis } from '../../support/redis-server.js';
+
+const EVERY_SECOND = ['appendfsync', 'everysec'] as const;
 
 /** The gateway, a worker and Redis as in production: append-only file, written to disk every second. */
 export class Installation implements AsyncDisposable {
@@ -33,9 +37,15 @@ export class Installation implements AsyncDisposable {
     };
   }
 
-  /** @param settings environment variables of gateway and worker */
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Installation> {
-    const redis = await BenchmarkRedis.start();
+  /**
+   * @param settings environment variables of gateway and worker
+   * @param redis ends with the installation
+   */
+  static async start(
+    settings: Readonly<Record<string, string>> = {},
+    redis?: BenchmarkRedis,
+  ): Promise<Installation> {
+    redis ??= await BenchmarkRedis.start();
     const folder = await mkdtemp(join(tmpdir(), 'tidings-bench-'));
     const installation = new Installation(redis, folder, settings);
     try {
@@ -61,10 +71,10 @@ export class Installation implements AsyncDisposable {
   }
 
   /** Calls the API of the gateway. @throws {Error} if the status is not 2xx */
-  async call<T>(method: string, path: string, body?: object): Promise<T> {
+  async call<T>(method: string, path: string, body?: object, apiKey = this.apiKey): Promise<T> {
     const reply = await fetch(`http://127.0.0.1:${this.gateway.port}${path}`, {
       method,
-      headers: { 'X-API-Key': this.apiKey, ...(body && { 'Content-Type': 'application/json' }) },
+      headers: { 'X-API-Key': apiKey, ...(body && { 'Content-Type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(30_000),
     });
@@ -89,16 +99,32 @@ export function pidOf({ child }: ProductProcess): number {
 /** A Redis with an append-only file that is written to disk every second, and a connection to it. */
 export class BenchmarkRedis implements AsyncDisposable {
   private constructor(
-    private readonly server: TestRedis,
-    readonly client: Redis,
+    private readonly server: { url: string; dispose(): Promise<void> },
+    readonly client: RedisClient,
+    /** Process ids of the servers. */
+    readonly pids: readonly number[],
   ) {}
 
   static async start(): Promise<BenchmarkRedis> {
     const server = await startTestRedis();
     // A plain client: the product's would give up after a second, which a busy Redis may exceed.
     const client = new Redis(server.url);
-    await client.config('SET', 'appendfsync', 'everysec');
-    return new BenchmarkRedis(server, client);
+    await client.config('SET', ...EVERY_SECOND);
+    return new BenchmarkRedis(server, client, [server.server.pid]);
+  }
+
+  /** Starts a Cluster of three masters. */
+  static async startCluster(): Promise<BenchmarkRedis> {
+    const cluster = await startTestCluster();
+    for (const master of cluster.masters) await master.ask('CONFIG', 'SET', ...EVERY_SECOND);
+    const { password } = new URL(cluster.url.split(',')[0] ?? '');
+    const nodes = cluster.masters.map(({ port }) => ({ host: '127.0.0.1', port }));
+    const client = new Cluster(nodes, { redisOptions: { password } });
+    return new BenchmarkRedis(
+      cluster,
+      client,
+      cluster.masters.map(({ pid }) => pid),
+    );
   }
 
   get url(): string {

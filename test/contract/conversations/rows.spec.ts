@@ -395,5 +395,9 @@ describe('the list of conversations', () => {
     await harness.list.poll(ACCOUNT);
     expect(await search('garc')).toEqual([]);
     expect(await search('pepe')).toEqual([jose]);
+    const amongSome = async (ids: string[]): Promise<string[]> =>
+      (await conversations.listSome(ACCOUNT, ids, '+1555123', 10)).conversations.map(({ id }) => id);
+    expect(await amongSome([josephine])).toEqual([josephine]);
+    expect(await amongSome([])).toEqual([]);
   });
 });

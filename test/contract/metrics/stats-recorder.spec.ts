@@ -113,6 +113,16 @@ describe('The recorder of statistics', () => {
     expect(add.mock.calls[1]?.[1].size).toBeLessThanOrEqual(62);
   });
 
+  it('keeps the counts of the latest hour of an account, in whatever order the counts arrive', async () => {
+    const add = jest.spyOn(store, 'add');
+    for (let minutes = 0; minutes < 100; minutes += 1)
+      recorder.add('a', 'eventsTotal', 1, START - minutes * 60_000);
+    await jest.advanceTimersByTimeAsync(5_000);
+    const written = [...(add.mock.calls[0]?.[1].keys() ?? [])];
+    expect(Math.max(...written)).toBe(minuteOf(START));
+    expect(Math.min(...written)).toBe(minuteOf(START - 60 * 60_000));
+  });
+
   it('keeps counts of at most 10,000 accounts between two writes', async () => {
     for (let i = 0; i < 10_500; i += 1) recorder.add(`account-${i}`, 'sendsCreated');
     await jest.advanceTimersByTimeAsync(5_000);

@@ -63,15 +63,15 @@ export class RedisConversations implements Conversations {
     return pageOf(rest, limit);
   }
 
-  /** @param among ids of the rows to search; an empty array means all rows */
+  /** @param among ids of the rows to search; absent means all rows */
   private async idsMatching(
     account: string,
     { words, digits = '' }: SearchTerms,
     limit: number,
     after?: ListPosition,
-    among: readonly string[] = [],
+    among?: readonly string[],
   ): Promise<string[]> {
-    if (words.length === 0 && digits === '') return [];
+    if ((words.length === 0 && digits === '') || among?.length === 0) return [];
     const { rows, rowOrder, rowWords } = this.keysOf(account);
     const reply = await searchRows.run(
       this.redis,
@@ -79,7 +79,7 @@ export class RedisConversations implements Conversations {
       {
         ...{ maxIndexed: MAX_INDEXED, maxCandidates: MAX_CANDIDATES, limit },
         ...{ afterAt: after?.at ?? '', afterId: after?.id ?? '', digits, wordCount: words.length },
-        words: [...words, ...among],
+        words: [...words, ...(among ?? [])],
       },
     );
     return reply as string[];

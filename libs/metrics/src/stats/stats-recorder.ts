@@ -99,9 +99,12 @@ export class StatsRecorder implements StatsCounter {
     }
     let counts = minutes.get(minute);
     if (counts === undefined) {
-      // Limits the memory per account: the minute that was added first is dropped.
-      const [oldest] = minutes.size > STATISTICS_MINUTES ? minutes.keys() : [];
-      if (oldest !== undefined) minutes.delete(oldest);
+      // Limits the memory per account.
+      if (minutes.size > STATISTICS_MINUTES) {
+        const oldest = Math.min(...minutes.keys());
+        if (minute < oldest) return undefined;
+        minutes.delete(oldest);
+      }
       counts = createZeroCounts();
       minutes.set(minute, counts);
     }
