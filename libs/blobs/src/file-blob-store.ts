@@ -120,7 +120,7 @@ export class FileBlobStore implements BlobStore {
     }
   }
 
-  /** Returns undefined if the blob was removed after it was listed. */
+  /** Returns the id of a blob and the time when it was stored. Returns undefined if the blob no longer exists. */
   private async found(id: string): Promise<BlobEntry | undefined> {
     try {
       return { id, storedAt: (await stat(this.path(id))).mtimeMs };

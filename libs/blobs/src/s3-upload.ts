@@ -33,7 +33,7 @@ export class S3Upload {
 
   async write(chunk: Buffer): Promise<void> {
     for (let at = 0; at < chunk.length;) {
-      // A full buffer is sent only when more content follows, because `end` must send the last part.
+      // A full buffer is sent only when more content follows, so that the last part, which `end` sends, is not empty.
       if (this.filled === PART_BYTES) await this.sendPart();
       const copied = chunk.copy(this.buffer, this.filled, at);
       this.filled += copied;

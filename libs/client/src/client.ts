@@ -75,7 +75,7 @@ const PAGE = 100;
 /** Thrown if a send does not reach the awaited status. */
 export class SendStatusNotReachedError extends Error {
   constructor(
-    /** The send as the last check returned it. */
+    /** The send as {@link Tidings.waitFor} last read it. */
     readonly send: Send,
     status: AwaitedStatus,
     why: string,

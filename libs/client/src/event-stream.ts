@@ -29,11 +29,14 @@ export interface EventOptions {
   messageId?: string | undefined;
   /** Only events of this send and of its message. */
   sendId?: string | undefined;
-  /** Ends the iteration. */
+  /** When this signal is aborted, the iteration ends without an error. */
   signal?: AbortSignal | undefined;
 }
 
-/** A change that the gateway sends to open streams only. */
+/**
+ * A notification about a conversation or a send. The gateway does not store notifications: it sends them only to the
+ * streams that are open at the time.
+ */
 export type LiveChange =
   { type: 'conversation.updated'; data: Conversation } | { type: 'send.updated'; data: SendUpdate };
 
@@ -108,8 +111,8 @@ export class EventStream implements AsyncIterable<Event> {
           this.last = id;
           if (data !== undefined) yield data as Event;
         }
-        // The gateway closed the stream. If the stream brought no event and no position, the next stream may be
-        // closed at once, too, so wait before opening it.
+        // The gateway closed the stream. If nothing arrived on the stream, the gateway may close the next stream at
+        // once, too. So wait before opening it.
         this.options.onDisconnect?.();
         if (failures >= 0) await pause(backoffMs(failures), signal);
       } catch (error) {

@@ -11,7 +11,7 @@ export interface AuditEntry {
   action: string;
   /** Id of the object of the action, for example of an API key. Null for an action on several objects. */
   subject: string | null;
-  /** Ids of the objects of the action. Absent for an action on one object. */
+  /** Ids of the objects of an action on several objects. For an action on one object, {@link subject} is the id. */
   subjects?: string[];
   /** Account of the caller who did the action. */
   account: string;
@@ -49,7 +49,7 @@ export interface AuditLog {
   read(account: string, limit: number, before?: string): Promise<AuditPage>;
 }
 
-/** Maximum number of audit log entries about rare actions of an account. The same maximum applies to frequent actions. */
+/** Maximum number of audit log entries of an account for each {@link AuditFrequency}: `rare` and `frequent`. */
 export const MAX_AUDIT_ENTRIES = 1_000;
 /** Time for which entries of the audit log are kept, in milliseconds. */
 export const AUDIT_RETENTION_MS = 90 * 86_400_000;

@@ -40,9 +40,9 @@ export class RedisAccountErasure {
   ) {}
 
   /**
-   * Examines all Redis keys once and removes those of the account. Resolves to the number of removed keys.
-   * Resolves to undefined if another process erases the account or took over, if the account is not to be
-   * erased any more, or if `signal` stopped the erasure.
+   * Examines all Redis keys once, and removes those of the account while this process holds the lease of the erasure.
+   * Resolves to the number of removed keys. Resolves to undefined if another process holds the lease, if `mustErase`
+   * resolves to false, or if `signal` is aborted.
    * @param mustErase resolves to false if the account is not to be erased any more; called while this process
    * holds the lease
    */

@@ -106,10 +106,7 @@ export class RedisAccountStore implements AccountStore {
     await forget.run(this.redis, { removed: this.keys.removed }, { id, note: removalRecord(removedAt) });
   }
 
-  /**
-   * Returns the current time by Redis' clock, in milliseconds since 1970. The times of removals are by the
-   * same clock.
-   */
+  /** Returns the current time by Redis' clock, in milliseconds since 1970. */
   now(): Promise<number> {
     return redisTime(this.redis, this.keys.removed);
   }

@@ -113,7 +113,7 @@ export function createApiKeyRegistry(
   return new ApiKeyRegistry(accountsFromEnvironment(environment), store, clock);
 }
 
-/** Returns the account `default`, which the environment variables define. */
+/** Returns a directory with one account: `default`, which the environment variables define. */
 export function accountsFromEnvironment(environment: CommonEnvironment): FixedAccountDirectory {
   return new FixedAccountDirectory([
     {

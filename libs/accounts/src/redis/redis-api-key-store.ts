@@ -21,7 +21,7 @@ const recordUses = LuaScript.from(import.meta.url, 'lua/record-api-key-uses.lua'
 
 const listApiKeys = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua');
 
-/** Maximum number of API keys whose last use one script records. */
+/** Maximum number of API keys that one call of the script {@link recordUses} records as used. */
 const RECORDED_AT_ONCE = 500;
 
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ const appendEntry = LuaScript.from(import.meta.url, 'lua/append-audit-entry.lua'
 
 /** Limits for the stored entries of the audit log. */
 export interface AuditBounds {
-  /** Maximum number of entries about rare actions of an account. The same maximum applies to frequent actions. */
+  /** Maximum number of entries of an account for each {@link AuditFrequency}: `rare` and `frequent`. */
   maxEntries: number;
   retentionMs: number;
 }

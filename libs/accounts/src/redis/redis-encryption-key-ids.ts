@@ -34,8 +34,8 @@ export class RedisEncryptionKeyIds {
   }
 
   /**
-   * Records the id of an encryption key. Unlike {@link register}, does not check whether recorded keys are
-   * missing.
+   * Records the id of an encryption key. Unlike {@link register}, does not check whether this process has all
+   * encryption keys whose ids are recorded.
    */
   async add(id: string): Promise<void> {
     await this.redis.sadd(this.key, id);

@@ -17,7 +17,7 @@ export async function removeTokensAndSessionsOfApiKey(
     await removeAll(redis, tokensOf(keyId), token);
     await removeAll(redis, sessionsOf(keyId), session);
   } catch {
-    // The API key itself is already removed. Its tokens and sessions are invalid and expire, so the error is ignored.
+    // Tokens and sessions that were not removed are harmless: they are invalid without their API key, and they expire.
   }
 }
 

@@ -71,9 +71,12 @@ export interface TokenStore {
  * caller soon.
  */
 export interface Revocations {
-  /** Returns the position after the last revocation. */
+  /** Returns the position of the last revocation in the list of revocations. */
   end(): Promise<string>;
-  /** Returns the ids of the tokens, sessions and API keys that were revoked after a position, and the next position. */
+  /**
+   * Reads the list of revocations after `position`. Returns the ids of the revoked tokens, sessions and API keys, and
+   * the position for the next call.
+   */
   after(position: string): Promise<{ ids: string[]; position: string }>;
 }
 

@@ -47,7 +47,7 @@ export class RedisConversationChangeSubscriber implements ConversationChanges {
     listeners?.delete(listener);
     if (listeners?.size !== 0) return;
     this.listeners.delete(channel);
-    // Messages that arrive before Redis has ended the subscription are ignored: they have no listener.
+    // Notifications that arrive before Redis ends the subscription are ignored, because the channel has no listener.
     if (!this.isClosed) this.connection().unsubscribe(channel).catch(ignoreUnreachable);
   }
 

@@ -47,7 +47,7 @@ export interface ConversationPage {
   next: ListPosition | undefined;
 }
 
-/** Reads the conversations of an account, and marks them as seen. */
+/** The operations on the conversations of an account: list, search, read, and mark messages as seen. */
 export interface Conversations {
   /** Returns a page of conversations, the newest first. */
   list(account: string, limit: number, after?: ListPosition): Promise<ConversationPage>;

@@ -28,8 +28,8 @@ export type RowEntry =
    */
   | { kind: 'reset' }
   /**
-   * Removes from the row the messages up to the time `upTo` (milliseconds since 1970). Entries with all messages that
-   * upstream shows follow. A message that was unread before its removal is unread when it is added again.
+   * Removes from the row the messages up to the time `upTo` (milliseconds since 1970). The next entries of the commit
+   * add the messages that upstream still shows. If a removed message was unread, it is unread when it is added again.
    */
   | { kind: 'replace'; upTo: number };
 

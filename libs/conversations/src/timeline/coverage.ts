@@ -23,28 +23,27 @@ export interface PlacedPage {
   next?: PlacedPage;
 }
 
-/** The result of {@link combinePages}: the messages that the given pages contain without a gap. */
+/** The result of {@link combinePages}: consecutive messages of the list. */
 export interface Coverage {
-  /** False if messages may be missing between the position `from` of {@link combinePages} and the given pages. */
+  /** False if messages may be missing between the position where the result must begin and the pages that were read. */
   isConnected: boolean;
-  /** Messages from the position `from` of {@link combinePages} down to {@link edge}, newest first. */
+  /** All messages from the position where the result must begin down to {@link edge}, newest first. */
   messages: readonly PlacedMessage[];
-  /** Position down to which {@link messages} is complete. Undefined if the list has no older messages. */
+  /** Position down to which all messages were found. Undefined if the oldest message was found, too. */
   edge: Position | undefined;
   /** The page with the oldest messages. */
   last: PlacedPage | undefined;
 }
 
 /**
- * Combines pages of one list that were read at different times. Returns the messages that the pages contain
- * without a gap, beginning at the position `from`. Works even if messages appeared or disappeared between the
- * reads.
+ * Combines pages of one list that were read at different times, even if messages appeared or disappeared between the
+ * reads. Returns consecutive messages, beginning at the position `from`.
  *
- * Two pages that share a message have no gap between them. A page has no gap to `from` if it contains a message
- * newer than `from`, or the newest message of the list.
+ * The pages form a chain. A page can be the first of the chain if it contains the newest message of the list, or a
+ * message newer than `from`. A further page joins the chain if it shares a message with a page of the chain.
  *
- * Messages with the oldest timestamp on the pages are left out, unless the list ends there. The next page may
- * contain more messages with this timestamp.
+ * The next page of the list may contain more messages with the oldest timestamp of the chain. So messages with this
+ * timestamp are left out, unless the list ends there.
  *
  * @param from messages older than this position are returned; undefined for the newest messages
  */

@@ -141,7 +141,7 @@ export class MessageSource {
       }
       return slice(reading, cursor.position, limit);
     } catch (error) {
-      // The list stays in the cache as too large, so that later calls fail without a request.
+      // The cached reader remembers that the list is too large. So later calls for the contact make no request.
       if (!(error instanceof MessageListTooLargeError)) throw error;
       return { ...NO_MESSAGES, isUnavailable: true };
     }

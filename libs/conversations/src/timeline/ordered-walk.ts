@@ -23,7 +23,7 @@ export class OrderedReadImpossibleError extends Error {
   }
 }
 
-/** The {@link ListShape} of a list that is sorted by time. */
+/** What the feed has learned about the list of a contact's messages, if the list is sorted by time. */
 export interface OrderedShape extends ListShape {
   order: 'newestFirst' | 'oldestFirst';
 }
@@ -52,8 +52,8 @@ export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
   /** True if the walk ended early because a request failed. */
   isInterrupted: boolean;
   /**
-   * Returns the estimated index of a message that is newer than `position`. The walk for the next page of the
-   * timeline starts there.
+   * Returns the index in upstream's list at which the walk for the next page of the timeline starts. The index is an
+   * estimate, on the newer side of `position`.
    * @param position where the next page of the timeline begins
    */
   indexBefore(position: Position | undefined): number;
@@ -235,7 +235,7 @@ class OrderedWalk {
   private endsList({ page, limit }: PageRequest, count: number): boolean {
     if (count === 0) return page === 1;
     const start = (page - 1) * (this.fixedSize ?? limit);
-    // Upstream may no longer honour a limit above the documented one.
+    // Upstream may have reduced the page to the documented maximum. So more messages may follow.
     if (
       this.fixedSize === undefined &&
       limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE &&
@@ -247,9 +247,9 @@ class OrderedWalk {
   }
 
   /**
-   * Decides whether {@link uncertainEnd} is the last page of the list. `page` is the page after `uncertainEnd`.
-   * If `page` is empty, `uncertainEnd` is the last page and is returned. Otherwise upstream returns no larger
-   * pages than `uncertainEnd`, and `page` is returned.
+   * Finds out why {@link uncertainEnd} has fewer messages than requested. `page` is the page after `uncertainEnd`. If
+   * `page` is empty, `uncertainEnd` is the last page of the list, and is returned. If `page` is not empty, upstream
+   * returns no larger pages than `uncertainEnd`, and `page` is returned.
    */
   private settleEnd(page: RequestedPage): RequestedPage {
     const before = this.uncertainEnd;
@@ -278,8 +278,8 @@ class OrderedWalk {
   }
 
   /**
-   * Joins two neighbouring pages after the newer one was read again. If a message was deleted between the two
-   * requests, another message moved from the older page to the newer one. The newer page now contains it.
+   * Records that no message is missing between two neighbouring pages, after the newer page was read again. The
+   * second read finds a message that moved from the older page to the newer page because of a deletion.
    */
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;

@@ -14,8 +14,8 @@ export function pageRequestFromIndex(from: number, wanted: number, maxLimit: num
 }
 
 /**
- * Returns the page with the smallest limit that contains the last `wanted` elements up to index `to`. If no page
- * with a limit up to `maxLimit` contains all of them, returns the page that contains the most.
+ * Returns the page with the smallest limit that contains `wanted` elements from index `to` on, towards index 0. If no
+ * page with a limit up to `maxLimit` contains all of them, returns the page that contains the most.
  */
 export function pageRequestUpToIndex(to: number, wanted: number, maxLimit: number): PageRequest {
   return bestPage(to, Math.min(wanted, to + 1), maxLimit, ({ page, limit }) => to + 1 - (page - 1) * limit);

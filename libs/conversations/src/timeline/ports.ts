@@ -68,7 +68,7 @@ export type ListOrder = 'unknown' | 'newestFirst' | 'oldestFirst' | 'unsorted';
 /** What the feed has learned about the list of a contact's messages. */
 export interface ListShape {
   order: ListOrder;
-  /** Length of the list when the feed last read the list to its end. */
+  /** Number of elements of the contact's message list when the feed last read the list to its end. */
   length: number;
   /** Largest page limit that upstream is known to honour. */
   maxLimit: number;
@@ -117,13 +117,13 @@ export interface TimelineSend<S> {
 /** One page of the sends to a recipient, sorted by descending serial number (see {@link TimelineSends}). */
 export interface SendsPage<S> {
   sends: readonly TimelineSend<S>[];
-  /** Serial number to pass as `before` for the next page. Absent on the last page. */
+  /** Serial number of a send. The next page contains sends with lower serial numbers. Absent on the last page. */
   next?: number;
 }
 
 /**
- * Reads sends. Each send of an account has a serial number: a send that was stored later usually has a higher
- * one.
+ * Reads sends. Each send of an account has a serial number. Serial numbers rise with the creation time of the sends.
+ * Only sends that were created within a few seconds may be numbered in another order.
  */
 export interface TimelineSends<S> {
   /** Returns those `limit` sends to a recipient that have the highest serial numbers below `before`. */
@@ -156,8 +156,8 @@ export interface TimelineEvents {
   /** Returns a cursor positioned after the newest event. */
   end(account: string): Promise<string>;
   /**
-   * Returns the changes of a contact's messages that events after a cursor report, oldest first. Returns
-   * undefined if the cursor is too old or there are too many events.
+   * Reads the events after a cursor. Returns the changes of a contact's messages from these events, oldest first.
+   * Returns undefined if the cursor is too old or there are too many events.
    */
   changesSince(
     account: string,

@@ -2,9 +2,8 @@ import type { Position } from '../position.js';
 import type { Committed, TimelineMessage, TimelineSend } from './ports.js';
 
 /**
- * Maximum time between the binding of a message to its send and the commit of the message, in milliseconds. A
- * message that was bound at most this long before the request for the first page may have been committed
- * after that request.
+ * Maximum time from the binding of a message to its send until the commit of the snapshot that contains the message, in
+ * milliseconds.
  */
 const BINDING_TO_COMMIT_MS = 60_000;
 

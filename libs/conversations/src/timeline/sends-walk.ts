@@ -27,11 +27,11 @@ export interface SendsWanted {
   startedAt: number;
 }
 
-/** The result of {@link readSends}. */
+/** The sends that {@link readSends} found, and down to which position it found all sends. */
 export interface SendsFound<S> {
-  /** The sends by id. Some of them may be outside the wanted range. */
+  /** The found sends by id. Some of them may be outside of the wanted range. */
   sends: Map<string, TimelineSend<S>>;
-  /** All sends from `from` down to this older position were found. Undefined if there are no older sends. */
+  /** Position down to which all wanted sends were found. Undefined if there are no older sends. */
   edge: Position | undefined;
   /**
    * Returns a serial number that is higher than those of all sends older than the position. Undefined if no such
@@ -67,8 +67,8 @@ export async function readSends<S>(
 interface RecipientWalk<S> {
   sends: TimelineSend<S>[];
   /**
-   * For each page: the creation time of the oldest send up to this page, and the serial number to pass as `before`
-   * for the next page.
+   * An entry for each page that was read. `oldest` is the creation time of the oldest send on this page and the pages
+   * read before it. The next page contains sends with serial numbers below `next`.
    */
   pages: { oldest: number; next: number }[];
   edge: Position | undefined;

@@ -18,11 +18,11 @@ export interface TimelineCursor {
    * showed that the maximum known to the feed is too high.
    */
   maxLimit?: number;
-  /** Sends older than `position` have lower serial numbers than this one. */
+  /** Each send has a serial number. Sends older than {@link position} have serial numbers below `sendsBefore`. */
   sendsBefore?: number;
   /** True if reading the list in order has failed. All messages are then read and sorted in memory. */
   hasNoOrder?: true;
-  /** Number of consecutive reads of a page that did not move `position`. */
+  /** Number of consecutive requests of the caller for which no message older than {@link position} was found. */
   attempts?: number;
 }
 
