@@ -75,8 +75,8 @@ function startGuard(pid: number): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // The guard could not be started, so nothing stops the Redis server if this process is killed. The next start on
-  // the same data stops the server; see RedisCredentialsFile.
+  // The shell that stops the Redis server could not be started. If the current process is killed, the Redis
+  // server keeps running until the next start on the same data stops the server; see RedisCredentialsFile.
   guard.on('error', () => undefined);
   guard.unref();
   return guard;

@@ -21,7 +21,10 @@ export function parseCursor(text: string): Cursor | undefined {
   return position.split('-').every((part) => BigInt(part) <= LARGEST_PART) ? { epoch, position } : undefined;
 }
 
-/** Max value of each of the two numbers in a position. Redis rejects numbers that need more than 64 bits. */
+/**
+ * Max value of each of the two numbers in the id of a Redis stream entry. Redis rejects numbers that need
+ * more than 64 bits.
+ */
 const LARGEST_PART = 2n ** 64n - 1n;
 
 /** Returns true if the first position in the log precedes the second. */

@@ -7,7 +7,7 @@ import type { LoggedEvent, NewEvent } from './event.js';
 export interface EventFilter extends EventDataFilter {
   types?: readonly EventTypePattern[];
   contactId?: string;
-  /** Custom rule: returns true if the filter selects the event. */
+  /** Additional condition, defined by the caller. Returns true for an event that meets the condition. */
   accepts?: (event: Pick<LoggedEvent, 'type' | 'contactId'>) => boolean;
 }
 
@@ -33,7 +33,7 @@ export interface EventRetention {
 
 /**
  * Thrown if events after a cursor were already removed from the log, or if the cursor belongs to an earlier
- * installation.
+ * log, which was lost.
  */
 export class CursorExpiredError extends Error {
   constructor() {

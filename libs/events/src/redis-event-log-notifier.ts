@@ -26,8 +26,9 @@ export class RedisEventLogNotifier implements EventLogNotifier {
   follow(account: string): EventLogFollower {
     const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
-    // Events that were logged before a follower exists do not wake it. So its first wait must end early: by Redis'
-    // confirmation of a new subscription, or at once if the channel is already subscribed.
+    // Earlier events do not wake a new follower, so its first wait must end early. If the channel is already
+    // subscribed, the argument `false` ends the first wait at once. Otherwise `onGap` ends the first wait
+    // when Redis confirms the new subscription.
     const follower = new EventLogFollower(existing === undefined, (leaving) => {
       this.removeFollower(channel, leaving);
     });

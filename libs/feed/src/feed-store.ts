@@ -46,8 +46,8 @@ export interface KnownContacts {
    */
   suspectSince?: number;
   /**
-   * When an administrator last confirmed deletions that looked like an outage, in milliseconds since 1970 by
-   * Redis' clock.
+   * When an administrator last confirmed that missing contacts or messages of the account are really deleted,
+   * in milliseconds since 1970 by Redis' clock.
    */
   deletionsConfirmedAt?: number;
   /**
@@ -112,11 +112,12 @@ export interface ContactUpdate {
   event?: NewEvent;
 }
 
-/** The contacts that own a phone number. */
+/** What is known of a recipient: the contacts that own the phone number. */
 export interface Recipient {
   /**
-   * Contacts that own the phone number: at most 20, most recently used first. Deleted contacts are left out.
-   * `isMissing` is true if the last contact list did not contain the contact.
+   * At most 20 contacts that own the phone number. The contacts with the latest messages from or to the
+   * number come first. Deleted contacts are left out. `isMissing` is true if the last contact list did not
+   * contain the contact.
    */
   contacts: readonly { id: string; isMissing: boolean }[];
   /**
@@ -199,8 +200,8 @@ export interface ContactState {
    */
   epoch?: string;
   /**
-   * When an administrator last confirmed deletions that looked like an outage, in milliseconds since 1970 by
-   * Redis' clock.
+   * When an administrator last confirmed that missing contacts or messages of the account are really deleted,
+   * in milliseconds since 1970 by Redis' clock.
    */
   deletionsConfirmedAt?: number;
   /**
@@ -289,9 +290,9 @@ export interface PollCommit {
   dueInMs?: number;
   /**
    * How the commit changes the baseline of the contact. An object starts a new baseline after stored state
-   * was lost. Until the new baseline is complete, events are emitted for messages whose timestamp is later
-   * than `emitAfter` (milliseconds since 1970). `over` completes the baseline, and `unchanged` leaves it as
-   * it is.
+   * was lost. Until the new baseline is complete, new messages emit events only if their timestamp is later
+   * than `emitAfter` (milliseconds since 1970). `over` completes the baseline, and `unchanged` leaves the
+   * baseline as it is.
    */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
   /**
@@ -341,7 +342,10 @@ export interface CommittedPoll {
 export interface ExpeditePollsResult {
   /** True if at least one of the phone numbers belongs to a known contact. */
   hasContacts: boolean;
-  /** True if the call requested a read of the contact list, because a number belongs to no known contact. */
+  /**
+   * True if {@link FeedStore.expeditePollsOfRecipients} requested a read of the contact list, because at
+   * least one of the phone numbers belongs to no known contact.
+   */
   requestsList: boolean;
 }
 

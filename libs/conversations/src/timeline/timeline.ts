@@ -109,9 +109,9 @@ export class Timeline<S> {
   /**
    * Returns the entries of the messages and sends, in no particular order.
    *
-   * The order of the reads matters. A message is bound to its send before the message is committed. So this
-   * method first reads which messages are committed, and then the sends. The send of a committed message is
-   * then always read as bound to the message.
+   * A message is bound to its send before the message is committed (stored with its events). So this method
+   * first reads which messages are committed, and then the sends. If the sends were read first, a committed
+   * message could seem to belong to no send.
    */
   private async merge(
     account: string,
@@ -187,8 +187,8 @@ export class Timeline<S> {
   }
 
   /**
-   * Reads which messages of the sends are committed. Messages of this page are not read again: for them, the
-   * result is taken from `page.committed`.
+   * Reads for the message of each send whether the message is committed, that is, stored with its events.
+   * Messages of the page are not read again, because `page.committed` contains their state.
    */
   private async committedSends(
     account: string,

@@ -14,7 +14,10 @@ const MESSAGE_BYTES = 400;
  * follows while messages of the contact's snapshot have not been found.
  */
 const MAX_PASSES = 20;
-/** Max number of consecutive passes over a list of messages that find no further message of the snapshot. */
+/**
+ * Max number of consecutive passes over a contact's list of messages that find no further message of the
+ * contact's snapshot.
+ */
 const MAX_FRUITLESS_PASSES = 2;
 
 /** Thrown if a contact has too many messages to keep them in memory. */
@@ -41,7 +44,10 @@ export class UnsortedMessageListReader {
   private idsOfPass = new Set<string>();
   private end: Promise<void> = Promise.resolve();
 
-  /** @param cursor position in the event log when the first page of messages was requested; see {@link apply} */
+  /**
+   * @param cursor end of the event log before the first page of messages is requested. Later events are
+   * applied to the messages; see {@link apply}.
+   */
   constructor(public cursor: string) {}
 
   /** Runs `work` after all work that was passed to this method before has ended. */
@@ -158,7 +164,7 @@ export class UnsortedMessageListCache {
     return this.readings.get(keyOf(account, contactId));
   }
 
-  /** Creates an empty list, and keeps it in the cache. */
+  /** Creates a reader that has no messages yet, and keeps the reader in the cache. */
   begin(account: string, contactId: string, cursor: string): UnsortedMessageListReader {
     const reading = new UnsortedMessageListReader(cursor);
     this.readings.set(keyOf(account, contactId), reading);

@@ -38,8 +38,8 @@ const FIRST_LIST_SLACK_MS = 60_000;
  */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
- * For a contact that was added to the contact list since the previous read of the list, events are emitted for
- * messages that were sent at most this many milliseconds before that read.
+ * Messages of a contact that is new in the contact list emit no events if they were sent more than this many
+ * milliseconds before the previous read of the contact list.
  */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
@@ -57,8 +57,8 @@ interface ListVerdict {
   tracker: VolatileContactFieldTracker;
   missing: readonly [id: string, before: ListedContact][];
   /**
-   * True if upstream probably shows other contacts than before. Contacts that are new in the list are then
-   * stored as a baseline, without events.
+   * True if the contact list lacks many known contacts, or probably comes from another messaging service. New
+   * contacts are then stored without events.
    */
   isReplaced: boolean;
   /**
@@ -199,8 +199,8 @@ export class ContactListPoll {
   }
 
   /**
-   * Yields the contacts to store one by one, because all of them together may not fit into memory. New and
-   * changed contacts come first, then missing contacts.
+   * Yields the contacts that must be stored: new and changed contacts first, then missing contacts. All of
+   * them together may not fit into memory.
    */
   private async *updates(
     account: string,
@@ -219,8 +219,8 @@ export class ContactListPoll {
   }
 
   /**
-   * Returns a time in milliseconds since 1970 by upstream's clock. The first read of a new contact emits
-   * events for messages with a later timestamp.
+   * Returns the start time for the messages of new contacts, in milliseconds since 1970 by upstream's clock.
+   * The first read of a new contact emits events for messages whose timestamp is later than the start time.
    */
   private async emitAfter(
     account: string,
@@ -242,8 +242,8 @@ export class ContactListPoll {
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
     const isNew = before === undefined;
-    // New contacts are stored without events if this is the account's first list, or if upstream probably
-    // shows other contacts than before.
+    // New contacts emit no events in the account's first contact list. They also emit none in a list that
+    // lacks many known contacts or probably comes from another messaging service.
     const isBaseline = isNew && (known.listedAt === undefined || isReplaced);
     const record =
       isBaseline || quick === 'same' || quick === 'quiet'
@@ -321,9 +321,9 @@ function showsMostContacts(
 }
 
 /**
- * Returns the messaging service behind an upstream address, as the hash of the service's first address. An
- * address that is not stored yet belongs to the service of the previous address; if `isAnother` is true, it
- * is the first address of another service.
+ * Returns the messaging service behind an upstream address, as the hash of the service's first address. If
+ * the address is unknown, it belongs to the service of the previous address. If `isAnother` is true, an
+ * unknown address is the first address of a new service.
  */
 function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
   const before = upstream === undefined || isAnother ? undefined : services.get(upstream);

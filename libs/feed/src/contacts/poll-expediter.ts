@@ -41,7 +41,7 @@ export class PollExpediter {
       }, COLLECT_MS);
       write = (): void => {
         clearTimeout(timer);
-        // Later requests belong to the next batch.
+        // The batch is complete. The next call of `expedite` opens a new batch.
         if (this.batches.get(account)?.numbers === numbers) this.batches.delete(account);
         resolve(
           this.store.expeditePollsOfRecipients(account, [...numbers], this.withinMs).then(() => undefined),

@@ -3,8 +3,8 @@ import type { VolatileContactFieldTracker, QuickVerdict } from '../form/volatile
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
 /**
- * Values that are stored instead of the index of a contact in the list of changed contacts: `UNCHANGED` for a contact
- * that has not changed, `UNSEEN` for a known contact that the list has not contained so far.
+ * Values that are stored instead of a known contact's index in the contact list. `UNCHANGED`: the contact has
+ * not changed and need not be stored. `UNSEEN`: the list has not contained the contact so far.
  */
 const UNCHANGED = -1;
 const UNSEEN = -2;
@@ -23,14 +23,14 @@ export interface ChangedContact {
 }
 
 /**
- * Compares a contact list with the snapshot while the list arrives from upstream. To save memory, only
- * positions and fingerprints are kept, and new and changed contacts are read a second time after the end of
- * the list. If the list contains an id twice, the later element counts.
+ * Compares a contact list with the snapshot while the list arrives from upstream. To save memory, only the
+ * index in the list and the fingerprint of a contact are kept. After the end of the list, the new and changed
+ * contacts are passed to {@link changed}. If the list contains an id twice, the later element counts.
  */
 export class SnapshotComparingContactReader implements ContactReader {
   /**
-   * For each known contact, by its index in the snapshot: its position in the list, {@link UNCHANGED} or
-   * {@link UNSEEN}.
+   * For each known contact, in the order of the snapshot: the contact's index in the contact list if the
+   * contact must be stored, otherwise {@link UNCHANGED} or {@link UNSEEN}.
    */
   private readonly positions: Int32Array;
   /** Position in the list of each new contact, by the contact's id. */
@@ -111,8 +111,9 @@ export class SnapshotComparingContactReader implements ContactReader {
   }
 
   private isScheduledAnew(before: ListedContact | undefined): boolean {
-    // If fewer contacts are scheduled for polls than are known, all contacts are stored again. The commit
-    // then schedules the contacts that have no due time.
+    // The commit of a contact also schedules its next poll, if none is scheduled. A contact that was missing
+    // has no scheduled poll. If fewer contacts are scheduled than known, any contact may have no scheduled
+    // poll.
     return before?.missingSince !== undefined || this.present > this.known.scheduled;
   }
 }

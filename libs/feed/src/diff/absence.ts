@@ -27,21 +27,16 @@ export interface AbsenceInput {
    */
   mayBeUnreadable: boolean;
   /**
-   * Present only if the read returned no message. Only messages that were already missing at this time then
-   * count as deleted.
-   *
    * The later of two times, in milliseconds since 1970 by Redis' clock: when upstream last returned a message
-   * of any contact of the account, and when an administrator last confirmed deletions.
+   * of any contact of the account, and when an administrator last confirmed deletions. Messages that went
+   * missing after this time do not count as deleted. Present only if the read returned no message.
    */
   lastShownAt?: number;
 }
 
 /** Decision about the known messages that a read of all pages did not return. */
 export interface AbsenceResult {
-  /**
-   * New snapshots of the messages whose state this read changed, by id: from present to missing, or from
-   * missing to deleted.
-   */
+  /** New state of the messages that became missing or deleted at the read, by message id. */
   known: Map<string, KnownMessage>;
   /** Deleted messages, with the revision before the deletion. */
   deleted: { id: string; revision: number }[];
@@ -164,7 +159,6 @@ export function createMessageDeletionEvent(
   };
 }
 
-/** Returns the snapshot without `missingSince`, the time since which the message is missing. */
 function withoutMissingSince(known: KnownMessage): KnownMessage {
   const rest = { ...known };
   delete rest.missingSince;

@@ -42,7 +42,10 @@ export interface DiffInput {
   volatility?: VolatileFields;
   /** The sends that some of the observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Decides which messages of the contact's first read are emitted. Absent for later reads. */
+  /**
+   * Decides which messages of the contact's first read emit events, and which belong to the baseline. Absent
+   * for later reads.
+   */
   firstRead?: FirstRead;
   /**
    * Each new change of a message gets a revision above this number. Lower revisions may belong to changes that

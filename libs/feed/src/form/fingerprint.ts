@@ -137,8 +137,9 @@ function addFieldHash(): number {
 }
 
 /**
- * Returns the message fields that a fingerprint leaves out. By chance, 1 of 65,536 hashes of other fields
- * equals {@link LEFT_OUT_MARKER}. Callers therefore also compare the hash of the whole message.
+ * Returns the message fields that a fingerprint leaves out. A field that the fingerprint includes may be
+ * returned by mistake: by chance, 1 of 65,536 hashes equals {@link LEFT_OUT_MARKER}. Callers therefore also
+ * compare the hash of the whole message.
  */
 export function fieldsLeftOutOfFingerprint({ fields }: Fingerprint): FieldSet {
   let ignored = 0;
@@ -200,9 +201,9 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
 }
 
 /**
- * Returns the fields of a message that the `changes` of an event group as `other`: all fields except the id,
- * the fields in {@link FIELDS_NAMED_IN_CHANGES}, and the flags `read` and `delivered`. If one of the returned
- * fields changed, `other` contains all of them.
+ * Returns the fields of a message that events report together under the name `other`: all fields except the
+ * id, the fields in {@link FIELDS_NAMED_IN_CHANGES}, and the flags `read` and `delivered`. If one of the
+ * returned fields changed, `other` contains all of them.
  */
 export function fieldsNotNamedInChanges(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));

@@ -21,7 +21,10 @@ const NUMBER = 5;
 const TEXT = 6;
 const LIST = 7;
 const RECORD = 8;
-/** Number that is hashed in place of a value that is left out. */
+/**
+ * Number that is hashed instead of a value whose changes must not change the hash, such as the value of a
+ * muted field.
+ */
 const IGNORED = 9;
 
 /**

@@ -88,8 +88,8 @@ export function chooseFingerprintToStore(
 }
 
 /**
- * Returns the fingerprint to store for a message whose change emits no event. Undefined if the stored
- * fingerprint stays, for example because a later read may emit the change.
+ * Returns the fingerprint to store for a message whose change emits no event. Returns undefined if the stored
+ * fingerprint stays: it is still correct, or a later read must detect the change again.
  * @param seen fingerprint of the message as just read
  */
 export function chooseFingerprintIfNoEventIsEmitted(

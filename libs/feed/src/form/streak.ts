@@ -2,23 +2,23 @@
  * How many reads in a row a field of messages or contacts differed from the read before. A long streak shows
  * that the field is volatile.
  *
- * A streak starts when the field differs in nearly all messages or contacts that have it. A few of them become
- * samples. The streak continues while the field differs in nearly all samples from read to read.
+ * A streak starts when the field differs in nearly all messages or contacts that have the field. Some of them
+ * become samples. Later reads count as reads with changes if the field differs in nearly all samples.
  *
- * 1. At the first {@link MutingThresholds.emittedReads} reads with changes, the changes emit events.
- * 2. At the next read with changes, the changes are *withheld*: they emit no event, and the snapshot keeps the
- *    earlier value. If the field then stays unchanged for two reads, the withheld change is emitted.
- * 3. At one more read with changes, the field is *muted*: its changes emit no events. The field is unmuted
- *    after five consecutive reads without changes.
+ * 1. First {@link MutingThresholds.emittedReads} reads with changes: the changes emit events.
+ * 2. Next read with changes: the changes are *withheld*. They emit no event, and the snapshot keeps the
+ *    earlier value. If two reads without changes follow, the withheld changes are emitted.
+ * 3. One more read with changes: the field is *muted*. Its changes emit no events. The field is unmuted after
+ *    five consecutive reads without changes.
  *
  * A field that differs at every read therefore emits at most {@link MutingThresholds.emittedReads} events per
  * message or contact.
  */
 export interface Streak {
   /**
-   * Counts the reads at which the field differed, up to {@link MutingThresholds.emittedReads} + 2. A read at
-   * which the field did not differ subtracts one. Nothing is subtracted while changes of the field are withheld
-   * or muted.
+   * Length of the streak. Increases by one at each read at which the field differs, until the field is muted:
+   * then the length is {@link MutingThresholds.emittedReads} + 2. Decreases by one at each read at which the
+   * field does not differ. Does not decrease while changes of the field are withheld or muted.
    */
   length: number;
   /**
@@ -28,8 +28,8 @@ export interface Streak {
   unchangedReads: number;
   muted: boolean;
   /**
-   * True if, since the field was muted, at least one read found the field in {@link MutingThresholds.samples}
-   * or more messages or contacts.
+   * True if the muted field is common: since the field was muted, at least one read contained many messages
+   * or contacts that have the field. Many means at least as many as {@link MutingThresholds.samples}.
    */
   isCommon: boolean;
   /**
@@ -45,8 +45,7 @@ export interface Streak {
 }
 
 /**
- * A message or contact that has a certain field, and the value of this field. Both are stored as a few bits
- * of a hash.
+ * A message or contact that has a certain field, stored as a hash of its id and a hash of the field's value.
  */
 export interface Sample {
   elementHash: number;
@@ -87,9 +86,9 @@ export interface FieldView {
 }
 
 /**
- * A streak starts only if the field differs in at least this share (0 to 1) of the messages or contacts that
- * have it. The streak also becomes longer only at such reads, unless changes of the field are already withheld
- * or muted.
+ * A field's streak starts or becomes longer only if the field differs in at least this share (0 to 1) of the
+ * messages or contacts that have the field. While changes of the field are withheld or muted, the streak
+ * becomes longer even if the share is smaller.
  */
 const MIN_DIFFERING_SHARE = 0.8;
 /**
@@ -140,10 +139,7 @@ export function updateFieldChangeStreak(
   return { streak: { ...next, isCommon, missedReads: 0, samples }, showsSamples: true };
 }
 
-/**
- * Returns the streak of a field after a read that contained none of the messages or contacts in its samples. They
- * may be deleted, or on pages that were not read.
- */
+/** Returns the streak of a field after a read that contained none of the sampled messages or contacts. */
 function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
   if (streak.missedReads < MAX_MISSED_READS) return { ...streak, missedReads: streak.missedReads + 1 };
   const samples = sampled();

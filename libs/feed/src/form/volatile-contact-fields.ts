@@ -9,8 +9,8 @@ import { updateFieldChangeStreak, type MutingThresholds, type Sample, type Strea
 /**
  * Which fields of an account's contacts are volatile: top-level fields that differ at nearly every read of
  * the contact list, for nearly all contacts that have the field. A field that changes for only a few contacts
- * at a time, such as the date of the last message, is never muted, because its change makes the contact due
- * for a poll at once.
+ * at a time is never muted. For example, a new date of the last message shows that the contact must be polled
+ * at once.
  */
 export interface VolatileContactFields {
   /**
@@ -36,13 +36,13 @@ const MAX_FIELDS = 20;
 const MAX_NAME = 64;
 
 /**
- * Limits for fields that at least ten contacts have: changes at two reads in a row emit events, later changes
- * do not. People hardly ever edit so many contacts before each of three reads.
+ * Limits for fields that at least ten contacts have. People hardly ever edit so many contacts again and
+ * again. So only the changes at the first two of several reads in a row emit events.
  */
 const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
 /**
- * Limits for fields that fewer than ten contacts have: changes at nine reads in a row emit events, later
- * changes do not. People may really edit so few contacts before each of several reads.
+ * Limits for fields that fewer than ten contacts have. People may really edit a few contacts again and again.
+ * So the changes at the first nine of several reads in a row emit events, and later changes emit none.
  */
 const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 
@@ -76,8 +76,8 @@ interface Counts {
 }
 
 /**
- * During one read of the contact list, decides which changes of volatile fields are emitted, and counts for
- * each field at how many reads in a row the field differed.
+ * Processes one read of the contact list: decides which changes of volatile fields emit events, and updates
+ * the {@link Streak} of each field.
  */
 export class VolatileContactFieldTracker {
   private readonly muted: ReadonlySet<string>;
@@ -94,8 +94,9 @@ export class VolatileContactFieldTracker {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // Fields whose changes may have to be withheld at this read. Only the end of the contact list shows whether
-    // they must be, so their changes are withheld from the start.
+    // The changes of a field must be withheld if the field differs for nearly all contacts. Only the end of
+    // the contact list shows whether it does. So the changes of a field with a long streak are withheld from
+    // the first contact on.
     this.withheld = new Set(
       names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
     );
