@@ -29,9 +29,15 @@ export interface ClaimedRead {
    * sent without another check.
    */
   readonly isUpstreamAvailable: boolean;
-  /** State of the contact when it was claimed. Absent for a read of older messages, and once a read has used it. */
+  /**
+   * State of the contact when it was claimed. Absent for a deep read. Removed by the first attempt to read,
+   * because a further attempt needs the current state.
+   */
   state?: ContactState;
-  /** When the next contact of the account is due. Absent until a commit has ended the claim. */
+  /**
+   * When the account's next contact is due. Present once a commit has also ended the worker's claim of this
+   * poll.
+   */
   ended?: NextDue;
 }
 
@@ -88,7 +94,8 @@ export interface Sightings {
   /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
   /**
-   * Known messages whose flags (`delivered`, `read`) or other fields changed, or that had counted as deleted.
+   * Known messages of which a flag (`delivered`, `read`) or another field changed, and deleted messages that
+   * appeared again.
    */
   changedMessages: readonly UpstreamMessage[];
   /**
@@ -111,7 +118,7 @@ export interface BoundSend {
   duplicate?: true;
   /** The caller's own id of the send, if the caller gave one. */
   reference?: string;
-  /** The trace of the send, which the events of the message continue. */
+  /** Trace of the send. The events of the message that is bound to the send continue this trace. */
   trace?: TraceContext;
 }
 

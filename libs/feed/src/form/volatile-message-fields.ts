@@ -27,8 +27,8 @@ import {
  * - If fewer than four messages have undocumented fields, every change of these fields emits an event.
  * - All undocumented fields count as one field. For example, a counter of views mutes the other undocumented
  *   fields as well.
- * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL with
- *   a signature outside its query that changes every minute.
+ * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL whose
+ *   path contains a signature, if the signature changes every minute.
  */
 export type VolatileFields = ReadonlyMap<number, Streak>;
 
@@ -102,8 +102,8 @@ export const EMPTY_VOLATILE_FIELDS_UPDATE: VolatileFieldsUpdate = {
 };
 
 /**
- * Determines after a read which fields of a contact's messages are volatile, and how the read treats their
- * changes.
+ * Determines which fields of a contact's messages are volatile after a read. Also determines whether the
+ * changes that the read found in these fields are emitted, withheld or muted.
  * @param before the volatile fields after the previous read
  * @param messages the messages of the read that were known before, newest last
  */
@@ -125,8 +125,8 @@ export function updateVolatileFields(
     const { streak, showsSamples } = updateFieldChangeStreak(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
-    // If the read contains no sampled message, withheld changes are emitted now, because it may take long until
-    // a read contains one.
+    // Changes of a field that is not muted are withheld only if the read contains a sampled message. Without
+    // samples, it may take long until a read shows whether the field keeps changing.
     if (isFieldWithheldOrMuted(streak, THRESHOLDS) && (streak.muted || showsSamples)) withheldOrMuted |= bit;
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;

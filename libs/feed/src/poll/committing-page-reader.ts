@@ -63,8 +63,8 @@ export class CommittingPageReader {
   private heldPages: PageRead[] = [];
   private isHoldingBack = false;
   /**
-   * Number of messages on the previous page that was not empty, including those that could not be parsed.
-   * Undefined before the first page.
+   * Number of elements on the latest page that was not empty, unreadable elements included. Undefined until
+   * such a page was read.
    */
   private previousCount: number | undefined;
   /** Number of the page that was last retried, whether a retry succeeded or not. */
@@ -109,7 +109,8 @@ export class CommittingPageReader {
   }
 
   /**
-   * True if the pages that wait for their commit contain messages. None of these messages was known before.
+   * True if pages with messages wait for their commit, because upstream has shown only other messages than the
+   * known ones so far.
    */
   get showsOtherMessages(): boolean {
     return this.heldPages.some(({ ids }) => ids.length > 0);
@@ -312,8 +313,8 @@ export class CommittingPageReader {
       ...(limit === undefined ? {} : { limit }),
       skipped: reader.skipped,
       unreadable: [...reader.unreadable],
-      // The clock difference is calculated from `date` and from the time at which the contact's stored state
-      // was read. The state was read just before the latest reply.
+      // The clock difference is calculated from `date` and the time at which the contact's state was read. The
+      // state is read again before each request, so `date` must be the time of the latest reply.
       ...(reader.latestDate === undefined ? {} : { date: reader.latestDate }),
       ...(reader.date === undefined ? {} : { firstDate: reader.date }),
       detectsVolatility: false,

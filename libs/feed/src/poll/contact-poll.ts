@@ -122,11 +122,12 @@ export class ContactPoll {
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
     const { account, contactId, state, lookUp } = start;
     const expected = state.extension.unchangedPage;
-    // A look-up needs the messages of the page, to report those that resemble a send.
+    // A look-up needs the messages of the first page, but an unchanged page is returned without messages.
     if (lookUp !== undefined) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
-    // Only a page that was requested with the documented limit can equal the expected page.
+    // The stored digest belongs to a page that was requested with the documented limit. A page with another
+    // limit cannot be compared with this digest.
     const limit = firstPageLimitOf(planOf(start));
     if (limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE) return undefined;
     let page: MessagePage;
@@ -275,8 +276,8 @@ export class ContactPoll {
   }
 
   /**
-   * Returns true if the pages with the newest messages contained all messages whose flags may still change.
-   * Returns false if no read of these messages was due.
+   * Returns true if a flag check was due and the read of the newest messages contained all messages whose flags
+   * may still change.
    */
   private showsAllUnsettled({ state }: PollStart, { served }: HeadRead, { all }: HeadSnapshots): boolean {
     if (all === undefined) return false;
@@ -307,14 +308,14 @@ interface HeadCommit {
 }
 
 /**
- * Returns how many upstream requests per second the account's polls can rely on. The claim of the contact
- * contains this number. Returns an empty object if the contact was not claimed.
+ * Returns the field `requestsPerSecond` of a {@link PollStart}, or an empty object if no worker claimed the
+ * contact.
  */
 function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
   return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
 }
 
-/** Result of a read of the first page that has already ended: the page or an error. */
+/** Outcome of a finished request for the first page: the page or an error. */
 interface FirstPage {
   limit: number;
   outcome: { page: MessagePage } | { error: unknown };
@@ -338,9 +339,9 @@ function claimedState(purpose: ReadPurpose): ContactState | undefined {
 }
 
 /**
- * Returns true if no message needs to be compared, provided that the first page is the same as at the last
- * read. The commit then stores only the time of the read and the next due time. Returns false if, for
- * example, the contact's state has changed since the last read, or another read of the contact is due.
+ * Returns true if an unchanged first page is enough to conclude that no message has changed since the last
+ * read. Returns false, for example, if the contact's state has changed since the last read, or if a deep read
+ * is due.
  */
 function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
   const { version, now, pollState, extension, expediteRequests, emitAfter, hasRow } = state;
@@ -352,10 +353,10 @@ function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
     expediteRequests === 0 &&
     hasRow &&
     suspectSince === undefined &&
-    // The first page of an oldest-first list does not show the newest messages.
+    // An unchanged first page of an oldest-first list says nothing about the newest messages.
     order !== 'oldestFirst' &&
-    // The messages must be compared at each read while a field is volatile, while the first page has a reduced
-    // limit after a failure, or while a resync is unfinished.
+    // Even if the first page is unchanged, the messages are compared with the snapshot while a field is
+    // volatile, the page limit is reduced after a failure, or a resync is unfinished.
     extension.volatile === undefined &&
     extension.headLimit === undefined &&
     extension.resyncing !== true &&

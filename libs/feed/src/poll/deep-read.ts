@@ -36,8 +36,8 @@ const MAX_PASSES = 5;
  */
 const MAX_RESTART_PAGE = 5;
 /**
- * Number of message ids to keep from the end of the list. The last page of a list has at most this many
- * messages.
+ * Number of message ids to keep from the end of the list. The head of an oldest-first list is its last page,
+ * which has at most this many messages.
  */
 const TAIL_IDS = LARGE_PAGE_LIMIT;
 
@@ -129,14 +129,11 @@ export class DeepRead {
     return goal === 'everything' || !this.isOrderUsable() ? this.readAllPages() : this.lookUpUnsettled();
   }
 
-  /**
-   * Keeps the ids of the known messages. The snapshots are not kept, because there may be many of them and a
-   * read of older messages takes long.
-   */
+  /** Keeps only the ids of the known messages during the deep read. The rest of the snapshot may be large. */
   private noteKnown(known: ReadonlyMap<string, KnownMessage>): void {
     this.knownBefore = new Set(known.keys());
     this.presentBefore = [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
-    // Messages at the head are left out, because each read of the newest messages reads them.
+    // Messages at the head need no deep read, because each read of the newest messages contains them.
     const head = new Set(splitIdHashes(this.pages.state.pollState.head));
     for (const [id, message] of known)
       if (
@@ -154,15 +151,16 @@ export class DeepRead {
     const met =
       this.pages.order === 'newestFirst' ? await this.lookUpFromHead() : await this.lookUpFromTail();
     if (met === 'stopped') return false;
-    // The pages so far contained no known message, so no page was committed. A read of all pages shows
-    // whether upstream still lists the known messages.
+    // All pages so far contained only unknown messages. A read of all pages shows whether upstream still lists
+    // the known messages.
     if (this.pages.showsOtherMessages) return this.readAllPages();
     return this.end(met === 'all' ? undefined : 'missed');
   }
 
   private async lookUpFromHead(): Promise<'all' | 'end' | 'stopped'> {
     const limit = this.pages.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-    // Page 1 of the documented size is skipped, because the read of the newest messages has just read it.
+    // With the documented limit, the read starts at page 2: page 1 is the head, which each read of the newest
+    // messages covers.
     for (let page = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? 1 : 2; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
@@ -233,9 +231,9 @@ export class DeepRead {
   }
 
   /**
-   * Finds out how many messages per page upstream honours. Requests page 1 with the documented size, unless
-   * earlier reads showed that a page of this size is full. If the page is full, requests page 1 with a larger
-   * size. Returns page 1 as it was read last.
+   * Finds out the largest page limit that upstream honours. Requests page 1 with the documented limit, unless
+   * earlier reads showed that a page with this limit is full. If the page is full, requests page 1 with a
+   * larger limit. Returns page 1 as it was read last.
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;

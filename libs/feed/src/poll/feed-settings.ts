@@ -29,7 +29,7 @@ export interface FeedSettings {
 }
 
 /**
- * A message or contact counts as deleted if it is missing from two complete reads that are at least this long
- * apart, in milliseconds. The API documentation promises this value.
+ * Minimum time between two complete reads in which a message or contact is missing, in milliseconds. After two
+ * such reads, the message or contact counts as deleted. The API documentation states the same minimum.
  */
 export const MIN_ABSENCE_UNTIL_DELETED_MS = 60_000;

@@ -153,8 +153,8 @@ export class PollCommitter {
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
-      // An open request to poll the contact sooner must be cleared. Only a commit that increases the version of
-      // the contact's state clears it.
+      // While a request to poll the contact sooner is open, the commit must store the poll state. Otherwise the
+      // request would stay open.
       state.expediteRequests === 0 &&
       next.size === 0 &&
       events.length === 0 &&
@@ -196,8 +196,8 @@ export class PollCommitter {
       row,
       report: {
         startedAt: state.now,
-        // The clock difference cannot be calculated at the end of a read of older messages, because upstream's
-        // last reply is then older than `startedAt`.
+        // The clock difference is calculated from `upstreamDate` and `startedAt`. At the end of a deep read,
+        // `startedAt` is later than upstream's latest reply, so `upstreamDate` is left out.
         ...(reading.date === undefined || kind === 'end' ? {} : { upstreamDate: reading.date }),
         arrivals,
         interval: this.settings.interval,
@@ -321,8 +321,7 @@ export class PollCommitter {
     const perSecond = expectedMessageRate(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
     const plan = await this.planner.planOf(account, budget, state.contacts);
-    // The next poll is no later than the next flag check. A flag check that is already due does not count,
-    // because the contact would be polled without a pause.
+    // The contact is polled at the latest when its next flag check is due.
     const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(pollState, now));
     return {
       extension: { rate: packMessageRate(rate) },
@@ -375,8 +374,6 @@ export class PollCommitter {
     // A resync ends only with a read of all pages during which no message moved between pages. Any other read
     // may have missed messages.
     const isOver = kind === 'end' && before.resyncing === true && fullRead?.isStable === true;
-    // A read of older messages does not change what is stored about the head. Reads of the newest messages
-    // run at the same time and have newer values.
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: RebuildablePollState = { ...before };
     if (resync !== undefined) after.resyncing = true;
@@ -385,6 +382,8 @@ export class PollCommitter {
       delete after.volatile;
       if (volatility.size > 0) after.volatile = packVolatileFields(volatility);
     }
+    // Only a read of the newest messages sets `readAt`, `unchangedPage` and `headLimit`. It may run during a deep
+    // read and then has newer values.
     if (kind !== 'head') return after;
     after.readAt = state.now;
     delete after.unchangedPage;
@@ -408,8 +407,8 @@ export class PollCommitter {
     { seen, knownBefore }: FullRead,
     all: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
-    // Messages that another read found while this read was under way are left out: they cannot count as
-    // missing.
+    // Leaves out messages that became known during the deep read and are on none of its pages. These messages
+    // are new, not missing.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { suspectSince } = state.pollState;
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
@@ -453,7 +452,7 @@ export class PollCommitter {
   }
 
   private firstRead({ state, resync }: PollStart): FirstRead | undefined {
-    // The read that starts a new baseline emits no messages.
+    // The read that starts a new baseline emits no event for any message.
     if (resync !== undefined) return 'silent';
     if (state.emitAfter === undefined) return undefined;
     const undated = state.extension.resyncing === true ? 'silent' : this.settings.undated;
@@ -488,8 +487,9 @@ function baselineAfter(
 }
 
 /**
- * Returns since when so many messages of the contact are missing that an outage is likely, in milliseconds
- * since 1970. `over`: an outage is no longer likely. Undefined: an outage neither is nor was likely.
+ * Returns whether missing messages of the contact make an outage likely. A number: an outage is likely since
+ * this time, in milliseconds since 1970. `over`: an outage is no longer likely. Undefined: an outage was not
+ * likely before, and still is not.
  */
 function suspicionIn(
   { suspectSince }: PollState,
@@ -503,9 +503,12 @@ function suspicionIn(
 const MAX_REVISIONS_BETWEEN_LOSSES = 1_000;
 
 /**
- * Returns a number above all revisions that events of the contact's messages had before a loss of stored
- * state. A repeated revision would repeat an event id, and the event log would drop the event. The Unix time
- * in seconds is high enough, because a message has less than one event per second on average.
+ * Returns a number above all revisions that the contact's messages had before a loss of stored state. If a
+ * message had the same revision twice, two of its events would have the same id, and the event log would drop
+ * the second one.
+ *
+ * The Unix time in seconds is high enough, because a message has less than one event per second on average.
+ * Losses may follow each other within seconds, so the result is also above the number of an earlier loss.
  */
 function floorAfterLoss({ now, pollState }: ContactState): number {
   return Math.max(Math.floor(now / 1_000), (pollState.revisionFloor ?? 0) + MAX_REVISIONS_BETWEEN_LOSSES);

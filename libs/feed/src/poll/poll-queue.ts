@@ -17,7 +17,7 @@ export interface ClaimedPoll {
   lease: string;
   /** True if upstream had no outage at the time of the claim. */
   isUpstreamAvailable: boolean;
-  /** State of the contact at the time of the claim. Absent for a read of older messages. */
+  /** State of the contact at the time of the claim. Absent for a deep read. */
   state?: ContactState;
 }
 
@@ -67,8 +67,8 @@ export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';
  */
 export interface EndedClaim extends NextDue {
   /**
-   * Time until the claimed contact is due again, in milliseconds. Absent if the end of the claim did not set
-   * this time.
+   * Time until the claimed contact is due again, in milliseconds. Present only if the claim ended without a
+   * commit that set the due time.
    */
   dueAgainInMs?: number;
 }

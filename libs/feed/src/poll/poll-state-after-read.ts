@@ -36,8 +36,8 @@ export interface PollStateInput {
 }
 
 /**
- * Delay until all pages are read again if a missing message may be one of the elements that cannot be parsed,
- * in milliseconds.
+ * A missing message may be one of the unreadable elements of the list. All pages are then read again after this
+ * time, in milliseconds.
  */
 const UNREADABLE_RECHECK_MS = 1_800_000;
 
@@ -111,8 +111,9 @@ function nextFlagCheckAt({
 }
 
 /**
- * Returns the time until the messages whose flags may still change are read again, in milliseconds. Infinity
- * if no such read is planned or if it is already due.
+ * Returns the time until the next flag check of the contact's messages, in milliseconds. Returns Infinity if no
+ * flag check is planned. Also returns Infinity if a flag check is already due, because a deep read then does
+ * it.
  */
 export function msUntilNextFlagCheck({ flagCheckDueAt }: PollState, now: number): number {
   return flagCheckDueAt === undefined || flagCheckDueAt <= now ? Infinity : flagCheckDueAt - now;

@@ -176,9 +176,8 @@ function allMessages({ fullRead, endsResync }: RowUpdateInput): RowEntry[] {
 const PHONE_NUMBER = /^\+\d{5,15}$/;
 
 /**
- * Converts a message to the form that a row contains. The message's time is its timestamp, converted to
- * Redis' clock, but at most the time of the read. For a new message, the caller sets `upstreamAheadMs` to 0,
- * so the timestamp is not converted.
+ * Converts a message to the form that a row contains. The message's time is its timestamp, converted to Redis'
+ * clock, but at most the time of the read.
  * @param isNew true if no earlier read has shown the message
  */
 export function rowMessageOf(

@@ -58,9 +58,9 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     commit: UnchangedPoll,
   ): Promise<NextDue | undefined> {
     const nextDue = await super.commitUnchangedPoll(account, contactId, commit);
-    // A claimed contact is not announced here. The worker that claimed it keeps claiming contacts until none
-    // is due, and then announces when the next contact is due. If this worker dies first, the account's round
-    // finds the due contacts, because the round is repeated until no contact has a lease.
+    // Informs the agenda when the contact is due, unless a worker has claimed the contact. A worker with claims
+    // informs the agenda itself, after it has polled all due contacts of the account. If the worker dies first,
+    // the account's next round polls the due contacts.
     if (nextDue !== undefined && commit.lease === undefined) this.announceDue(account, commit.dueInMs);
     return nextDue;
   }

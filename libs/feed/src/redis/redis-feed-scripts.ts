@@ -15,7 +15,7 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
  * - `x0`: `RebuildablePollState`
  * - `tellAfter`: `ContactState.emitAfter`
  * - `hastened` and `hastenedTo`: number of requests to poll sooner, and the time that they ask for
- * - `lost`: present if the record was lost
+ * - `lost`: present if an earlier record of the contact was lost, and this record was created instead
  * - `failed` and `failedDeep`: numbers of consecutive failed reads
  *
  * A long value of `m0`, `r0` or `x0` continues in `m1`, `r1` or `x1`, and so on (see `texts.lua`).

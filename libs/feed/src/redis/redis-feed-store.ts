@@ -142,9 +142,10 @@ export class RedisFeedStore implements FeedStore {
   }
 
   /**
-   * Yields the fields of a Redis hash in batches, because reading a long hash at once would take many times
-   * the memory of the result. A commit during the scan changes the version, so that the store then refuses a
-   * commit that is based on this scan.
+   * Yields the fields of a Redis hash in batches, because reading a long hash at once would take many times the
+   * memory of the result. If a commit changes the hash meanwhile, the result may be inconsistent. The store
+   * then refuses a commit that is based on the result, because the version of the contact or of the contact
+   * list has changed.
    */
   private async *fieldsOf(key: string, atATime: number): AsyncGenerator<[field: Buffer, value: Buffer]> {
     let cursor = '0';

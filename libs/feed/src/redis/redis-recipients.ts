@@ -38,7 +38,7 @@ function timeOf(text: Buffer | undefined): number | undefined {
 export interface PhoneNumberContactKeys {
   /** Maps a phone number to its most likely contact. */
   numbers: string;
-  /** Maps a phone number to its other contacts, as JSON. */
+  /** Maps a phone number to the ids of its less likely contacts: a JSON array, most likely first. */
   otherNumbers: string;
 }
 

@@ -75,7 +75,7 @@ function percentile(shares: readonly Share[], fraction: number): number {
   return Math.round(high);
 }
 
-/** Returns the number of new messages per second of all shares. */
+/** Returns the number of new messages per second that all contacts together have. */
 function totalPerSecond(shares: readonly Share[]): number {
   return shares.reduce((sum, { perSecond }) => sum + perSecond, 0);
 }

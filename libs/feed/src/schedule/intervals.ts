@@ -23,13 +23,13 @@ interface Group {
 /** Usual time between the first and the second message of a burst of messages, in seconds. */
 const SECOND_MESSAGE_AFTER_SECONDS = 60;
 /**
- * Max ratio of the longest polling interval to the interval that all contacts would have if they were polled equally
- * often.
+ * Upper bound of the longest polling interval, as a multiple of the interval that results if all contacts are
+ * polled equally often.
  */
 const LONGEST_INTERVAL_MAX_RATIO = 1.25;
 /**
- * Min ratio of the longest polling interval to the interval that all contacts would have if they were polled equally
- * often. The ratio is above 1, so that a part of the budget is left for contacts with many messages.
+ * Lower bound of the longest polling interval, as a multiple of the interval that results if all contacts are
+ * polled equally often. The multiple is above 1, to leave a part of the budget for contacts with many messages.
  */
 const LONGEST_INTERVAL_MIN_RATIO = 1.1;
 
@@ -98,8 +98,8 @@ function limitsOf(groups: readonly Group[], requestsPerSecond: number, bounds: I
 }
 
 /**
- * Returns the {@link delayCost} that every contact must have so that the polls of all contacts use the whole
- * request budget.
+ * Returns the {@link delayCost} at which the polls of all contacts together use the whole request budget. The
+ * cost is the same for each contact and determines the contact's polling interval.
  */
 function delayCostForBudget(groups: readonly Group[], requestsPerSecond: number, limits: Limits): number {
   const requestsPerSecondAt = (cost: number): number => {
@@ -121,8 +121,9 @@ function delayCostForBudget(groups: readonly Group[], requestsPerSecond: number,
 
 /**
  * Returns the cost of late detection for a contact: r × T² × (1 + T / 60) for r new messages per second and a
- * polling interval of T seconds. All contacts of an account get the same cost, so a contact with many messages is
- * polled more often. The last factor counts the messages that follow the first one before it is detected.
+ * polling interval of T seconds. 1 + T / 60 is the usual number of messages of a burst that arrive within T
+ * seconds. The polling intervals are chosen so that all contacts of an account have the same cost. A contact
+ * with many messages is therefore polled more often.
  */
 function delayCost(seconds: number, perSecond: number): number {
   return perSecond * seconds ** 2 * (1 + seconds / SECOND_MESSAGE_AFTER_SECONDS);

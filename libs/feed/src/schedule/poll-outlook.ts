@@ -15,8 +15,9 @@ export interface PlannedBudget {
    */
   allowed: number;
   /**
-   * Number of recent requests per second that compete with polls for the budget. The first request of each poll
-   * does not count. Reads of older messages while no other poll waited do not count either.
+   * Number of recent requests per second that leave less of the budget for the next polls: sends, look-ups,
+   * reads of callers, and all requests of a poll except the first one. Requests of deep reads count only if
+   * another poll waited.
    */
   usedByOthers: number;
 }
