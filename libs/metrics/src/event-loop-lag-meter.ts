@@ -13,8 +13,8 @@ const NANOSECONDS_PER_MS = 1_000_000;
 const NANOSECONDS_PER_SECOND = 1_000_000_000;
 
 /**
- * Lags of the event loop since the last report, in seconds. All fields except `last` are 0 if nothing was measured since
- * that report.
+ * Lags of the event loop since the previous report, in seconds. If nothing was measured since the previous report, all
+ * fields except `last` are 0.
  */
 export interface LagReport {
   /** The latest measured lag. It is reported again if nothing was measured since the previous report. */

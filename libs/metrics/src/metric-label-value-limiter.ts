@@ -9,7 +9,10 @@ const REST = 'other';
 export class MetricLabelValueLimiter {
   private readonly values = new Set<string>();
 
-  /** @param max maximum number of values beside `other` */
+  /**
+   * @param max maximum number of values of the label; the value `other`, which stands for all later values, is not
+   * counted
+   */
   constructor(private readonly max: number) {}
 
   /**

@@ -46,7 +46,8 @@ function metricsOfNode(): Registry {
 function registerEventLoopLag(registry: Registry): void {
   const lag = new EventLoopLagMeter();
   lag.start();
-  // This gauge is registered before the others, so prom-client reads it first. It also sets the values of the others.
+  // prom-client reads gauges in the order in which they are registered. The gauge `last` is registered first, because
+  // its function `collect` also sets the gauges in `others`.
   const last: Gauge = new Gauge({
     ...{ name: 'nodejs_eventloop_lag_seconds', help: 'Lag of the event loop when it was last measured.' },
     registers: [registry],

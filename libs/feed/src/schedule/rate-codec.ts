@@ -9,7 +9,10 @@ const MAX_TIME = Date.UTC(2200, 0, 1);
  * Smallest amount above 0 that can be packed. Amounts, such as numbers of messages, are packed as logarithms.
  */
 const MIN_AMOUNT = 1e-6;
-/** Number of steps in which a packed amount grows by the factor e. The largest amount is about 10^8. */
+/**
+ * Amounts are packed as whole numbers on a logarithmic scale: `STEPS_AN_E` steps multiply an amount by e. The largest
+ * amount is about 10^8.
+ */
 const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 

@@ -1,11 +1,10 @@
 /**
- * Data from which the message rate of one contact is estimated: its new messages per second. Messages come in
- * bursts. Bursts begin at a low rate, which is learned over days. The messages of a burst follow one another at a
- * higher rate, which is learned from message to message.
+ * Data from which the message rate of one contact is estimated: its new messages per second. Messages come in bursts.
+ * Bursts begin at a low rate, which is learned over days. The messages of a burst follow one another at a higher rate,
+ * which is learned from message to message.
  *
- * The numbers and sums are weighted: an old observation counts less. {@link at} is the time for which the weights
- * apply. A read without new messages does not change the data, but the estimated rate falls as time passes. All
- * times are in milliseconds since 1970, by Redis' clock.
+ * The numbers and sums are weighted: an old observation counts less. A read without new messages does not change the
+ * data, but the estimated rate falls as time passes. All times are in milliseconds since 1970, by Redis' clock.
  */
 export interface MessageRateState {
   /** When the contact's last message arrived, in milliseconds since 1970. */
@@ -21,7 +20,7 @@ export interface MessageRateState {
   watchedMs: number;
   /** Weighted number of time gaps between the messages of a burst. Older gaps have less weight. */
   gaps: number;
-  /** Sum of the time gaps that {@link gaps} counts, with the same weights, in milliseconds. */
+  /** Weighted sum of the time gaps between the messages of a burst, in milliseconds. Older gaps have less weight. */
   gapsMs: number;
 }
 
@@ -69,8 +68,8 @@ const DISCOUNT = 2;
 const PRIOR_FOLLOWS = 4;
 const PRIOR_ENDS = 0.5;
 /**
- * `PRIOR_GAPS` is the number of time gaps between messages, and `PRIOR_GAPS_MS` is the sum of these gaps in
- * milliseconds. Both are assumed for a new burst of messages (Bayesian prior).
+ * Bayesian prior for the time gaps between the messages of a burst: the number of the gaps, and their sum in
+ * milliseconds. A burst is a quick succession of messages.
  */
 const PRIOR_GAPS = 0.6;
 const PRIOR_GAPS_MS = 20_000;
@@ -96,9 +95,9 @@ export function messageRateStateAfterRead(
 }
 
 /**
- * Returns the expected message rate of a contact at the time `at`, in messages per second.
- * @param state undefined for a contact that was never read; the result is then a default rate
- * @param at time of the contact's last read, in milliseconds since 1970
+ * Returns the expected message rate of a contact at a given time, in messages per second.
+ * @param state undefined for a contact that was never read; the result is then a default rate for any time
+ * @param at the given time, in milliseconds since 1970 by Redis' clock
  */
 export function expectedMessageRate(state: MessageRateState | undefined, at: number): number {
   const known = state ?? unknownAt(at);

@@ -8,7 +8,8 @@ export function packContactJson(contactId: string, text: string): string {
 }
 
 /**
- * Restores the exact JSON text of a contact. If the stored text starts with `{`, nothing was removed from it.
+ * Restores the exact JSON text of a contact from its stored form. A stored text that begins with `{` is complete. Any
+ * other stored text lacks the beginning of the JSON text, which contains the contact's id.
  */
 export function unpackContactJson(contactId: string, packed: string): string {
   return packed.startsWith('{') ? packed : startOf(contactId) + packed;

@@ -14,7 +14,7 @@ import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../p
  * - hash of the whole message (8 bytes);
  * - each field hash that differs from the field hash of a message without content (2 bytes each).
  *
- * It has at most 64 bytes, because Redis stores a hash compactly only if no value is longer.
+ * A packed message snapshot has at most 64 bytes, because Redis stores longer values less compactly.
  */
 const DELIVERED = 1;
 const READ = 2;
@@ -105,7 +105,7 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      // To save memory, messages with only usual field hashes share one array.
+      // To save memory, messages share one array if all their field hashes are those of a message without content.
       fields:
         (follows & (HAS_TIMESTAMP - 1)) === 0
           ? USUAL[direction]

@@ -7,7 +7,7 @@ import type { PageOrder } from '../walk/page-order.js';
  */
 export interface PollState {
   order: PageOrder;
-  /** Number of messages on the contact's longest page. */
+  /** Number of messages on the contact's longest page so far. */
   pageSize: number;
   /**
    * Number of messages in the contact's list at the last read of all pages. If the list is oldest first, the

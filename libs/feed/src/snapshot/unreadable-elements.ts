@@ -31,8 +31,10 @@ interface CountRise {
 const MAX_RISES = 20;
 
 /**
- * Returns the history after a read of the contact list that found `count` unreadable elements.
- * @param before history before this read; undefined for the first read
+ * Returns the record of how the number of unreadable elements in the contact list changed, after one more read of the
+ * list.
+ * @param before record before the read; undefined at the first read
+ * @param count number of unreadable elements that the read found
  * @param at when the read began, in milliseconds since 1970 by Redis' clock
  */
 export function updateUnreadableElementHistory(
@@ -75,8 +77,9 @@ export function serializeUnreadableElementHistory({
 }
 
 /**
- * Parses the history of unreadable elements from the stored text.
- * @param text absent if only older builds of Tidings have read the contact list
+ * Parses the stored text that says how the number of unreadable elements in the contact list changed from read to
+ * read.
+ * @param text the stored text, which older builds of Tidings do not store
  * @param baseline number of unreadable elements that an older build stored; used only if `text` is absent
  */
 export function parseUnreadableElementHistory(

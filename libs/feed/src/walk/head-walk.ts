@@ -13,8 +13,9 @@ import type { ReadPage } from './read-in-parts.js';
 import { lastPageRequestOf } from './page-tail.js';
 
 /**
- * Max number of pages that a read of the newest messages requests after its first page, and also before it. The
- * bound prevents a faulty upstream from blocking a poll. A later read of older messages covers the other pages.
+ * A read of the newest messages begins with one page, and may go on to later or to earlier pages. `MAX_PAGES` bounds
+ * the number of pages in each direction, so that a faulty upstream cannot block a poll. A later read of older messages
+ * covers the other pages.
  */
 const MAX_PAGES = 50;
 /** Max number of times that pages are read again because new messages appeared on them during the read. */
@@ -56,7 +57,10 @@ export interface HeadPlan {
   limit?: number;
   /** Reduced limit of the first page, present while a full first page cannot be read. */
   headLimit?: number;
-  /** Reduced limit with which an earlier read succeeded after a full first page could not be read. */
+  /**
+   * Reduced limit with which an earlier read of page 1 succeeded. It is used again if page 1 cannot be read with the
+   * full limit.
+   */
   lastHeadLimit?: number;
   /** True until all pages of the contact have been read once. While true, a read of all pages follows this read. */
   isFirst: boolean;
@@ -71,14 +75,11 @@ export interface HeadRead {
    */
   served: UpstreamMessage[];
   /**
-   * Ids of the messages that this read found where the previous head was, in the order in which upstream lists
-   * them. The head is the end of the list at which upstream adds new messages.
+   * Ids of the messages on page 1, in the order in which upstream lists them. If the list is oldest first: ids of the
+   * messages from the beginning of the previous head to the end of the list.
    */
   shown: readonly string[];
-  /**
-   * Ids of the messages in the new head, in the order in which upstream lists them. The head is the end of the list
-   * at which upstream adds new messages.
-   */
+  /** Ids of the messages in the new head, in the order in which upstream lists them. */
   head: readonly string[];
   order: PageOrder;
   length: number;
@@ -91,7 +92,7 @@ export interface HeadRead {
   headLimit?: number;
   /** True if this read found all new messages. If false, a read of all pages is needed. */
   coversAllNew: boolean;
-  /** True if the read went on to the end of the list because no page ended in a known message. */
+  /** True if the read reached the end of the list because no page had a known message as its last message. */
   metNoKnownMessage: boolean;
   skipped: number;
   unreadable: readonly string[];
@@ -133,7 +134,10 @@ function knownLimitOf({ limit, longestPage }: HeadPlan): number | undefined {
   return limit ?? (longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : undefined);
 }
 
-/** Returns the limit of the first request of a read of the newest messages, if the list is not oldest first. */
+/**
+ * Returns the limit of the first request of a read of the newest messages. The result does not apply to an
+ * oldest-first list, because a read of that list does not begin with page 1.
+ */
 export function firstPageLimitOf(plan: HeadPlan): number {
   if (plan.headLimit !== undefined) return plan.headLimit;
   const isLarge = plan.order !== 'newestFirst' && knownLimitOf(plan) === LARGE_PAGE_LIMIT;
@@ -156,8 +160,8 @@ class HeadWalk {
     source: WalkSource,
     private readonly plan: HeadPlan,
   ) {
-    // If the limit of the first page is reduced, some message makes upstream fail. Later pages with such a message
-    // are read in parts, without the message.
+    // A reduced limit of the first page shows that some message makes upstream fail. Later pages with the message are
+    // read in parts, without the message.
     const isMessageFault = (error: unknown): boolean =>
       this.headLimit !== undefined && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
@@ -214,7 +218,6 @@ class HeadWalk {
     this.setHeadFromTop(first);
     const showsAll = this.showsAll(first);
     const seen = messageOrderOf(first.items);
-    // An unknown order means that earlier pages had too few messages to show it. This page may show it.
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
     if (showsOrder && seen === 'newestFirst') {
       this.order = seen;
@@ -240,8 +243,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads page 2 of a list that seems to be oldest first. Page 1 is the whole list if page 2 is empty and,
-   * when read again, page 1 contains no new message.
+   * Finds out whether page 1 is the whole list, if the list seems to be oldest first. Reads page 2, and then page 1
+   * again. Page 1 is the whole list if page 2 is empty and page 1 contains no further new message.
    */
   private async readSecond(first: PageRead): Promise<void> {
     let top = first;
@@ -309,8 +312,8 @@ class HeadWalk {
     this.head = first.ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     this.shown = first.ids;
     const { pageSize } = this.pages;
-    // A contact with more messages than its longest page had a full page. Without such a page, the longest page of any
-    // contact is taken for a full page.
+    // If the contact has messages on several pages, its longest page so far is a full page. Otherwise the longest page
+    // of any contact counts as a full page.
     const isCapped = this.length > pageSize;
     const longest = isCapped
       ? pageSize
@@ -454,10 +457,10 @@ class HeadWalk {
   }
 
   /**
-   * Sets the head and the length of an oldest-first list after a read.
-   * @param planned offset in the list at which the read was planned to begin
-   * @param from offset in the list at which the read began
-   * @param reads all pages from `from` to the end of the list
+   * Sets the head and the length of an oldest-first list after a read of its end.
+   * @param planned offset in the list of the page that was requested first
+   * @param from offset in the list of the earliest page that was read
+   * @param reads all pages from the offset `from` to the end of the list
    */
   private setHeadFromTail(planned: number, from: number, reads: readonly PageRead[]): void {
     const ids = reads.flatMap((read) => read.ids);
@@ -465,7 +468,8 @@ class HeadWalk {
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
     const nextFrom = (page - 1) * limit;
-    // The head is unknown if the next read will begin at an earlier offset than this read.
+    // The head begins where the next read will begin. If this read began later, it lacks a part of the head, so the
+    // head is unknown.
     this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);
   }
 }

@@ -105,9 +105,9 @@ export class PageReader {
    */
   onlyPage: { limit: number; digest: string } | undefined;
   /**
-   * True if a message appeared on two pages, and the arrival of new messages does not explain this. New
-   * messages move older messages from the end of one page to the beginning of the next, but no message is
-   * missed then.
+   * True if a message appeared on two pages for another reason than the arrival of new messages. The read may then
+   * have missed a message. New messages only move older messages from the end of one page to the beginning of the
+   * next.
    */
   servedTwice = false;
   /** Ids of the messages on the pages that were read since the last call of {@link beginPass}. */
@@ -165,8 +165,8 @@ export class PageReader {
   }
 
   /**
-   * Undoes what the most recent read of a page recorded, so that the page can be read again without counting
-   * as a repetition.
+   * Undoes what the most recent read of a page recorded. If the page is read again, its messages then do not count as
+   * repeated.
    */
   undoLastPage(): void {
     for (const id of this.lastServed) this.served.delete(id);
@@ -185,7 +185,10 @@ export class PageReader {
     return this.record(await this.read(page, limit), page, limit);
   }
 
-  /** Reads a page. If the page is too large, reads it in parts. Any other error is thrown. */
+  /**
+   * Reads a page. If upstream's reply is too large, the page is read in parts. If the request fails for another
+   * reason, the error is thrown.
+   */
   async takeWhole(page: number, limit: number): Promise<PageRead> {
     return this.record(await this.readPlain(page, limit), page, limit);
   }
@@ -228,8 +231,8 @@ export class PageReader {
     this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
-    // Unreadable elements do not count: if `longestPage` were too large, every full page would look like the last
-    // page of the list.
+    // A page with fewer messages than `longestPage` may be taken for the last page of the list. `longestPage` does not
+    // count unreadable elements, because it must not be too large.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.largestPage = Math.max(this.largestPage, items.length);
     const countWithDocumentedLimit =

@@ -8,19 +8,18 @@ export interface PageRequest {
 }
 
 /**
- * The page that is requested at the end of an oldest-first list should contain at least this number of messages, and
- * have room for at least this number of new messages.
+ * The last page of an oldest-first list should contain at least `MIN_ROOM` messages. The limit of the page should
+ * exceed the number of its messages by at least `MIN_ROOM`, to leave room for new messages.
  */
 const MIN_ROOM = 3;
 
 /**
- * Returns the page to request at the end of an oldest-first list of `length` messages. The page should
- * contain at least {@link MIN_ROOM} messages, because an empty page does not show whether messages vanished.
- * It should also have room for {@link MIN_ROOM} new messages, because a full page does not show whether more
- * messages follow.
+ * Returns the request for the last page of an oldest-first list of `length` messages.
  *
- * The limit is `pageSize` if the last page with this limit meets both conditions. Otherwise it is the smaller limit
- * that meets them best. If the last page is full with every limit, the result is the empty page after it.
+ * The page should contain at least {@link MIN_ROOM} messages, because an empty page does not show whether messages
+ * vanished. The page should also have room for {@link MIN_ROOM} new messages, because a full page does not show
+ * whether more messages follow. If a page with the limit `pageSize` does not meet both conditions, a smaller limit may
+ * be used.
  * @param pageSize largest limit that upstream honours for the contact
  */
 export function lastPageRequestOf(length: number, pageSize: number): PageRequest {

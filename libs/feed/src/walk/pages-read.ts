@@ -47,7 +47,7 @@ export interface PagesRead {
   date?: number;
   /**
    * Time of the first reply in a read of older messages, by upstream's clock, in milliseconds since 1970. Absent in a
-   * read of the newest messages, whose {@link date} is already the time of the first reply.
+   * read of the newest messages: {@link date} is then the time of the first reply.
    */
   firstDate?: number;
   /** Present if a read of all pages has reached its end. */

@@ -4,7 +4,7 @@ import { UnreadableMessageFinder } from './unreadable-message-finder.js';
 /** Reads one page. `page` counts from 1; the page contains at most `limit` messages if upstream honours the limit. */
 export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
 
-/** Texts that stand for an unreadable message in a list of unreadable elements. */
+/** Texts that describe a message that cannot be read even on its own. */
 const OVERSIZED_MESSAGE = 'a message too large to be read';
 export const FAILING_MESSAGE_PLACEHOLDER = 'a message that upstream fails to show';
 

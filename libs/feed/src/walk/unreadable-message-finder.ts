@@ -12,8 +12,8 @@ export class UnreadableMessageFinder {
   private at: number;
   private readonly end: number;
   /**
-   * Some message from the current position up to, but not including, this position makes requests fail. Undefined
-   * if no such message is known.
+   * Index in the contact's list: some message from index `at` to index `failsBefore - 1` makes requests fail.
+   * Undefined if no failing message is known.
    */
   private failsBefore: number | undefined;
 
@@ -38,8 +38,8 @@ export class UnreadableMessageFinder {
   }
 
   /**
-   * Must be called after a failed read of the part of the page that {@link next} returned. Returns true if the part
-   * was a single message. This message is skipped.
+   * Must be called after a failed read of the part that {@link next} returned. If the part was a single message, skips
+   * the message and returns true.
    */
   failed(): boolean {
     const limit = this.largestPart();

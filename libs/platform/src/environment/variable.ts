@@ -14,8 +14,8 @@ class InvalidText {
 }
 
 /**
- * Returns a decorator of an environment variable. `parse` converts the text of the variable, and throws if
- * the text is invalid. The fault then contains the name of the variable, `validText`, and `example`.
+ * Returns a decorator of an environment variable. `parse` converts the text of the variable, and throws if the text is
+ * invalid. The error message for an invalid text contains the name of the variable, `validText`, and `example`.
  */
 function variable(validText: string, example: string, parse: (text: string) => unknown): PropertyDecorator {
   return (target, property) => {
@@ -74,7 +74,7 @@ export function NotBelowVariable(other: string): PropertyDecorator {
     ValidateBy({
       name: 'notBelow',
       validator: {
-        // Passes if either variable is not a number, because that variable's own check reports it.
+        // Returns true if the value or the minimum is not a number, because another check reports that fault.
         validate: (value: unknown, context) => {
           const bound = minimum(context?.object);
           return typeof value !== 'number' || typeof bound !== 'number' || value >= bound;
@@ -165,8 +165,8 @@ export function RedisKeyPrefix(example: string): PropertyDecorator {
 export function HttpAddress(example: string): PropertyDecorator {
   return variable('an http:// or https:// address without query and fragment', example, (text) => {
     const url = new URL(text);
-    // Paths are appended to this text, so it must not contain `?` or `#`. The parsed URL does not show an
-    // empty query or fragment.
+    // Paths are appended to the text, so it must not contain `?` or `#`. The text itself is checked, because the parsed
+    // URL does not show an empty query or fragment.
     const plain = /^https?:$/.test(url.protocol) && !/[?#]/.test(text);
     return plain ? text.replace(/\/+$/, '') : fail();
   });

@@ -5,7 +5,10 @@ import { dirname, join } from 'node:path';
 /** Number of characters of the source digest in the version of a build. */
 const DIGEST_LENGTH = 8;
 
-/** Matches the paths of the sources of the gateway and the worker. A change of any of them changes the version. */
+/**
+ * Matches the paths of the source files of the gateway and the worker. The version of a build contains a digest of
+ * these files.
+ */
 const RUNNING = /^(libs|apps\/(gateway|worker))\//;
 
 /** Returns the product's version from package.json. */
@@ -14,7 +17,10 @@ export function productVersion(): string {
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** Returns the product's version. If `dist/.build.json` exists, a digest of the compiled sources follows. */
+/**
+ * Returns the product's version, then `+` and a digest of the compiled sources. Without the file `dist/.build.json`,
+ * returns only the product's version.
+ */
 export function readBuildVersion(): string {
   const stamp = join(root(), 'dist/.build.json');
   if (!existsSync(stamp)) return productVersion();

@@ -16,10 +16,10 @@ const MAX_WRITE_DELAY_FRACTION = 1 / 20;
 const MAX_WRITE_DELAY_MS = 25;
 
 /**
- * Schedules tasks on an agenda in the background, so that callers need not wait. After a write, tasks that are not due
- * very soon are collected for a short time and then written together. While Redis is away, failed writes are retried. If
- * the process ends before a retry succeeds, the due times are lost. A worker then finds the work later, because workers
- * check every account regularly.
+ * Writes tasks to an agenda in the background, so that callers need not wait. Tasks that follow one another within
+ * milliseconds may be written together. While Redis is away, failed writes are retried. If the process ends before a
+ * retry succeeds, the due times are lost. A worker then finds the work later, because workers check every account
+ * regularly.
  */
 export class BackgroundTaskScheduler {
   private readonly waiting = new Map<string, PendingHint>();
@@ -27,7 +27,10 @@ export class BackgroundTaskScheduler {
   private failed = false;
   /** When the last write to the agenda ended, by `performance.now()`. */
   private writtenAt = -Infinity;
-  /** Minimum time between two writes to the agenda, in milliseconds. The most urgent waiting task decides this time. */
+  /**
+   * Minimum time between two writes to the agenda, in milliseconds. It is shorter while a waiting task allows less
+   * delay.
+   */
   private gapMs = MAX_WRITE_DELAY_MS;
   private timer: NodeJS.Timeout | undefined;
 

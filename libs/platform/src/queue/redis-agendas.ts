@@ -9,7 +9,10 @@ export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';
 
 export interface OpenedAgenda {
   agenda: Agenda;
-  /** Schedules tasks on the agenda in the background, for code that creates work. */
+  /**
+   * Writes hints to the agenda in the background. A hint is a task of an account, with the time at which it may be
+   * due.
+   */
   hints: BackgroundTaskScheduler;
 }
 

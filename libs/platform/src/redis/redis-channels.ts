@@ -27,12 +27,16 @@ export class RedisChannels {
   private closed = false;
   private readonly heartbeatChannel: string;
   private heartbeat: NodeJS.Timeout | undefined;
-  /** When the last heartbeat arrived, by `performance.now()`, in milliseconds. */
+  /**
+   * When this process last received a heartbeat that it had published to itself, by `performance.now()`, in
+   * milliseconds.
+   */
   private lastHeartbeatAt = -Infinity;
 
   /**
-   * @param open opens a connection that reconnects whenever Redis was unreachable; {@link close} closes it
-   * @param publisher client that publishes the heartbeats; without it, {@link isTrusted} always returns false
+   * @param open opens a connection that reconnects by itself; {@link close} closes it
+   * @param publisher client with which the process publishes messages to itself, to check whether messages arrive;
+   * without it, {@link isTrusted} always returns false
    */
   constructor(
     private readonly open: () => RedisClient,
@@ -110,5 +114,5 @@ export class RedisChannels {
  * works again, listeners get no notifications and rely on their periodic checks.
  */
 function ignoreClosed(): void {
-  // Intentionally empty.
+  // The error of the Redis command needs no action.
 }

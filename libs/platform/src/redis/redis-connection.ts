@@ -111,9 +111,9 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
       const patient = behaviour === 'patient';
       return new Cluster(nodes, {
         enableOfflineQueue: patient,
-        // With the ready check, `connect()` never settles if the cluster is down, and BullMQ's workers wait
-        // for it endlessly. Without the check, commands fail with CLUSTERDOWN, and a `patient` connection retries
-        // them.
+        // With the ready check, `connect()` never settles while the cluster is down, and BullMQ's workers wait for
+        // `connect()` endlessly. Without the check, commands fail with CLUSTERDOWN. A connection with the behaviour
+        // `patient` then retries the commands.
         enableReadyCheck: false,
         clusterRetryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
         // The library's default is to retry a command sixteen times, even one that may have run already.

@@ -16,23 +16,24 @@ export type LuaKeys = Readonly<Record<string, string | readonly string[]>>;
 export type LuaArguments = Readonly<Record<string, RedisArgument | readonly RedisArgument[]>>;
 
 /**
- * A Lua script in a file of its own. A header in the file names the keys, the arguments and the fields of the
- * reply:
+ * A Lua script in a file of its own. A header in the file names the script's keys, arguments and constants, and the
+ * fields of its reply:
  *
  *     --- Moves a send to the end of its lane.
  *     -- @key lane          List of the lane's sends.
  *     -- @key sends_due     …
  *     -- @arg id            …
- *     -- @args events       … (all arguments that follow)
+ *     -- @args events       … (a list: all arguments that follow)
  *     -- @constant MAX_AGE  … (a value that the module gives when it loads the script)
  *     -- @reply             …
- *     -- @field state       … (an array's elements by name; the array itself is positional)
+ *     -- @field state       … (the first element of the reply, if the reply is an array)
  *     --- @include "includes/now.lua"
  *
- * In the script, each declared name is a local variable. For a list such as `events`, the variable
- * `events_from` has the index at which the list begins. This process resolves the names, so they cost Redis
- * no time. A caller that spreads other objects into the keys or arguments puts the spreads last: V8 takes
- * some 20 µs for an object literal with names after a spread, and 0.2 µs otherwise.
+ * In the script, each declared name is a local variable. For a list such as `events`, the variable `events_from` has
+ * the index at which the list begins.
+ *
+ * Callers that spread objects into the keys or arguments put the spreads last. V8 then creates the object literal
+ * about a hundred times faster.
  */
 export class LuaScript {
   private readonly script: EvalshaScript;

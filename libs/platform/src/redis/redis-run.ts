@@ -14,12 +14,11 @@ interface SeenRun {
 const seen = new WeakMap<Redis, SeenRun>();
 
 /**
- * Returns the id of the Redis run that a connection reached a few seconds ago, or '' if the id is unknown. A new run
- * begins when Redis restarts, fails over or is restored from a backup (see `lua/includes/redis-run.lua`). The function
- * returns at once, because the id is read in the background.
+ * Returns the id of the Redis run of a connection, or '' if the id is unknown. The function returns at once, because
+ * the id is read in the background. The id may thus be outdated.
  *
- * A script may store this id with new data, although it may be outdated. The data then look as if they were written
- * before the current run began, so they are checked once more.
+ * A send that is stored with an outdated id counts as stored before the current run began. The send is then checked
+ * once more before it is relayed.
  */
 export function lastSeenRedisRun(client: RedisClient): string {
   // A Cluster has no single run, because each master restarts independently.
