@@ -17,7 +17,8 @@ export interface Sender {
   budgetOf(account: string): Promise<number>;
 
   /**
-   * Returns the check whether a token of the request budget has expired, for a token that was taken without `admit`.
+   * Returns the check that replaces a token of the request budget if the token has expired. `RelayStore.fence` took the
+   * token when it marked a send as `relaying`.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   admissionOf(account: string, requestedAt: number): BudgetTokenCheck;
@@ -97,7 +98,8 @@ export interface Lookup {
  */
 export interface RelayJobs {
   /**
-   * Makes a worker process each lane after `delayMs` milliseconds (default 0). A lane is identified by its recipient.
+   * Wakes workers to process these lanes after `delayMs` milliseconds (default: 0).
+   * @param lanes the recipients (phone numbers) of the lanes
    */
   wake(account: string, lanes: readonly string[], delayMs?: number): Promise<void>;
 }

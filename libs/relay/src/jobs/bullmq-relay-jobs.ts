@@ -8,9 +8,9 @@ import type { RelayJobs } from '../ports.js';
 const LANES_A_JOB = 16;
 
 /**
- * Implements {@link RelayJobs} with a BullMQ queue. Lanes (recipients' queues of sends) that are woken without delay
- * share jobs, because each job costs Redis half as much as storing a send. A lane that is woken with a delay gets its
- * own job, so that the job is recognized when the same lane is woken again.
+ * Implements {@link RelayJobs} with BullMQ jobs that wake lanes (recipients' queues of sends). Lanes that are woken
+ * without delay share jobs, because each job costs Redis half as much as storing a send. A lane that is woken with a
+ * delay gets its own job, because BullMQ ignores a second job for the same lane and time.
  */
 export class BullmqRelayJobs implements RelayJobs {
   constructor(

@@ -15,10 +15,7 @@ export const RELAY_TASK_NAMES = {
   trim: 'trim',
   /** Removes uploaded files that no send needs. */
   sweepFiles: 'sweepFiles',
-  /**
-   * Moves due scheduled sends to their recipients' lanes. The due times of this task are stored separately from those
-   * of the other tasks.
-   */
+  /** Moves due scheduled sends to their recipients' lanes. */
   promote: 'promote',
 } as const;
 

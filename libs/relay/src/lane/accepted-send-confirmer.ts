@@ -86,9 +86,8 @@ export class AcceptedSendConfirmer {
    * Checks whether the messages of the accepted sends to one recipient have appeared. All these sends share one read of
    * the recipient's messages, even sends whose check is not due yet.
    *
-   * A send's confirmation period counts down only while such reads succeed, so an outage does not shorten the period.
-   * When no time is left, the next complete read ends the period. In any case, the period ends when the send reaches
-   * its maximum age.
+   * A send's confirmation period counts down only while the recipient's messages can be read completely. The period
+   * ends at a complete read, or when the send reaches its maximum age.
    * @param due sends whose check was due
    */
   private async confirmRecipient(
@@ -137,9 +136,9 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Returns the earliest time at which the contact list may have been read last, in milliseconds since 1970. The last
-   * look-up of a send needs a recent list, because a new contact may have the send's message. For any other look-up,
-   * returns -Infinity: the age of the list does not matter.
+   * Returns a time in milliseconds since 1970. A look-up counts as complete only if the contact list was last read at
+   * or after this time. Only the last look-up of a send needs a recent list, because the send's message may belong to a
+   * new contact. For every other look-up, returns -Infinity.
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
@@ -161,8 +160,8 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Stores the result of a look-up that did not find the send's message. If the look-up found the message,
-   * `MessageBinder` has already stored the result, and nothing is stored.
+   * Stores the result of a look-up with an accepted send. Changes nothing if the look-up found the send's message,
+   * because `MessageBinder` has then already stored the result.
    */
   private async recordResult(
     account: string,

@@ -124,8 +124,8 @@ export class LaneRunner {
   }
 
   /**
-   * Identifies the service behind the upstream address before a send is posted there. If that fails, runs the next step
-   * only if the step is safe without this check.
+   * Checks which service is behind the upstream address before a send is posted. If the check does not succeed, the
+   * send's next step runs only if it is safe without the check.
    */
   private async verifyAddressFirst(
     account: string,
@@ -134,8 +134,8 @@ export class LaneRunner {
   ): Promise<number | undefined> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
-    // A POST to an unreachable server reaches no service. A POST to the address for which the send was stored reaches
-    // the right service.
+    // A POST to an unreachable server is safe: no service gets it. After a failed check, a POST to the address for
+    // which the send was stored is safe, too.
     const isStoredForAddress = upstreamAddressHashStoredWithSend(head.record, address) === address;
     const isSafe = result === 'unreachable' || (result === 'failed' && isStoredForAddress);
     if (!isSafe) return VERIFY_INTERVAL_MS;

@@ -13,7 +13,10 @@ const MAX_PER_ROUND = 500;
  * early.
  */
 const MIN_PROMOTED = 10;
-/** Maximum size of each batch after the first when scheduled sends are moved to their lanes. */
+/**
+ * Maximum size of a batch when scheduled sends are moved to their lanes. Each batch is twice as large as the batch
+ * before, up to this size.
+ */
 const MAX_PROMOTED = 100;
 /** Maximum number of batches of old sends that one run of `trim` removes. */
 const MAX_TRIM_BATCHES = 200;

@@ -14,8 +14,8 @@ const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 export const MAX_LANE_PAUSE_IN_OUTAGE_MS = 15_000;
 
 /**
- * Maximum age of the contact list for the last look-up of a send, in milliseconds. The list shows every contact with
- * the recipient's number, and each of these contacts may have the send's message.
+ * Maximum age of the contact list for the last look-up of a send, in milliseconds. An older list may lack a new contact
+ * with the recipient's number, and the send's message may belong to the new contact.
  */
 export const MAX_CONTACT_LIST_AGE_MS = 60_000;
 
@@ -28,7 +28,7 @@ export class SendLookUpRunner {
   ) {}
 
   /**
-   * Returns the change that starts the look-ups of a send whose POST had no clear outcome.
+   * Returns the state change that starts the look-ups of a send whose POST had no clear outcome.
    * @param reason why the outcome of the POST is unknown
    */
   begin(
@@ -47,9 +47,9 @@ export class SendLookUpRunner {
   }
 
   /**
-   * Returns the change that starts look-ups of a queued send, so that the send is not posted twice: Redis may have lost
-   * the record of a POST, or an operator requested a resend. If no look-up finds the message, the send is posted. After
-   * a Redis restart, the look-ups last until the confirmation period has passed since the restart. After a resend, one
+   * Returns the state change that starts look-ups of a queued send. It is used if Redis may have lost the record of a
+   * POST, or if an operator requested a resend. If no look-up finds the send's message, the send is posted. After a
+   * Redis restart, the look-ups last until the confirmation period has passed since the restart. After a resend, one
    * complete look-up is enough.
    */
   recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
@@ -89,8 +89,8 @@ export class SendLookUpRunner {
    * Makes one look-up: reads the recipient's messages. If the send's message is found, the send leaves its lane.
    * Returns the wait before the lane's next step, in milliseconds.
    *
-   * The remaining time for look-ups counts down only while look-ups succeed. When no time is left, the next complete
-   * look-up is the last one. In any case, the look-ups end after the maximum age of a send.
+   * The time for look-ups counts down only while the recipient's messages can be read completely. The look-ups end with
+   * the first complete read after this time, or when they have lasted for the maximum age of a send.
    */
   async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
@@ -123,7 +123,7 @@ export class SendLookUpRunner {
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
     const backoffMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
-    // After a complete look-up, the wait is cut to the remaining time for look-ups, but not below the shortest backoff.
+    // If less time remains for look-ups than the usual wait, the last look-up is made earlier.
     const waitMs =
       outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
     const next: SendState = {

@@ -22,8 +22,9 @@ import { MAX_LANE_PAUSE_IN_OUTAGE_MS, type SendLookUpRunner } from './send-look-
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
- * Maximum time from reading a send to marking it as `relaying`, and from the mark to its POST, in milliseconds. If more
- * time passes, the step starts again, because other workers may have looked up the send meanwhile.
+ * Maximum duration of each of two steps, in milliseconds: from reading a send to marking it as `relaying`, and from the
+ * mark to the POST. If a step lasts longer, the send is read again, because another worker may have begun to look it
+ * up.
  */
 const MAX_FENCE_AGE_MS = 2_000;
 /** Time by which the lease of a POST is longer than the timeout of the POST, in milliseconds. */
@@ -309,7 +310,7 @@ export class SendPoster {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // No retry is needed, because later checks of the accepted send expedite the poll again.
+      // The next check of the accepted send requests an earlier poll again.
       this.logger.debug(
         { account, err: error },
         'a send was accepted, but an earlier poll of its contact could not be requested',
@@ -354,14 +355,15 @@ export class SendPoster {
   }
 }
 
-/** True if the send has changed since its POST only because another worker has begun to look it up. */
+/** True if the send is as it was at its POST, except that another worker has begun to look it up. */
 function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
 }
 
 /**
- * True if Redis lost the record of a POST: the stored send shows only earlier POSTs, and waits for a POST or is being
- * looked up.
+ * True if Redis lost the record of the last POST: the stored send shows no POST or only earlier ones, and is queued or
+ * being looked up.
+ * @param posted the send as it was at the last POST
  */
 function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
   const isWaiting = state.status === 'queued' || state.phase === 'looking';

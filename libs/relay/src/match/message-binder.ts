@@ -95,15 +95,16 @@ export class MessageBinder {
     const { account, contactId, upstreamNow } = sightings;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
       const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
-      // First the waiting sends are read, then which messages are bound, because another poll may bind messages in
-      // between.
+      // The waiting sends are read before the bound messages. In the reverse order, another poll could bind a message
+      // between the two reads. The message would look unbound, although its send no longer waits.
       const withoutSend = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
       const { matches, undecided } = matchMessages(open, waiting, ahead);
       if (matches.length === 0 && (await this.endUndecidedSearches(sightings, undecided))) return;
-      // After the matches are stored, match again, because a send that was posted twice may have a second message.
+      // Only a conflict is counted. After a success, the matching also runs again, because a send that was posted twice
+      // has two messages.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
     }
     throw new Error(
@@ -112,7 +113,8 @@ export class MessageBinder {
   }
 
   /**
-   * Returns the messages that belong to no send according to Redis. Adds the sends of the other messages to `bound`.
+   * Returns the messages that belong to no send. For each message that belongs to a send, adds the send to `bound`.
+   * @param bound sends by the id of their message
    */
   private async unbound(
     account: string,
@@ -155,9 +157,9 @@ export class MessageBinder {
   }
 
   /**
-   * Sets sends that match several messages equally well to `unknown`. Further look-ups do not help, because later polls
-   * do not report these messages as new. Another POST is not safe, because the send may already have arrived. Returns
-   * false if a send changed meanwhile.
+   * Sets the status `unknown` for sends that match several messages equally well. Further look-ups do not help, because
+   * later polls do not report these messages as new. Another POST is not safe, because the send may already have
+   * arrived. Returns false if a send changed meanwhile.
    */
   private async endUndecidedSearches(
     sightings: Sightings,
@@ -207,8 +209,8 @@ function wasUndecided(contactId: string, messageId: string, sends: readonly Send
 }
 
 /**
- * Returns the send's record with a read of its recipient's messages added to the list of look-ups. A poll is added only
- * while the send is being looked up.
+ * Returns the send's record with a read of the recipient's messages added to the send's list of look-ups. A read by a
+ * look-up is always added. A read by a poll is added only if the send has the phase `looking`.
  */
 function recordAfterRead(
   { contactId, readAt, messagesRead, lookUp }: Sightings,
@@ -225,8 +227,8 @@ function recordAfterRead(
 }
 
 /**
- * Returns the change that records a message as belonging to a send. If the send already has a message, the new message
- * is recorded as a duplicate.
+ * Returns the state change that binds a message to a send. If the send already has a message, the new message is
+ * recorded as a duplicate.
  */
 function matchChange({ state }: SendRecord, contactId: string, messageId: string): StateChange {
   const rest = fieldsKeptAcrossTransitions(state);
@@ -242,9 +244,9 @@ function matchChange({ state }: SendRecord, contactId: string, messageId: string
 }
 
 /**
- * Returns the messages that may belong to a waiting send, oldest first. These are all new messages, and changed
- * messages that belong to no send yet, because an attachment can be added to a message later. A changed message needs a
- * timestamp, which tells it apart from messages that are older than the send.
+ * Returns the messages that may belong to a waiting send, oldest first: all new messages, and changed messages that
+ * belong to no send. A changed message counts because upstream may add an attachment to a message later. A changed
+ * message without a timestamp is left out, because it may be older than the send.
  */
 function candidates(
   fresh: readonly UpstreamMessage[],

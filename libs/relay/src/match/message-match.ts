@@ -30,28 +30,36 @@ export interface Undecided {
   messages: UpstreamMessage[];
 }
 
-/** A timestamp that is earlier than the POST by more than this time is unlikely, in milliseconds. */
+/**
+ * Time in milliseconds. A message whose timestamp is earlier than a send's POST by more than this time probably does
+ * not belong to the send.
+ */
 const LIKELY_BEFORE_MS = 2_000;
-/** A timestamp that is later than the POST by more than this time is unlikely, in milliseconds. */
+/**
+ * Time in milliseconds. A message whose timestamp is later than a send's POST by more than this time probably does not
+ * belong to the send.
+ */
 const LIKELY_AFTER_MS = 15_000;
 
 /**
  * Finds out which new outbound message belongs to which waiting send. A message belongs to at most one send. Pure
  * function.
  *
- * Upstream does not say which send a message belongs to. A message is therefore compared with a send by recipient,
- * text, number of attachments and time. Messages with the same text are matched as follows:
+ * Upstream does not say which send a message belongs to. Messages and sends are therefore compared by recipient, text,
+ * number of attachments and time. Messages and sends with the same text are matched in order, oldest first. If their
+ * numbers differ, some are left out:
  *
- * - If there are equally many messages and sends, they are matched in order, oldest first.
- * - If there are fewer messages than sends, sends whose message is overdue are ignored first, the oldest of them first.
- *   Otherwise, every message after a text that upstream lost would be matched to the send before its own.
- * - If there are more messages than sends, messages with unlikely timestamps are ignored first. If there are still too
- *   many, the oldest message is matched. A send that upstream perhaps did not accept is not matched then, but returned
- *   in `undecided`.
+ * - More sends than messages: sends whose message is overdue are left out, oldest first. Upstream probably lost their
+ *   messages.
+ * - More messages than sends: messages whose timestamps do not fit the sends are left out, then the newest messages.
+ *
+ * A send is returned in `undecided` if several messages fit it and upstream perhaps did not accept it.
  *
  * Upstream may show the text and the file of a send as two messages, or add an attachment to a message later. The text
- * message then counts as the send's message, unless another message has all attachments. Known limitation: if another
- * person sends the same text to the same recipient at that time, that message can be matched.
+ * message then counts as the send's message, unless another message has all attachments.
+ *
+ * Known limitation: if another person sends the same text to the same recipient at that time, that person's message may
+ * be matched.
  * @param messages messages to one recipient that belong to no send yet, oldest first
  * @param waiting sends to that recipient that wait for their message
  * @param upstreamAheadMs time by which upstream's clock is ahead of Redis' clock, in milliseconds
@@ -112,7 +120,9 @@ interface ExpectedMessage {
   /** Start of the first POST whose message is not bound yet, by upstream's clock, in milliseconds since 1970. */
   from: number;
   likelyUntil: number;
-  /** 0: the message is still expected in time; 1: the message is overdue; 2: the send already has a message. */
+  /**
+   * The higher the rank, the less likely the message. 0: not overdue. 1: overdue. 2: the send already has a message.
+   */
   rank: number;
   taken: boolean;
 }
@@ -148,16 +158,17 @@ function isWhole(message: UpstreamMessage, _: string, attachments: number): bool
 }
 
 /**
- * Returns true if a message may be one part of a send: it has fewer attachments than the send. A message without
- * attachments is no part of a send without text.
+ * Returns true if a message may be a part of a send: the message has fewer attachments than the send, and has a text or
+ * an attachment.
  */
 function isPart(message: UpstreamMessage, text: string, attachments: number): boolean {
   return message.attachments < attachments && (text !== '' || message.attachments > 0);
 }
 
 /**
- * Pairs messages with expected messages of the same text and number of attachments, both oldest first. A pair is
- * ambiguous if another message fits, too, and upstream perhaps did not accept the send of the expected message.
+ * Pairs messages with expected messages, oldest first. An expected message stands for a message that upstream should
+ * show for a send. A pair is ambiguous under two conditions: a message without a pair fits the send, too, and upstream
+ * perhaps did not accept the send.
  */
 function pair(
   candidates: readonly UpstreamMessage[],
@@ -189,8 +200,8 @@ function pair(
 }
 
 /**
- * Pairs messages with expected messages in order, both oldest first. A message is left out if its timestamp is too
- * early for the next expected message.
+ * Pairs messages with expected messages in order, oldest first. An expected message stands for a message that upstream
+ * should show for a send. A message that is clearly older than the POST of the next expected message is skipped.
  */
 function pairInOrder(
   messages: readonly UpstreamMessage[],
@@ -205,8 +216,9 @@ function pairInOrder(
 }
 
 /**
- * Returns the expected messages without the unlikely ones. An expected message is left out only if `isEnough` accepts
- * the remaining list. Expected messages of sends that already have a message are left out first, then overdue ones.
+ * Returns the expected messages without the unlikely ones. An expected message stands for a message that upstream
+ * should show for a send. First, expected messages of sends that already have a message are left out, then overdue
+ * ones. An expected message stays if `isEnough` rejects the list without it.
  */
 function likeliestMessages(
   open: readonly ExpectedMessage[],

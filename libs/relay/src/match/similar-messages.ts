@@ -11,8 +11,8 @@ import {
 } from '../send/send-record.js';
 
 /**
- * Maximum time by which a similar message may be older than the send's POST, in milliseconds. Without this limit, a
- * text that is sent every day would be reported again and again.
+ * Maximum time by which a message with the text of a send may be older than the send's POST, in milliseconds. Older
+ * messages are ignored, because some texts are sent every day.
  */
 const MAX_BEFORE_POST_MS = 3_600_000;
 

@@ -97,7 +97,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
 
 /**
  * Returns the script arguments that append the event of an outage to the event log. The event's revision is the start
- * time of the outage. No two outages start at the same time, because there is time for at least one probe between them.
+ * time of the outage, which identifies the outage.
  */
 function outageEvent(
   type: EventTypeOf<'upstream'>,

@@ -2,7 +2,7 @@ import { type AccountKeys, isTraceContext, type RedisClient } from '#platform';
 import type { BoundSend } from '../send/relay-store.js';
 import type { BoundMessage } from '../send/send-record.js';
 
-/** Second word of {@link messageBindingValue} if the message is not the first message of its send. */
+/** Word in the value that Redis stores for a message. It means that the message's send already had another message. */
 const DUPLICATE = 'duplicate';
 
 /**
@@ -13,13 +13,13 @@ export function messageBindingField({ contactId, messageId }: BoundMessage): str
   return JSON.stringify([contactId, messageId]);
 }
 
-/** Prefix of the send's reference in {@link messageBindingValue}. */
+/** Prefix of the word that contains the send's reference, in the value that Redis stores for a message of the send. */
 const REFERENCE = 'reference=';
 
 /**
- * Returns the value that records which send a message belongs to. The value consists of words, separated by spaces.
- * Earlier versions of the software read only the first word, which is the send's id, and check whether the second word
- * is `duplicate`.
+ * Returns the value that Redis stores for a message, to record which send the message belongs to. The value consists of
+ * words, separated by spaces: the send's id, `duplicate` if the send already had another message, the send's reference,
+ * and its trace. Earlier builds read only the first two words.
  */
 export function messageBindingValue({ sendId, duplicate, reference, trace }: BoundSend): string {
   return [

@@ -20,7 +20,8 @@ const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 /**
  * Removes sends that finished before `oldest`, and finished sends in excess of `maxCount`: the oldest first, up to a
  * maximum number per call. Returns the {@link SendOrder} of each removed send.
- * @param limits `oldest` in milliseconds since 1970 by Redis' clock; `rowsKept`: whether conversation rows are kept
+ * @param limits `oldest` in milliseconds since 1970 by Redis' clock; `rowsKept`: `on` if Tidings keeps the list of
+ * conversations, otherwise `off`
  */
 export async function trimFinishedSends(
   redis: RedisClient,
@@ -70,8 +71,8 @@ export async function trimFinishedSends(
 }
 
 /**
- * Returns sends without a certain outcome (`accepted` or `unknown`) in excess of `maxCount`, the oldest first, up to a
- * maximum number per call. Returns no sends while finished sends are left, because finished sends are removed first.
+ * Returns the accepted and unknown sends in excess of `maxCount`, the oldest first, up to a maximum number per call.
+ * Returns none while there are finished sends, because finished sends are removed first.
  */
 export async function readExcessAcceptedAndUnknownSends(
   redis: RedisClient,

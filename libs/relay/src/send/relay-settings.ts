@@ -1,9 +1,6 @@
 import type { SendOrder } from './send-record.js';
 
-/**
- * Maximum time between two checks for scheduled sends that are due, in milliseconds. A send that is due before the next
- * check needs its own wake-up job, in case the agenda does not wake a worker in time.
- */
+/** Maximum time between two checks for scheduled sends that are due, in milliseconds. */
 export const SCHEDULED_SENDS_CHECK_INTERVAL_MS = 5_000;
 
 /** The settings of the relay. */
@@ -19,7 +16,10 @@ export interface RelaySettings {
    * milliseconds. Applies to sends without a file.
    */
   confirmMs: number;
-  /** Like `confirmMs`, for sends with a file. */
+  /**
+   * For sends with a file: how long to look up a send whose POST had no clear outcome, and to wait for the message of
+   * an accepted send, in milliseconds.
+   */
   confirmMediaMs: number;
   /**
    * What to do with a send whose POST had no clear outcome and whose message was not found in time. `hold`: set the

@@ -36,7 +36,7 @@ export interface StateChange {
 /** A send that is not stored yet. If `createdAt` is absent, the store sets it by its own clock. */
 export type NewSendOrder = Omit<SendOrder, 'createdAt'> & Partial<Pick<SendOrder, 'createdAt'>>;
 
-/** The mark of a send that is about to be posted; see {@link RelayStore.fence}. */
+/** What {@link RelayStore.fence} needs to mark a send as being posted. */
 export interface Fence {
   /** The send's state during the POST, without the fields that the store sets itself, such as the status. */
   state: SendProgress;
@@ -48,9 +48,10 @@ export interface Fence {
 
 /**
  * The result of {@link RelayStore.fence}.
+ * - `fenced`: the send is marked as being posted, and a token of the request budget is taken.
  * - `changed`: the send has changed since it was read, or Redis restarted.
- * - `unusual`: the request budget has no token now, or upstream is away, refuses sends or limits the account. The
- *   caller waits for a token of the budget before it applies the transition `fenced`.
+ * - `unusual`: the send is not marked, for example because the request budget has no token now, or during an outage.
+ *   The caller first waits for a token, and then applies the transition `fenced`.
  */
 export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };
 
@@ -69,7 +70,7 @@ export interface BoundSend {
 }
 
 /**
- * Returns what Redis stores about a send with each message of the send.
+ * Returns what Redis stores for a message of a send, to record that the message belongs to the send.
  * @param duplicate true if another message was recorded for the same send earlier
  */
 export function boundSendOf({ id, reference, trace }: SendOrder, duplicate: boolean): BoundSend {
@@ -131,7 +132,8 @@ export interface RelayStore {
 
   /**
    * Marks a queued send as being posted (transition `fenced`), and takes a token of the account's request budget, in
-   * one atomic step. Writes nothing unless both are possible and the send's Redis run is the current run.
+   * one atomic step. Does neither if one of the two is not possible, or if Redis has restarted since the send was
+   * stored or last looked up.
    * @throws {InvalidTransitionError} if the send is not queued
    */
   fence(account: string, record: SendRecord, fence: Fence): Promise<FenceResult>;
@@ -198,11 +200,11 @@ export interface RelayStore {
   ): Promise<Map<string, BoundSend>>;
 
   /**
-   * Removes finished sends that exceed the maximum age or number, the oldest first. Returns the removed sends without
-   * their states.
+   * Removes finished sends that are too old, and the oldest sends if there are too many. Returns the removed sends
+   * without their states.
    *
-   * The outcome of accepted and unknown sends is not certain, so these sends do not count as finished. They are removed
-   * only if there are too many sends and no finished send is left. Each such removal emits an event.
+   * Accepted and unknown sends are removed only after all finished sends, because their outcome is not certain. Each
+   * removal of an accepted or unknown send emits an event.
    */
   trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<SendOrder[]>;
 

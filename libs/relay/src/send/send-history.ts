@@ -18,11 +18,11 @@ export interface SendWithTimes {
 /** One page of the sends to a recipient, newest first. */
 export interface SendWithTimesPage {
   sends: SendWithTimes[];
-  /** Cursor of the next page; absent on the last page. The cursor is valid for every recipient of the account. */
+  /** Cursor of the next page; absent on the last page. It is a position among all sends of the account. */
   next?: number;
 }
 
-/** Reads the sends to a recipient, and the sends that messages belong to. */
+/** Reads stored sends: by recipient, by message, or by id. */
 export interface SendHistory {
   /** Returns sends to a recipient. @param before the `next` of the previous page */
   sendsTo(account: string, phoneNumber: string, limit: number, before?: number): Promise<SendWithTimesPage>;

@@ -9,7 +9,10 @@ export interface IdempotencyKey {
    * as a form.
    */
   fingerprint: string;
-  /** How long the idempotency key refers to its send, in milliseconds. The key can then be used for another send. */
+  /**
+   * How long the idempotency key refers to its send, in milliseconds. After this time, the key can be used for another
+   * send.
+   */
   lifetimeMs: number;
   /**
    * Id of the HTTP request that reserved the idempotency key. If present, the send is stored only while the reservation
