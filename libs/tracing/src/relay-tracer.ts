@@ -56,7 +56,10 @@ interface Stage extends Pick<SpanStart, 'kind'> {
   begunAt?: number | undefined;
 }
 
-/** Returns the stage that a send leaves by a transition, or undefined if that stage gets no span. */
+/**
+ * Returns which stage of a send ends with a transition: the wait in the queue, the POST, the look-ups, or the wait for
+ * the message. Returns undefined if the transition ends no traced stage.
+ */
 function stageOf(
   { status, phase, begunAt }: SendState,
   transition: StateChange['transition'],

@@ -27,7 +27,10 @@ export interface SpanEnd {
 export interface TraceSpan {
   /** Trace context for everything that this work causes, such as child spans. */
   readonly context: TraceContext;
-  /** @param end returns the error and the attributes of the span; called only if the span is recorded */
+  /**
+   * @param end returns the attributes of the span, and the error if the work failed; called only if the span is
+   * recorded
+   */
   end(end?: () => SpanEnd): void;
 }
 

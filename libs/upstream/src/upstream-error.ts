@@ -65,8 +65,8 @@ export class UpstreamStatusError extends UpstreamError {
  */
 export class UpstreamIsTidingsError extends UpstreamError {
   /**
-   * @param mayBeProcessed true if the Tidings gateway at the account's upstream address may have processed the request;
-   * false if it rejected the request
+   * @param mayBeProcessed false if the Tidings gateway that received the request by mistake rejected it; true if that
+   * gateway may have processed the request
    */
   constructor(readonly mayBeProcessed: boolean) {
     super(

@@ -7,7 +7,7 @@
  * | `endpoint/`    | endpoints, their filters and signatures, and the interface of their store |
  * | `registry/`    | creates, changes and tests endpoints, and rotates their secrets |
  * | `delivery/`    | deliveries, their retry policy and wake-up jobs, and the interface of their store |
- * | `dispatch/`    | creates deliveries of events: new events, events that had to wait, replayed and requested events |
+ * | `dispatch/`    | creates deliveries: of new events, of past events on request, and for a refill of a backlog |
  * | `attempt/`     | attempts deliveries within concurrency limits, and records the outcomes |
  * | `destination/` | makes one HTTP request: rejects forbidden addresses, resolves names, reads the reply |
  * | `redis/`       | stores endpoints and deliveries in Redis |

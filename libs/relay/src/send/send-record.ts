@@ -53,7 +53,7 @@ export interface SendState {
   notBefore?: number;
   /** Start of the last POST. */
   begunAt?: number;
-  /** Start of the first POST whose message is not bound yet, if the send was posted again after that POST. */
+  /** Start of the first POST whose message is not bound yet. Set only when the send is posted again. */
   firstBegunAt?: number;
   /** Time of the last resend that an operator requested. */
   resentAt?: number;
@@ -66,11 +66,14 @@ export interface SendState {
    * Absent before the first look-up of an accepted send.
    */
   lookLeftMs?: number;
-  /** Time of the last look-up. Absent if that look-up failed, or if an accepted send was not looked up yet. */
+  /**
+   * Time of the last look-up. Before the first look-up: the time at which the look-ups started, or absent for an
+   * accepted send. Absent after a failed look-up.
+   */
   lookedAt?: number;
   /**
-   * How many look-ups in a row read the recipient's messages, or how many in a row failed to. Selects the wait before
-   * the next look-up.
+   * Number of consecutive look-ups with the same result: all succeeded, or all failed. The number selects the wait
+   * before the next look-up. If the look-ups failed, {@link lookedAt} is absent.
    */
   looks?: number;
   /** When the look-ups of the send started. */
@@ -153,7 +156,10 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
  */
 export const CLOCK_TOLERANCE_MS = 10_000;
 
-/** Returns the start of the first POST whose message is not bound yet, in milliseconds since 1970 by Redis' clock. */
+/**
+ * Returns the start of the first POST whose message is not bound yet. For a send that was never posted, returns the
+ * time at which the send was created. Times are in milliseconds since 1970 by Redis' clock.
+ */
 export function timeOfFirstPostWithoutMessage({ order, state }: SendRecord): number {
   return state.firstBegunAt ?? state.begunAt ?? order.createdAt;
 }

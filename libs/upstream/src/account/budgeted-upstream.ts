@@ -64,8 +64,8 @@ export class BudgetedUpstream {
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
   /**
-   * All checks that {@link admissionOf} returned. A successful POST with one of these checks does not reset the
-   * account's number of 403 answers, because the number was already 0.
+   * The checks that {@link admissionOf} returned. When their tokens were taken, the account's number of 403 answers was
+   * 0. Therefore, a successful POST with one of these checks need not reset that number.
    */
   private readonly withoutForbidden = new WeakSet<BudgetTokenCheck>();
 
@@ -88,8 +88,8 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Takes a token of the budget for one request. Resolves to the check of this token, which the caller must await right
-   * before it sends the request.
+   * Takes a token of the budget for one request. Resolves to a function that replaces the token if it has expired. The
+   * caller must await this function right before it sends the request.
    * @throws {UpstreamUnavailableError} during an outage of the account
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
@@ -123,8 +123,9 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Returns the check of a token that the caller has already taken; see {@link admit}. When the token was taken, Redis
-   * must have shown no outage and no 403 answers to POSTs of the account.
+   * Returns a function that replaces a token if it has expired; see {@link admit}. The caller has taken the token
+   * itself. When it took the token, Redis must have shown no outage of the account, and no 403 answers to POSTs of the
+   * account.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   admissionOf(account: string, requestedAt: number, purpose: keyof typeof MAX_WAIT_MS): BudgetTokenCheck {
@@ -292,7 +293,11 @@ export class BudgetedUpstream {
     return { ...(hasToken ? found : await this.find(account)), admission: may };
   }
 
-  /** Waits for a poll's token without a time limit. Resolves to the time at which the token was requested. */
+  /**
+   * Takes a token of the budget for a poll. Waits for the token without a time limit. Resolves to the time at which the
+   * token was requested: the token expires a fixed time later.
+   * @param unused number of unused tokens that are returned to the budget first
+   */
   private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
     const stop = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
     return this.waits.run(

@@ -18,8 +18,8 @@ import {
  * Number of consecutive failures after which the circuit breaker opens. A failure is a request that gets a 5xx answer
  * or no answer.
  *
- * 5xx answers do not open the breaker while more requests are running than have failed: an overloaded upstream rejects
- * some requests at once and answers the others late.
+ * An overloaded upstream rejects some requests at once and answers the others late. Therefore, 5xx answers open the
+ * breaker only if there are at least as many consecutive failures as running requests.
  */
 export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 /**
@@ -150,9 +150,10 @@ class ConsecutiveFailuresBreaker implements IBreaker {
 }
 
 /**
- * Makes a request. An error that shows that upstream is running is returned, not thrown, so that it resets
- * the number of failures.
- * @throws {OwnFault} if the request itself may have caused the error
+ * Makes a request. Returns the result, or an error that shows that upstream is running. The circuit breaker counts both
+ * as success.
+ * @throws {OwnFault} if the request itself may have caused the error; the circuit breaker does not count it
+ * @throws the error of the request if it shows that upstream is down
  */
 async function answered<T>(
   request: () => Promise<T>,

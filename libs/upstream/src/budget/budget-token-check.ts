@@ -17,10 +17,10 @@ export interface BudgetTokenCheck {
 const MAX_RENEWALS = 10;
 
 /**
- * Creates the check of one request's token of the upstream budget.
+ * Creates the function that replaces the budget token of one request if the token has expired.
  * @param requestedAt when the token was requested, by `performance.now()`
- * @param renew returns the expired token to the budget and takes a new one; resolves to the time at which the
- * new token was requested, by `performance.now()`
+ * @param renew returns the expired token to the budget and takes a new one; resolves to the time at which the new token
+ * was requested, by `performance.now()`
  */
 export function createBudgetTokenCheck(requestedAt: number, renew: () => Promise<number>): BudgetTokenCheck {
   let latest = requestedAt;

@@ -97,12 +97,12 @@ export interface BudgetUsage {
    */
   used: number;
   /**
-   * The part of {@link used} that leaves fewer requests for polls. It does not count the first request of a poll. It
-   * counts a read of older messages only if a poll waited at that time.
+   * The part of {@link used} for requests other than the first requests of polls. A read of older messages counts only
+   * if a poll waited at that time: otherwise, the read took no token from a poll.
    */
   usedByOthers: number;
   /**
-   * What polls can rely on: {@link allowed} less {@link usedByOthers}, but at least a fifth of
+   * Requests per second that polls can rely on: {@link allowed} less {@link usedByOthers}, but at least a fifth of
    * {@link allowed}.
    */
   availableForPolls: number;

@@ -14,10 +14,10 @@ interface CheckedOptions extends RequestOptions {
 }
 
 /**
- * Returns a transport for one request. It gives the {@link BudgetTokenCheck} of the request to the agent, which must
- * come from {@link addBudgetTokenCheckToAgent}.
+ * Returns a transport for one request. The transport passes the request's {@link BudgetTokenCheck} to the agent. The
+ * agent must come from {@link addBudgetTokenCheckToAgent}.
  *
- * In Node.js 20, an `AsyncLocalStorage` for the check would slow down every promise of the process.
+ * An `AsyncLocalStorage` could also pass the check, but in Node.js 20 it slows down every promise of the process.
  */
 export function createTransportWithBudgetTokenCheck(
   url: string,
@@ -33,8 +33,8 @@ export function createTransportWithBudgetTokenCheck(
 }
 
 /**
- * Makes an agent await a request's {@link BudgetTokenCheck} before it hands over a new connection, because the
- * request's token of the budget may expire while the agent connects.
+ * Changes an agent so that no request is written to a new connection before the request's {@link BudgetTokenCheck} has
+ * resolved. The request's token of the budget may expire while the agent connects.
  */
 export function addBudgetTokenCheckToAgent<Agent extends HttpAgent>(agent: Agent): Agent {
   const open = agent.createConnection.bind(agent);

@@ -75,7 +75,10 @@ export function createUpstreamStatusError(
   return new UpstreamStatusError(status, messageOf(body), retryAfter);
 }
 
-/** Status with which a Tidings gateway rejects a request of another gateway. */
+/**
+ * Status with which a Tidings gateway rejects a request that comes from a Tidings gateway. An account's upstream
+ * address is then wrong: it leads to a gateway instead of the messaging service.
+ */
 const LOOP_DETECTED = 508;
 
 /**

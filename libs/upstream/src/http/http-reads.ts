@@ -50,8 +50,9 @@ export class HttpReadClient {
   }
 
   /**
-   * Makes a read. Resolves to the reply, or rejects if the read fails before the body is passed on. The caller must
-   * have awaited `read.admission` before.
+   * Makes a read. Resolves to the reply. If the body is large or compressed, it is a stream. If reading the body fails
+   * later, the stream ends with the error. Before the call, the caller must await `read.admission`, which replaces an
+   * expired token of the budget.
    */
   async get(read: HttpRead): Promise<HttpReply> {
     for (let starts = 1; ; starts += 1) {
@@ -103,7 +104,10 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     read.signal.addEventListener('abort', this.abort, { once: true });
   }
 
-  /** Called right before the request is written. An error makes the agent skip the request and keep the connection. */
+  /**
+   * Called by the agent right before it writes the request. If this method throws an error, the agent does not write
+   * the request, and keeps the connection.
+   */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.isOver) throw new Error('aborted');
     if (!this.mayStart()) throw new TokenExpiredError();

@@ -20,7 +20,7 @@ export interface ContactReader {
   receive(contact: UpstreamContact, position: number): boolean;
 }
 
-/** A contact for which {@link ContactReader.receive} returned true. */
+/** A contact that a {@link ContactReader} wants to receive again once the contact list is complete. */
 export interface RequestedContact {
   contact: UpstreamContact;
   position: number;
@@ -33,7 +33,7 @@ export interface RequestedContact {
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Hash of the upstream address that the list came from. */
   upstream: string;
-  /** The reader that received all contacts of the list. */
+  /** The reader that the caller supplied. It has received all contacts of the list. */
   reader: R;
   /** Number of elements of the list that could not be read as contacts. */
   skipped: number;

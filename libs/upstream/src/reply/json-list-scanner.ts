@@ -54,7 +54,10 @@ export interface ScannedElement {
  * outside the lists, and rejects an incomplete reply.
  */
 export class JsonListScanner {
-  /** The text outside the lists, with the number of each list in place of its elements. */
+  /**
+   * The text of the reply, in which the elements of each list are replaced by the index of the list. Example:
+   * `{"contacts":[0]}`.
+   */
   private readonly around: Buffer[] = [];
   private aroundBytes = 0;
   private lists = 0;

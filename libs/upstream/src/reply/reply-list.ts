@@ -27,7 +27,10 @@ const BEGINNING_BYTES = 256;
  * or another usual field such as `data`. An unreadable element does not affect the other elements.
  */
 export class ReplyListReader<T> {
-  /** Elements of each list in the reply, by the number of the list. Empty lists are left out. */
+  /**
+   * The elements of each list in the reply. The key is the position of the list among all lists of the reply, from 0.
+   * Only at the end of the reply is it known which list is the wanted one. Empty lists have no entry.
+   */
   private readonly lists = new Map<number, { items: T[]; unreadable: string[] }>();
   private readonly scanner: JsonListScanner;
 
@@ -123,7 +126,10 @@ export function parseJsonReply(text: string): unknown {
   }
 }
 
-/** A list in a reply, and the other fields of the objects that contain the list. */
+/**
+ * A list in a reply. The list may be nested in one or two objects. `otherFields`: the remaining fields of these
+ * objects.
+ */
 interface FoundList {
   list: unknown[];
   otherFields: Readonly<Record<string, unknown>>;

@@ -8,7 +8,10 @@ const MEMORY_BYTES = 4 * 1024 * 1024;
 /** Approximate number of bytes that are written to the file, or read from the file, at once. */
 const BATCH_BYTES = 64 * 1024;
 
-/** The text of an element of a list in a reply, with the number of the list and the position of the element in it. */
+/**
+ * The JSON text of an element of a list in a reply. A reply may contain several lists. `list`: index of the list in the
+ * reply, from 0. `position`: position of the element in the list.
+ */
 export interface StoredReplyElement {
   list: number;
   position: number;
@@ -28,7 +31,7 @@ export class TemporaryReplyElementStore {
    */
   private readonly ends: number[] = [];
   private bytes = 0;
-  /** Texts that are not in the file. As long as there is no file, these are all texts. */
+  /** The stored texts that have not been moved to the temporary file. */
   private inMemory: Buffer[] = [];
   private memoryBytes = 0;
   private file: FileHandle | undefined;

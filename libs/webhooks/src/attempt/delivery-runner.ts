@@ -46,7 +46,10 @@ const ABORT_GRACE_MS = 3_000;
  * again.
  */
 interface WorkRun {
-  /** Number of calls of {@link DeliveryRunner.work} for the endpoint since the loop began. */
+  /**
+   * Number of calls of {@link DeliveryRunner.work} for the endpoint since its claim loop started, including the call
+   * that started the loop.
+   */
   workCalls: number;
   done: Promise<void>;
 }
@@ -59,7 +62,7 @@ export class DeliveryRunner {
   private readonly slots: AttemptSlots;
   private readonly leaseMs: number;
   private readonly recordWithinMs: number;
-  /** The claim loops that are running now. The key is the account and the endpoint id. */
+  /** The running loops that claim due deliveries, one loop per endpoint. The key is the account and the endpoint id. */
   private readonly runs = new Map<string, WorkRun>();
   /** The delivery attempts that are running now. */
   private readonly attempts = new Set<Promise<void>>();
@@ -271,7 +274,8 @@ export class DeliveryRunner {
 
   /**
    * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
-   * of the given attempt. After the reply 410 Gone, {@link record} has already disabled the endpoint.
+   * of the given attempt. Also returns true after the reply 410 Gone: {@link record} has then already disabled the
+   * endpoint.
    */
   private async disableIfFailing(
     account: string,

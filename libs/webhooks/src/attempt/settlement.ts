@@ -1,7 +1,7 @@
 import type { Settlement } from '../delivery/delivery-store.js';
 import type { DeliveryDecision } from '../delivery/retry-policy.js';
 
-/** Returns the state that a delivery gets after a decision. */
+/** Returns the new state of a delivery after an attempt, according to the retry policy's decision. */
 export function deliveryStateAfter(decision: DeliveryDecision): Settlement {
   switch (decision.kind) {
     case 'succeeded':

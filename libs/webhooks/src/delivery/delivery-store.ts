@@ -47,8 +47,8 @@ export type ClaimResult =
       /** Number of due deliveries that ended as missed, because the event log no longer contains their events. */
       missed: number;
       /**
-       * Time in milliseconds until the next claim, if the endpoint's rate limit or a pause forbids a claim now. Absent
-       * otherwise.
+       * Time in milliseconds until the next claim. Present only if further deliveries are due but the endpoint may get
+       * no requests now: its rate limit is reached, or its last replies showed overload.
        */
       waitMs?: number;
     }
@@ -191,8 +191,8 @@ export interface DeliveryStore {
   /**
    * Returns the number of deliveries that {@link DeliveryStore.replay} would make pending and due now. Changes nothing.
    * @param events the next events of the replay
-   * @param counted sum of the results for the earlier events of the replay, whose deliveries also need room in the
-   * endpoint's backlog
+   * @param counted number of deliveries that were already counted for earlier events of the replay; they also need room
+   * in the endpoint's backlog
    */
   countReplay(
     account: string,

@@ -32,7 +32,7 @@ export interface Delivery {
   status: DeliveryStatus;
   /** Why the delivery failed or was missed, or null. */
   reason: string | null;
-  /** The newest 100 attempts, oldest first. Older attempts, which exist after manual retries, are not kept. */
+  /** The newest 100 attempts, oldest first. Older attempts are not kept. */
   attempts: Attempt[];
   /** When the delivery was created, by Redis' clock, as an ISO 8601 time. */
   createdAt: string;

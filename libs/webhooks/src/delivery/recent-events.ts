@@ -55,8 +55,8 @@ export class RecentEventCache {
   }
 
   /**
-   * Returns the range of an account's log in which every event that this process has read is cached. Events that only
-   * another process has read are missing. If no event is cached, the range is empty.
+   * Returns the range of an account's log that the cache covers. An event of the range may be missing from the cache if
+   * only another process has read the event. If no event is cached, the range is empty.
    */
   stretchOf(account: string): RecentStretch {
     return this.stretches.get(account) ?? { after: 0, until: 0 };

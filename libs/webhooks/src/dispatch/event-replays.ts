@@ -64,7 +64,7 @@ export class EventReplayer {
   }
 
   /**
-   * Returns the number of deliveries that {@link start} would make pending and due now. Changes nothing.
+   * Returns the number of deliveries that {@link start} would create, restart or make due now. Changes nothing.
    * @throws the error that {@link start} would throw
    */
   count(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {

@@ -70,7 +70,10 @@ export function parseEndpoint(text: string): StoredEndpoint {
   return { ...DEFAULTS, ...(JSON.parse(text) as StoredEndpoint) };
 }
 
-/** Parses the fields of a stored endpoint that a delivery needs. Scripts return these fields without the event filter. */
+/**
+ * Parses a stored endpoint from the reply of a script. Scripts leave out `contactIds`, which may be long and which no
+ * delivery needs.
+ */
 export function parseEndpointForDelivery(text: string): EndpointForDelivery {
   return parseEndpoint(text);
 }

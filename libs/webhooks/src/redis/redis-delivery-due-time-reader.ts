@@ -4,13 +4,13 @@ import type { DeliveryRetention } from '../delivery/delivery-store.js';
 const survey = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
 /**
- * When an account's deliveries next need work, in milliseconds from now. A field is absent if no delivery needs the
- * work.
+ * When an account's deliveries next need work, in milliseconds from now: one field for each kind of work. A field is
+ * absent if no work of its kind is needed.
  */
 export interface DeliveryDueTimes {
   /** Time until the next check for due deliveries and expired leases. */
   deliveryCheckInMs?: number;
-  /** Time until a finished delivery exceeds the retention limits. */
+  /** Time until the first finished delivery exceeds the retention limits. */
   trimInMs?: number;
 }
 

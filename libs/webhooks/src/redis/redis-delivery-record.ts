@@ -2,8 +2,8 @@ import type { EventType } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, StoredDeliveryStatus } from '../delivery/delivery.js';
 
 /**
- * Builds a delivery from the fields of its Redis hash. Returns undefined for an empty hash. The hash does not say
- * whether another delivery blocks this one.
+ * Builds a delivery from the fields of its Redis hash. Returns undefined for an empty hash. `blockedBy` is always null,
+ * because it is not stored in the hash.
  */
 export function parseDelivery(id: string, stored: Readonly<Record<string, string>>): Delivery | undefined {
   if (stored['status'] === undefined) return undefined;

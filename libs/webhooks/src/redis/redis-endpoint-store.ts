@@ -65,8 +65,8 @@ export class RedisEndpointStore implements EndpointStore {
   async revision(account: string): Promise<string> {
     const keys = this.keys(account);
     const { revision } = filterKeys(keys);
-    // Older versions of the software change endpoints without a new revision. The number of endpoints is included, so
-    // that at least an endpoint which an older version adds or removes changes the result.
+    // An older build changes endpoints without a new revision. If an older build adds or removes an endpoint, at least
+    // the number of endpoints changes.
     const [changes, count] = await Promise.all([this.redis.get(revision), this.redis.hlen(keys('webhooks'))]);
     return `${changes ?? ''}/${count}`;
   }
@@ -127,8 +127,8 @@ export class RedisEndpointStore implements EndpointStore {
   }
 
   /**
-   * Replaces an endpoint and records the events of the change, in one atomic step. Returns undefined if the endpoint
-   * does not exist or if `change` returns undefined.
+   * Replaces an endpoint and records the events that report the change, such as `webhook.disabled`, in one atomic step.
+   * Returns undefined if the endpoint does not exist, or if `change` returns undefined.
    */
   private async replace(
     account: string,
