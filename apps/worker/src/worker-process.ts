@@ -15,7 +15,7 @@ import {
   toListenError,
   type Logger,
   namesOfProcessesWithVersion,
-  createProcessInstance,
+  describeThisProcess,
   openCheckedRedis,
   pause,
   readEnvironment,
@@ -46,7 +46,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const instance = createProcessInstance(readBuildVersion(), clock.now());
+    const instance = describeThisProcess(readBuildVersion(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = environment.WORKER_ROLES.includes('relay')
       ? new SharedBlobStoreCheck(blobs, gatewayPeers(redis, environment, instance), logger)

@@ -47,7 +47,7 @@ export {
   formatProcessInstance,
   timeWhenVersionsBecameMixed,
   namesOfProcessesWithVersion,
-  createProcessInstance,
+  describeThisProcess,
 } from './process/instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
 export { lastSeenRedisRun } from './redis/redis-run.js';

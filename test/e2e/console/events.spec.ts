@@ -126,7 +126,7 @@ withChromium('on the page of events in the console,', () => {
     });
   });
 
-  it('filters by type and contact select stored and new events, and are kept in the page address', async () => {
+  it('the filters for type and contact apply to stored and to new events, and stay in the page address', async () => {
     await receive('Of Ada');
     await receive('Of Grace', '+15553350002');
     const [ada, grace] = [await eventOf('Of Ada'), await eventOf('Of Grace')];

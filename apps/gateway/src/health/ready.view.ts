@@ -21,7 +21,7 @@ export class ReadyView implements Readiness {
   @ApiProperty({
     type: [String],
     description:
-      'One text per problem: its description and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.',
+      'One text for each thing that is wrong: what is wrong, and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.',
     example: [
       'no worker has sent a heartbeat in the last 9 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],

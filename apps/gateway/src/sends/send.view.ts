@@ -36,7 +36,7 @@ class LookupCandidateDto implements LookupCandidate {
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description: 'Id of the send for which the candidate was recorded, or null.',
+    description: 'Id of the send to which this message already belongs, or null.',
   })
   sendId!: string | null;
 }

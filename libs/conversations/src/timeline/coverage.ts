@@ -31,7 +31,7 @@ export interface Coverage {
   messages: readonly PlacedMessage[];
   /** Position down to which all messages were found. Undefined if the oldest message was found, too. */
   edge: Position | undefined;
-  /** The page with the oldest messages. */
+  /** The page whose messages end the result. Undefined if `isConnected` is false. */
   last: PlacedPage | undefined;
 }
 

@@ -468,8 +468,7 @@ class HeadWalk {
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
     const nextFrom = (page - 1) * limit;
-    // The head begins where the next read will begin. If this read began later, it lacks a part of the head, so the
-    // head is unknown.
+    // The next read will begin at the index `nextFrom` of the list, and compares the messages from there on.
     this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);
   }
 }

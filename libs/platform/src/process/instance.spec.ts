@@ -3,13 +3,13 @@ import {
   parseProcessInstance,
   formatProcessInstance,
   timeWhenVersionsBecameMixed,
-  createProcessInstance,
+  describeThisProcess,
 } from './instance.js';
 import { findRolesWithoutWorker } from '../environment/worker-roles.js';
 
 describe('the heartbeat entry of a process in Redis', () => {
   it('is parsed to the written values, and lists the roles of a worker in the format that earlier builds can parse', () => {
-    const instance = createProcessInstance('1.2.0+abc', 17);
+    const instance = describeThisProcess('1.2.0+abc', 17);
     expect(instance.name).toMatch(/^[\w.-]+$/);
     expect(parseProcessInstance(formatProcessInstance(instance))).toEqual(instance);
     const worker = formatProcessInstance(instance, ['relay', 'poll']);

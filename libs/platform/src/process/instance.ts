@@ -17,7 +17,7 @@ export interface Instance {
 
 const MAX_HOST = 64;
 
-export function createProcessInstance(version: string, since: number): Instance {
+export function describeThisProcess(version: string, since: number): Instance {
   const host = hostname()
     .replace(/[^\w.-]/g, '_')
     .slice(0, MAX_HOST);

@@ -62,8 +62,7 @@ export interface SendState {
   /** True if the send must be looked up before its next POST, because a resend was requested. */
   lookFirst?: true;
   /**
-   * Remaining time for look-ups of the send, or for the wait for the message of an accepted send, in milliseconds.
-   * Absent before the first look-up of an accepted send.
+   * Remaining time for look-ups of the send, in milliseconds. Absent before the first look-up of an accepted send.
    */
   lookLeftMs?: number;
   /**

@@ -182,10 +182,9 @@ export interface DeliveryStore {
    */
   retry(account: string, id: string): Promise<RetryResult>;
   /**
-   * Selects deliveries by `scope`, and makes the selected deliveries pending and due now. Returns their number. A
-   * pending delivery only becomes due earlier. A finished delivery restarts its retry schedule. Does nothing for a
-   * disabled or removed endpoint. If the endpoint has the maximum number of pending deliveries, no other delivery
-   * becomes pending.
+   * Makes the endpoint's deliveries that `scope` selects pending and due now. Returns their number. A pending delivery
+   * only becomes due earlier. A finished delivery restarts its retry schedule. Does nothing for a disabled or removed
+   * endpoint. If the endpoint has the maximum number of pending deliveries, no other delivery becomes pending.
    */
   replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
   /**
