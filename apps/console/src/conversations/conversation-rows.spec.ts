@@ -32,7 +32,7 @@ describe('the rows of the conversation list', () => {
     expect(shown([number], [row('a', 2, { replaces: '+15551230001' })], { isSearch: true })).toEqual(['a 2']);
   });
 
-  it('do not contain a row from the event stream that the search did not find or that belongs to a later page', () => {
+  it('do not contain a streamed row that is not in the search results or belongs to a later page', () => {
     expect(shown([row('a', 5)], [row('b', 6)], { isSearch: true })).toEqual(['a 5']);
     expect(shown([row('a', 5)], [row('b', 3)], { hasMore: true })).toEqual(['a 5']);
   });

@@ -186,7 +186,7 @@ describe('POST /v1/accounts/{id}/confirm-deletions', () => {
   const deletionsConfirmedAt = (account: string): Promise<string | null> =>
     gateway.redis.hget(`tidings:{${account}}:contact-list`, 'believedAt');
 
-  it('stores when the deletions were confirmed', async () => {
+  it('stores when a caller confirmed that the missing contacts and messages were deleted', async () => {
     expect(await deletionsConfirmedAt('default')).toBeNull();
     expect((await confirm('default')).status).toBe(204);
     expect(Number(await deletionsConfirmedAt('default'))).toBeGreaterThan(0);

@@ -60,7 +60,7 @@ export class AuditEntryView implements AuditEntry {
   keyId!: string;
   @ApiPropertyOptional({
     example: 'tok_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description: 'Id of the token of the caller. Absent if the caller used an API key.',
+    description: 'Id of the token of the caller. `tokenId` is absent if the caller used an API key.',
   })
   tokenId?: string;
   @ApiProperty({

@@ -83,7 +83,7 @@ export class AuditInterceptor implements NestInterceptor {
       const stored = [...accounts].map((account) =>
         this.auditLog.append(account, entry, frequencyOf(action)),
       );
-      await withDeadline(Promise.all(stored), STORE_TIMEOUT_MS, 'writing the entry to the audit log');
+      await withDeadline(Promise.all(stored), STORE_TIMEOUT_MS, 'the write to the audit log');
     } catch (error) {
       const { requestId } = entry;
       this.logger.error({ action, requestId, err: error }, 'the entry of the audit log was not stored');

@@ -110,8 +110,8 @@ describe('An API key', () => {
   });
 });
 
-describe('A handler under /v1 that declares no scope', () => {
-  it('rejects even an API key with all scopes, although the handler is declared public', async () => {
+describe('A handler under /v1 without a required scope', () => {
+  it('rejects an API key with all scopes, even if the handler is marked as public', async () => {
     @Controller('v1/forgotten')
     class Forgotten {
       @Get()

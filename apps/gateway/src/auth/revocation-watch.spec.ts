@@ -40,7 +40,7 @@ afterEach(() => {
 const passIntervals = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * INTERVAL_MS);
 
 describe('the watch for revocations', () => {
-  it('notifies each follower once, within one interval, of the revocation of an id that it follows, and no other followers', async () => {
+  it('notifies only the followers of a revoked id, once each and within one interval', async () => {
     revocations.revoked.push('tok_1');
     const notified: string[] = [];
     const follow = (name: string, ...ids: string[]): Promise<() => void> =>
@@ -86,7 +86,7 @@ describe('the watch for revocations', () => {
     expect(notified).toBe(1);
   });
 
-  it('does not start, and throws an error, if the end of the list of revocations cannot be read', async () => {
+  it('throws an error and does not start if its start position in the list of revocations cannot be read', async () => {
     revocations.fault = new Error('connect');
     await expect(watch.follow(['tok_1'], () => undefined)).rejects.toThrow('connect');
     await passIntervals(4);

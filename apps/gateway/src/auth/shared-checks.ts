@@ -21,11 +21,11 @@ export class SharedChecks {
   /** Resolves to true if the API key, token or session of the request of a stream is still valid for the stream. */
   isStillAllowed(request: FastifyRequest): Promise<boolean> {
     const { keyId = '', tokenId = '', session, account = '' } = callerOf(request) ?? {};
-    const name = `${account}\n${keyId}\n${tokenId}\n${session?.id ?? ''}`;
-    const known = this.checks.get(name);
+    const cacheKey = [account, keyId, tokenId, session?.id].join('\n');
+    const known = this.checks.get(cacheKey);
     if (known !== undefined) return known;
     const check = isStillAllowed(this.authenticator, request);
-    this.checks.set(name, check);
+    this.checks.set(cacheKey, check);
     return check;
   }
 }

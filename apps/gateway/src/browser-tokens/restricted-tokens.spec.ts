@@ -465,7 +465,7 @@ describe('a token that is restricted to one contact', () => {
     expect(await eventIdsOf(`/v1/events?sendId=${sends.other}`)).toEqual([]);
   });
 
-  it('gets only events of its contact for a message id, even if another contact has a message with the same id', async () => {
+  it('with the filter messageId, gets only events of its contact, even if another contact has a message with the same id', async () => {
     expect(await eventIdsOf('/v1/events?messageId=x')).toEqual([events.own]);
   });
 

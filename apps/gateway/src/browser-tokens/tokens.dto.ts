@@ -52,7 +52,7 @@ export class CreateTokenDto {
 
   @ApiProperty({
     description:
-      'Restricts the token to these contacts: to their messages, events and sends, and to sends to their phone numbers. By default, the token gives access to all contacts of the account.',
+      'Ids of the contacts whose messages, events and sends the token can access, and to whose phone numbers the token can send. By default, the token gives access to all contacts of the account.',
     example: ['c_1'],
   })
   @Optional()

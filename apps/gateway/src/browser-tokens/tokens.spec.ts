@@ -160,8 +160,8 @@ describe('a token', () => {
   });
 });
 
-describe('a request with an invalid credential', () => {
-  it('gets 401; if the credential is a token, the response has a WWW-Authenticate header', async () => {
+describe('the authentication of a request', () => {
+  it('fails with 401 if the credential is invalid; for an invalid token, the response has a WWW-Authenticate header', async () => {
     const { token } = await makeToken(one);
     const unknown = await one.fetch('/v1/sends', { token: `${token.slice(0, -1)}_` });
     expect(unknown.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
@@ -179,7 +179,7 @@ describe('a request with an invalid credential', () => {
     expect((await one.fetch('/v1/sends', { key: null, headers: lowerCase })).status).toBe(200);
   });
 
-  it('gets 401 for an API key together with a token, even if both are valid', async () => {
+  it('fails with 401 if the request has both an API key and a token, even if both are valid', async () => {
     const { token } = await makeToken(one);
     const problem = await problemOf(await one.fetch('/v1/sends', { token, key: KEY }));
     expect(problem).toMatchObject({ status: 401, code: 'unauthenticated' });

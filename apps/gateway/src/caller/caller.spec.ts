@@ -33,7 +33,7 @@ async function callerOf(credential: { key?: string; token?: string }): Promise<u
 }
 
 describe('GET /v1/caller', () => {
-  it('shows a caller with any scope the account, name, scopes and expiry of its API key', async () => {
+  it('returns the account, name, scopes and expiry of the API key in the request; any scope is sufficient', async () => {
     const expiresAt = '2035-01-31T00:00:00.000Z';
     const { id, key } = await makeKey(gateway, { name: 'Shop', scopes: ['events:read'], expiresAt });
     expect(await callerOf({ key })).toEqual({

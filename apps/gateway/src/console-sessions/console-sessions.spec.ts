@@ -250,7 +250,7 @@ describe('a session of the console', () => {
     expect(browser.cookie).toBeUndefined();
   });
 
-  it('is not created with a token, without an API key, or with fields in the request body', async () => {
+  it('is not created with a token, without an API key, or with any field in the request body', async () => {
     const { token } = await makeToken(gateway);
     const headers = { ...SAME_ORIGIN, 'x-tidings-console': 'new' };
     const post = (more: Record<string, string>, body?: string): Promise<Response> =>

@@ -18,8 +18,7 @@ export class ConversationView {
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description:
-      'Phone number whose conversation this conversation replaced, because a contact now has the number.',
+    description: 'Phone number that had its own conversation until the number belonged to this contact.',
     example: '+14155550123',
   })
   replaces!: string | null;

@@ -31,7 +31,7 @@ export class TimelineController {
     description:
       'Tidings reads the messages from the messaging service, with at most five requests per page, and sorts them. ' +
       'A message appears as soon as its event is recorded. A send appears as an entry of its own until its message appears. Cancelled sends do not appear. ' +
-      'While you follow `next`, each entry is returned exactly once. To learn of later messages, read the events with the `after` of this response.',
+      'While you follow `next`, each entry is returned exactly once. To get later messages, call `GET /v1/events?after=` with the value of the response field `after`.',
   })
   @ApiOkResponse({ type: TimelineReply })
   @ApiProblems('validation_failed', 'not_found')

@@ -90,7 +90,7 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'upstream.recovered':
     'The messaging service is available again. Sends that waited for the messaging service are now relayed.',
   'account.suspect':
-    'Many contacts or messages disappeared at once, so Tidings reports no deletion. Confirm the deletions if the contacts or messages were really deleted.',
+    'Many contacts or messages disappeared at once, so Tidings reports no deletion. If the contacts or messages were really deleted, call `POST /v1/accounts/{id}/confirm-deletions`.',
   'webhook.disabled':
     'Tidings disabled a webhook. Repair the receiver, enable the webhook, and replay missed events.',
   'webhook.test':

@@ -18,7 +18,7 @@ import { describeWebhooks } from './webhook-docs.js';
 
 const DESCRIPTION = `Tidings stands in front of a messaging service. Tidings sends each message reliably, without loss or duplicates, and emits events for new and changed messages.
 
-Send your API key in the \`X-API-Key\` header. Browsers send a token in the header \`Authorization: Bearer\` instead. Every error response is \`application/problem+json\` with a \`code\` for programs.`;
+Send your API key in the \`X-API-Key\` header. Instead of an API key, a browser sends a token in the header \`Authorization: Bearer\`. Every error response is \`application/problem+json\` with a \`code\` for programs.`;
 
 const EXTRA_FIELDS =
   'A text or a file to send. Any undocumented field with a text, number, boolean or null is passed on to the messaging service as a form field.';

@@ -53,12 +53,17 @@ function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
     responses: {
       '2XX': { description: 'The delivery succeeded. Tidings ignores the response body.' },
       '410': {
-        description: 'Your server no longer accepts events at this URL. Tidings disables the webhook.',
+        description:
+          'The status 410 means that your server no longer accepts events at this URL. Tidings disables the webhook.',
       },
       '429': {
-        description: 'Your server is overloaded, so Tidings sends fewer requests and honours `Retry-After`.',
+        description:
+          'The status 429 means that your server is overloaded. Tidings sends fewer requests and honours `Retry-After`.',
       },
-      '503': { description: 'Your server is unavailable. Tidings retries and honours `Retry-After`.' },
+      '503': {
+        description:
+          'The status 503 means that your server is unavailable. Tidings retries and honours `Retry-After`.',
+      },
       default: {
         description: 'The attempt failed. Tidings retries on its schedule. Redirects are not followed.',
       },

@@ -52,7 +52,7 @@ export class EventsQuery extends FilterQuery {
 
   @ApiProperty({
     description:
-      'With `last=50`, the response contains the 50 newest events, oldest first. With `last`, the field `next` of the response is the cursor of the end of the log. With a filter, only the newest 5,000 events are examined. The parameter `last` cannot be used with `after` or `wait`.',
+      'With `last=50`, the response contains the 50 newest events, oldest first. With the parameter `last`, the field `next` of the response is the cursor of the end of the log. With a filter, only the newest 5,000 events are examined. The parameter `last` cannot be used with `after` or `wait`.',
   })
   @Optional()
   @WholeNumberText(1, 1000)

@@ -176,7 +176,7 @@ describe('A long poll', () => {
     expect((await waiting).events.map(({ type }) => type)).toEqual(['message.read']);
   });
 
-  it('returns no events after its time limit', async () => {
+  it('returns an empty list at its time limit if there is no new event', async () => {
     const began = performance.now();
     expect((await page('?after=now&wait=1')).events).toEqual([]);
     expect(performance.now() - began).toBeGreaterThanOrEqual(1_000);

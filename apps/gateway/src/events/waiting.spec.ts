@@ -56,7 +56,7 @@ async function subscriptions(gateway: TestGateway): Promise<number> {
 const median = (times: readonly number[]): number =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
 
-describe('A caller that waits for events in a long poll or a stream', () => {
+describe('A caller that waits for events', () => {
   it('gets an event as soon as the event is recorded, not only at the next periodic check', async () => {
     // Without a notification, the next recheck would come after the timeout of this test.
     await using gateway = await gatewayWith({ recheckMs: 60_000 });
@@ -123,7 +123,7 @@ describe('A caller that waits for events in a long poll or a stream', () => {
     other.disconnect();
   });
 
-  it('gets 503 for a stream if the gateway already has its maximum number of waiting callers', async () => {
+  it('gets 503 when it opens a stream while the gateway has its maximum number of waiting callers', async () => {
     await using gateway = await gatewayWith({ maxWaiting: 1 });
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
     const refused = await gateway.fetch('/v1/events/stream');
@@ -174,7 +174,7 @@ describe('A filter that excludes a long part of the event log', () => {
     expect(meanMs(readAt)).toBeGreaterThan(5);
   });
 
-  it('makes a stream pause after each page of the log, and the caller can disconnect at any time', async () => {
+  it('does not block the gateway: a stream pauses after each page of the log, and its caller can disconnect at any time', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const readAt = endlessEmptyPages(gateway);
     const client = await open(gateway, {}, '?types=contact.deleted');

@@ -223,7 +223,7 @@ describe('The health of the gateway', () => {
     expect(text.status).toBe(200);
   });
 
-  it('is unavailable when the gateway begins to stop', async () => {
+  it('has the status "unavailable" when the gateway begins to stop', async () => {
     gateway.stopping.abort();
     expect(await ready()).toMatchObject({ code: 503, status: 'unavailable' });
   });

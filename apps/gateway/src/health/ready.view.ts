@@ -7,7 +7,7 @@ class ReasonDetailView implements ReasonDetail {
   @ApiProperty({ enum: READINESS_REASON_CODES, example: 'no_worker' }) code!: ReasonCode;
   @ApiProperty({
     type: 'integer',
-    description: 'Number of accounts, processes or other objects that the fault `code` affects.',
+    description: 'Number of affected accounts, processes or other objects.',
     example: 1,
   })
   count!: number;
@@ -49,7 +49,7 @@ export class FullReadyView extends ReadyView {
   @ApiProperty({
     type: [AccountReasonView],
     description:
-      'Reasons why individual accounts are degraded, at most 100. Callers see the reasons of their own account. An API key of the account `default` with the scope `admin` sees the reasons of all accounts.',
+      'Faults of individual accounts, at most 100. Every caller sees the faults of its own account. With an API key of the account `default` and the scope `admin`, a caller sees the faults of all accounts.',
   })
   accounts!: AccountReasonView[];
 }

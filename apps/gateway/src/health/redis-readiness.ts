@@ -96,7 +96,7 @@ export class RedisReadiness {
       const findings = await withDeadline(
         this.writeAndRead(),
         PROBE_TIMEOUT_MS,
-        'writing a test value to Redis',
+        'the readiness check of Redis',
       );
       this.loggedFault = '';
       return findings;

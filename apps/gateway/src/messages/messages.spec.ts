@@ -79,7 +79,7 @@ describe('A send request', () => {
     expect(gateway.sends.requests.map(({ requestId }) => requestId)).toEqual(['order-66', 'order-66']);
   });
 
-  it('has the same result and the same hash, whether its fields are sent as JSON or as a form', async () => {
+  it('creates the same send as JSON and as a form, and the same hash by which requests with one Idempotency-Key are compared', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi 👋', reference: 'r-1', type: 'audio' };
     const times = { sendAt: '2099-01-01T00:00:00Z', expiresAt: '2099-01-02T01:00:00+01:00' };
     const metadata = { b: [1, { d: 1, c: 2 }], a: 'x' };

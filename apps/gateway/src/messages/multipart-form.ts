@@ -83,7 +83,7 @@ export class MultipartForm {
     }
     const { id: blobId, size, sha256 } = stored;
     this.file = { blobId, name: nameOf(filename), contentType: typeOf(mimetype), size, sha256 };
-    if (size === 0) this.faults.push({ field: 'file', message: 'must not be empty' });
+    if (size === 0) this.faults.push({ field: 'file', message: 'must be a non-empty file' });
   }
 }
 

@@ -60,7 +60,7 @@ export class SendDto {
 
   @ApiProperty({
     description:
-      'Your own data, stored with the send: an object of at most 2 KB of JSON. In a request with `multipart/form-data`, `metadata` is the object as JSON text.',
+      'Your own data, stored with the send: an object of at most 2 KB of JSON. In a request with `multipart/form-data`, the value of `metadata` is JSON text.',
     type: 'object',
     additionalProperties: true,
     example: { order: 1041 },

@@ -67,7 +67,7 @@ export class StateMetrics {
         await withDeadline(
           this.readState(),
           READ_TIMEOUT_MS,
-          'reading the state of the installation for the metrics',
+          'the read of the installation state for the metrics',
         );
     } catch (error) {
       isUp = false;
@@ -159,7 +159,7 @@ function installationGauges(metrics: PromMetrics): InstallationGauges {
     redisUp: metrics.gauge('tidings_redis_up', '1 if Redis accepts writes, else 0.'),
     degraded: metrics.gauge(
       'tidings_degraded',
-      '1 if the installation is degraded for the reason in the label `reason`, else 0. `/health/ready` shows each reason with its remedy.',
+      '1 if the installation is degraded for the reason in the label `reason`, else 0. `/health/ready` shows why the installation is degraded, with remedies.',
       ['reason'],
     ),
     workers: metrics.gauge('tidings_workers', 'Number of running workers by role.', ['role']),

@@ -39,11 +39,12 @@ export class ProblemFilter implements ExceptionFilter {
       code,
       ...(cause === undefined ? {} : { err: cause }),
     };
-    if (problem.code === 'internal') this.logger.error(details, 'request failed');
+    if (problem.code === 'internal')
+      this.logger.error(details, 'a request of a caller failed with an internal error');
     else
       this.logger.warn(
         details,
-        'a request failed because Redis, the blob store or the messaging service was unavailable',
+        'a request of a caller failed because Redis, the blob store or the messaging service was unavailable',
       );
   }
 }

@@ -107,7 +107,7 @@ describe('The BullMQ queues at /console/queues/api', () => {
     });
   });
 
-  it('show no complete phone number and no text of a job', async () => {
+  it('show neither complete phone numbers nor message texts from the data of a job', async () => {
     const paths = [
       'queues?activeQueue=relay',
       'queues/relay/job-1',
@@ -121,7 +121,7 @@ describe('The BullMQ queues at /console/queues/api', () => {
     expect(shown.join('\n')).not.toMatch(new RegExp(`${SECRET}|5550123`));
   });
 
-  it('require the API key of an operator: 401 without an API key, 403 with another API key or a token', async () => {
+  it('require an API key of the account "default" with the scope admin: 401 without a valid API key, 403 with another API key or a token', async () => {
     const paths = protectedPaths();
     const admin = await makeKey(gateway, { account: 'default', scopes: ['admin'] });
     const { token } = await makeToken(gateway);
@@ -277,7 +277,7 @@ describe('A request for the web page of the BullMQ queues', () => {
   const to = (url: string, headers: Record<string, string>, method = 'GET'): boolean =>
     isNavigationToQueues({ url, headers, method } as unknown as Parameters<typeof isNavigationToQueues>[0]);
 
-  it('counts as a navigation only if it is a GET request of a browser tab without a credential', () => {
+  it('counts as a navigation only if a browser tab sends it as a GET request without a credential', () => {
     expect(to('/console/queues?a=b', NAVIGATION)).toBe(true);
     expect(to('/console/queues/', NAVIGATION)).toBe(true);
     expect(to('/console/queues/api/queues', NAVIGATION)).toBe(false);

@@ -39,7 +39,7 @@ it('error texts, results, log lines and progress objects of a job are hidden', (
   expect(shown).toContain('"failedReason":"The error is not shown here, but in the log of the worker."');
 });
 
-it('the progress of a job in percent and the values of a metric are shown, and no failure reason is added', () => {
+it('the page of the BullMQ queues shows numbers unchanged, and no failure reason for a job without one', () => {
   const shown = { data: [1, 2], progress: 50, failedReason: undefined, counts: { wait: 0 } };
   expect(visibleFields(shown)).toEqual(shown);
 });
