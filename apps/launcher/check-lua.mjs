@@ -71,7 +71,10 @@ function luaInStrings() {
     .filter((entry) => entry.isFile() && /(?<!\.spec)\.ts$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => LUA_CALL.test(readFileSync(file, 'utf8')))
-    .map((file) => `${nameOf(file)}: a string contains Lua code; move the code to a .lua file (LuaScript)`);
+    .map(
+      (file) =>
+        `${nameOf(file)}: a string contains Lua code; move the code to a .lua file for the class LuaScript`,
+    );
 }
 
 /**

@@ -48,7 +48,7 @@ describe('the set-up', () => {
     expect(await setUp(checkout, ['dance'])).toMatchObject({ status: 64 });
   });
 
-  it('fails for npm run bench if no benchmark exists', async () => {
+  it('of npm run bench fails if test/bench contains no benchmark', async () => {
     expect(await setUp(checkout, ['bench'])).toEqual({
       status: 1,
       output: 'No benchmarks found: test/bench contains no *.bench.ts file.\n',

@@ -66,7 +66,7 @@ export async function installRedis(say) {
   const advice =
     command === undefined
       ? 'install Redis 7.0 or newer, or set REDIS_URL'
-      : `run: ${command} (or set REDIS_URL)`;
+      : `install Redis with "${command}", or set REDIS_URL`;
   const canRun = packageManager === 'brew' || (packageManager === 'apt' && onPath('sudo'));
   if (
     command === undefined ||

@@ -19,7 +19,7 @@ export function greeting(addresses: Addresses, apiKey: string | undefined): stri
     ['API docs', `${addresses.gateway}/docs`],
     ...(addresses.simulator === undefined ? [] : [['Phone page', `${addresses.simulator}/`]]),
     ['Worker', `${addresses.worker}/health/ready`],
-    ['API key', apiKey ?? 'the value of API_KEY'],
+    ['API key', apiKey ?? 'the value of the environment variable API_KEY (not shown)'],
     ['State, logs', '.data/'],
   ];
   return [

@@ -15,7 +15,7 @@ export class RedisService implements Service {
   /** Address of Redis. Available after the first start. */
   get url(): string {
     if (this.redis === undefined)
-      throw new Error('the address of Redis is not known before Redis is started');
+      throw new Error('internal error: the address of Redis was read before Redis was started');
     return this.redis.url;
   }
 

@@ -49,10 +49,10 @@ describe('the faults of the simulator', () => {
   });
 
   it.each([
-    ['resetBefore', 0],
-    ['resetAfter', 1],
-    ['resetDuringUpload', 0],
-  ])('include "%s": the send is accepted %d times, and the connection is reset', async (fault, times) => {
+    ['resetBefore', 'before', 0],
+    ['resetAfter', 'after', 1],
+    ['resetDuringUpload', 'before', 0],
+  ])('include "%s": the connection is reset %s the send is accepted', async (fault, _, times) => {
     addFaults({ fault });
     expect(await failureOf(send())).toMatch(/ECONNRESET|UND_ERR_SOCKET/);
     expect(acceptedSends()).toBe(times);
@@ -61,11 +61,11 @@ describe('the faults of the simulator', () => {
   });
 
   it.each([
-    ['timeoutBefore', 0],
-    ['timeoutAfter', 1],
+    ['timeoutBefore', 'before', 0],
+    ['timeoutAfter', 'after', 1],
   ])(
-    'include "%s": the send is accepted %d times, and the connection is closed without a reply after hangCapMs',
-    async (fault, times) => {
+    'include "%s": the request hangs %s the send is accepted, and the connection is closed after a configured time',
+    async (fault, _, times) => {
       upstream.simulator.control('settings', { hangCapMs: 150 });
       addFaults({ fault });
       const began = performance.now();

@@ -45,7 +45,7 @@ describe('the settings of the simulator', () => {
   });
 
   it.each(['array', 'contacts', 'data', 'items'])(
-    'can return the contact list in the shape "%s"',
+    'can set the shape of the contact list to "%s"',
     async (contactsShape) => {
       changeSettings({ contactsShape });
       const body = await upstream.getJson('/contacts');
@@ -55,7 +55,7 @@ describe('the settings of the simulator', () => {
   );
 
   it.each(['messages', 'data', 'items', 'array'])(
-    'can return a page of messages in the shape "%s"',
+    'can set the shape of a page of messages to "%s"',
     async (messagesShape) => {
       changeSettings({ messagesShape });
       const body = await upstream.getJson(path());

@@ -46,7 +46,7 @@ describe('a message that the simulator cannot serialise', () => {
     expect((await page('?page=27&limit=1')).map(({ id }) => id)).toEqual([ids[26]]);
   });
 
-  it('moves to the next page when new messages arrive, and is served again after it is repaired', async () => {
+  it('moves to the next page when a new message arrives, and is served again after its id is removed from the setting failingMessageIds', async () => {
     changeSettings({ failingMessageIds: [ids[19]] });
     expect(await status('?page=1&limit=20')).toBe(500);
     upstream.simulator.control('messages', { contactId: onlyContactId(upstream) });

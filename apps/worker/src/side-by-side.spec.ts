@@ -34,7 +34,7 @@ it('a job runner that runs at most one job per account starts no second job of a
   await runner.ended();
 });
 
-it('a job runner that runs at most one job per account never runs more fast jobs at a time than its concurrency limit', async () => {
+it('a job runner that runs at most one job per account does not exceed its concurrency limit if every job ends quickly', async () => {
   let running = 0;
   let maxRunning = 0;
   const ids = Array.from({ length: 100 }, (_, i) => String(i));

@@ -36,7 +36,7 @@ export {
   type ApiKeyAuthenticator,
   type CallerSession,
   ENVIRONMENT_API_KEY_ID,
-  FixedApiKeyAuthenticator,
+  InMemoryApiKeyAuthenticator,
   type Principal,
   type Scope,
   API_KEY_SCOPES,

@@ -111,14 +111,12 @@ export const PROCESS_MARKER_PREFIX = '.marks/';
 /** Maximum number of markers that {@link BlobStore.marks} returns. */
 export const MAX_LISTED_PROCESS_MARKERS = 1_000;
 
-/**
- * Returns the id under which the marker of a process is stored.
- * @param name name of the process
- */
-export function blobIdOfProcessMarker(name: string): string {
+/** Returns the id under which the marker of a process is stored. */
+export function storageIdOfProcessMarker(processName: string): string {
   // The name of the process becomes a file name, so it must not contain a path.
-  if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`invalid name of a process marker: ${name}`);
-  return PROCESS_MARKER_PREFIX + name;
+  if (!/^[\w-][\w.-]*$/.test(processName))
+    throw new Error(`invalid name of a process marker: ${processName}`);
+  return PROCESS_MARKER_PREFIX + processName;
 }
 
 /** Returns the text with which the ids of all blobs of an account start. */

@@ -1,10 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { FixedApiKeyAuthenticator, type Scope } from '#accounts';
+import { InMemoryApiKeyAuthenticator, type Scope } from '#accounts';
 import { parseNetworks } from '#platform';
 import { MetricsAuthorization } from './metrics-authorization.js';
 
 const key = (text: string, scopes: Scope[]) => ({ id: text, key: text, account: 'default', scopes });
-const keys = new FixedApiKeyAuthenticator([key('admin-key', ['admin']), key('other-key', ['messages:send'])]);
+const keys = new InMemoryApiKeyAuthenticator([
+  key('admin-key', ['admin']),
+  key('other-key', ['messages:send']),
+]);
 
 function access({ token = '', networks = '127.0.0.0/8,::1/128' } = {}): MetricsAuthorization {
   return new MetricsAuthorization(

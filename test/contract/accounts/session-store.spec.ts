@@ -4,7 +4,7 @@ import {
   API_KEY_SCOPES,
   ApiKeyRegistry,
   FixedAccountDirectory,
-  FixedApiKeyAuthenticator,
+  InMemoryApiKeyAuthenticator,
   type Principal,
   RedisAccountStore,
   RedisApiKeyStore,
@@ -31,8 +31,8 @@ import { startTestRedis } from '../../support/redis-server.js';
 const FIXED: Principal = { keyId: 'environment', account: 'default', scopes: new Set(API_KEY_SCOPES) };
 const MAX = 3;
 
-const fixedKeys = (key: string): FixedApiKeyAuthenticator =>
-  new FixedApiKeyAuthenticator([{ id: 'environment', key, account: 'default', scopes: API_KEY_SCOPES }]);
+const fixedKeys = (key: string): InMemoryApiKeyAuthenticator =>
+  new InMemoryApiKeyAuthenticator([{ id: 'environment', key, account: 'default', scopes: API_KEY_SCOPES }]);
 
 describe.each([
   ['memory', startTestRedis, true],
@@ -73,7 +73,7 @@ describe.each([
     const request = { account: 'sales', name: 'k', scopes: ['events:read', 'admin'] as const };
     const made = await registry.create({ ...request, ...(expiresAt === undefined ? {} : { expiresAt }) });
     const caller = await new StoredApiKeyAuthenticator(
-      new FixedApiKeyAuthenticator([]),
+      new InMemoryApiKeyAuthenticator([]),
       keyStore,
     ).authenticate(made?.key ?? '');
     if (caller === undefined) throw new Error('the API key is invalid');
@@ -166,7 +166,7 @@ describe.each([
     expect(await sessions.authenticate(token)).toBeDefined();
     expect(await new SessionService(fixedKeys('another key'), store).authenticate(token)).toBeUndefined();
     expect(
-      await new SessionService(new FixedApiKeyAuthenticator([]), store).authenticate(token),
+      await new SessionService(new InMemoryApiKeyAuthenticator([]), store).authenticate(token),
     ).toBeUndefined();
   });
 

@@ -4,7 +4,7 @@ import {
   AccountConflictError,
   ApiKeyRegistry,
   FixedAccountDirectory,
-  FixedApiKeyAuthenticator,
+  InMemoryApiKeyAuthenticator,
   type Principal,
   RedisAccountStore,
   RedisApiKeyStore,
@@ -29,8 +29,8 @@ const DAY_MS = 86_400_000;
 const FIXED: Principal = { keyId: 'environment', account: 'default', scopes: new Set(TOKEN_SCOPES) };
 const WANTED = { scopes: TOKEN_SCOPES, expiresInSeconds: 900 };
 
-const fixedKeys = (key: string): FixedApiKeyAuthenticator =>
-  new FixedApiKeyAuthenticator([{ id: 'environment', key, account: 'default', scopes: TOKEN_SCOPES }]);
+const fixedKeys = (key: string): InMemoryApiKeyAuthenticator =>
+  new InMemoryApiKeyAuthenticator([{ id: 'environment', key, account: 'default', scopes: TOKEN_SCOPES }]);
 
 describe.each([
   ['one Redis', startTestRedis],
@@ -72,7 +72,7 @@ describe.each([
     const request = { account: 'sales', name: 'k', scopes: TOKEN_SCOPES };
     const made = await registry.create({ ...request, ...(expiresAt === undefined ? {} : { expiresAt }) });
     const caller = await new StoredApiKeyAuthenticator(
-      new FixedApiKeyAuthenticator([]),
+      new InMemoryApiKeyAuthenticator([]),
       keyStore,
     ).authenticate(made?.key ?? '');
     if (caller === undefined) throw new Error('the API key is invalid');
@@ -158,7 +158,7 @@ describe.each([
     expect(await tokens.authenticate(made.token)).toMatchObject({ keyId: 'environment' });
     expect(await new TokenService(fixedKeys('another key'), store).authenticate(made.token)).toBeUndefined();
     expect(
-      await new TokenService(new FixedApiKeyAuthenticator([]), store).authenticate(made.token),
+      await new TokenService(new InMemoryApiKeyAuthenticator([]), store).authenticate(made.token),
     ).toBeUndefined();
   });
 

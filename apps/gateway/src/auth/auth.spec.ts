@@ -3,7 +3,7 @@ import { Controller, Get } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { FixedApiKeyAuthenticator, API_KEY_SCOPES } from '#accounts';
+import { InMemoryApiKeyAuthenticator, API_KEY_SCOPES } from '#accounts';
 import { createLogger } from '#platform';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { describeApi } from '../docs/openapi.js';
@@ -125,7 +125,7 @@ describe('A handler under /v1 without a required scope', () => {
       createServer(LOG, { uploadMaxBytes: 1, upstreamTimeoutMs: 1, origins: [] }),
       { logger: false, abortOnError: false, bodyParser: false },
     );
-    const keys = new FixedApiKeyAuthenticator([
+    const keys = new InMemoryApiKeyAuthenticator([
       { id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES },
     ]);
     const none = (): Promise<undefined> => Promise.resolve(undefined);

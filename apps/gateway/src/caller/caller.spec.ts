@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { API_KEY_SCOPES, ENVIRONMENT_API_KEY_ID, FixedApiKeyAuthenticator } from '#accounts';
+import { API_KEY_SCOPES, ENVIRONMENT_API_KEY_ID, InMemoryApiKeyAuthenticator } from '#accounts';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import {
   EMPTY_KEY,
@@ -56,7 +56,7 @@ describe('GET /v1/caller', () => {
 
   it('shows the API key from the variable API_KEY with the id "environment" and the name "API_KEY"', async () => {
     const key = { id: ENVIRONMENT_API_KEY_ID, key: 'own', account: 'default', scopes: API_KEY_SCOPES };
-    const bound = [{ provide: API_KEYS, useValue: new FixedApiKeyAuthenticator([key]) }];
+    const bound = [{ provide: API_KEYS, useValue: new InMemoryApiKeyAuthenticator([key]) }];
     await using other = await startTestGateway({ redisUrl: redis.url, bound });
     expect(await (await other.fetch('/v1/caller', { key: 'own' })).json()).toEqual({
       ...{ account: 'default', keyId: 'environment', keyName: 'API_KEY', tokenId: null },

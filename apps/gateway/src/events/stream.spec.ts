@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ApiKeyAuthenticator, FixedApiKeyAuthenticator, API_KEY_SCOPES } from '#accounts';
+import { type ApiKeyAuthenticator, InMemoryApiKeyAuthenticator, API_KEY_SCOPES } from '#accounts';
 import { RedisEventLog } from '#events';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -145,7 +145,9 @@ describe('An event stream', () => {
 
   it('sends a comment and checks the API key again at each interval without events', async () => {
     const valid = {
-      keys: new FixedApiKeyAuthenticator([{ id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES }]),
+      keys: new InMemoryApiKeyAuthenticator([
+        { id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES },
+      ]),
     };
     const keys: ApiKeyAuthenticator = { authenticate: (key) => valid.keys.authenticate(key) };
     await using other = await startTestGateway({
@@ -155,7 +157,9 @@ describe('An event stream', () => {
     const client = await open('', {}, other);
     const comments = (): number => client.blocks.filter(({ comment }) => comment).length;
     await eventually('comments arrive', () => comments() >= 4);
-    valid.keys = new FixedApiKeyAuthenticator([{ id: 'k', key: KEY, account: 'default', scopes: ['admin'] }]);
+    valid.keys = new InMemoryApiKeyAuthenticator([
+      { id: 'k', key: KEY, account: 'default', scopes: ['admin'] },
+    ]);
     expect(await client.ended).toBe(true);
     expect((await other.fetch('/v1/events/stream')).status).toBe(403);
   });

@@ -89,23 +89,23 @@ export async function rotateAll(
 }
 
 const KINDS = {
-  accountKeys: ['upstream API keys of accounts', 'upstream API key'],
-  signingSecrets: ['signing secrets of webhooks', 'signing secret'],
-  webhookHeaders: ['request headers of webhooks', 'request headers'],
+  accountKeys: ['upstream API keys of accounts', 'cannot decrypt the upstream API key'],
+  signingSecrets: ['signing secrets of webhooks', 'cannot decrypt the signing secret'],
+  webhookHeaders: ['request headers of webhooks', 'cannot decrypt the request headers'],
 } as const;
 
 function printSummary(result: RotationResult, console: Console): boolean {
   let whole = true;
   for (const kind of ['accountKeys', 'signingSecrets', 'webhookHeaders'] as const) {
     const { rotated, unchanged, failures } = result[kind];
-    const [plural, singular] = KINDS[kind];
+    const [plural, fault] = KINDS[kind];
     const ids = [...new Set(failures.map(({ keyId }) => keyId))].join(', ');
-    const keys = ids === '' ? '' : ` (ids of the encryption keys of these secrets: ${ids})`;
+    const keys = ids === '' ? '' : ` (ids of the encryption keys of the undecryptable secrets: ${ids})`;
     console.out(
       `${plural}: ${rotated} rotated, ${unchanged} already encrypted with the current key, ${failures.length} could not be decrypted${keys}`,
     );
     for (const { subject, keyId } of failures)
-      console.err(`${subject}: cannot decrypt the ${singular}; the id of its encryption key is ${keyId}`);
+      console.err(`${subject}: ${fault}; the id of the encryption key is ${keyId}`);
     whole &&= failures.length === 0;
   }
   return whole;

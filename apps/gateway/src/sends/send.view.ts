@@ -29,14 +29,14 @@ class LookupCandidateDto implements LookupCandidate {
   })
   sentAt!: string | null;
   @ApiProperty({
-    description: 'Why the look-up did not record the candidate as the message of the send.',
+    description: 'Why the look-up did not record the message `messageId` as the message of the send.',
     example: 'Other messages fit this send equally well.',
   })
   reason!: string;
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description: 'Id of the send to which this message already belongs, or null.',
+    description: 'Id of the other send to which the message `messageId` belongs, or null.',
   })
   sendId!: string | null;
 }
@@ -47,7 +47,7 @@ class SendLookupDto implements SendLookup {
   @ApiProperty({
     enum: LOOKUP_OUTCOMES,
     description:
-      '`found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, and none was recorded. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.',
+      '`found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, so no message was recorded as the message of the send. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.',
   })
   outcome!: SendLookup['outcome'];
   @ApiProperty({
@@ -117,7 +117,7 @@ export class SendView implements Send {
     type: [SendLookupDto],
     required: false,
     description:
-      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll that found the message of the send is in the list only if an attempt was `ambiguous`. Sends in events and timelines do not have the field `lookups`.',
+      'Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.',
   })
   lookups?: SendLookupDto[];
 }

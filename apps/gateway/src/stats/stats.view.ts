@@ -48,8 +48,14 @@ type DelaysByMinute = (number | null)[];
 
 @ApiSchema({ name: 'DelayStats' })
 class DelayStatsView implements DelaySeries {
-  @Measurements('Mean detection or delivery delay in each minute, in milliseconds.') mean!: DelaysByMinute;
-  @Measurements('Longest detection or delivery delay in each minute, in milliseconds.') max!: DelaysByMinute;
+  @Measurements(
+    'Mean delay in each minute, in milliseconds: the detection delay in `detectionDelayMs`, the delivery delay in `deliveryDelayMs`.',
+  )
+  mean!: DelaysByMinute;
+  @Measurements(
+    'Longest delay in each minute, in milliseconds: the detection delay in `detectionDelayMs`, the delivery delay in `deliveryDelayMs`.',
+  )
+  max!: DelaysByMinute;
 }
 
 @ApiSchema({ name: 'RequestStats' })

@@ -34,7 +34,7 @@ class DetectionDelayView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages that were more than 24 hours old when Tidings found them, such as imported messages. `p50Ms` and `p95Ms` do not include the messages that `late` counts.',
+      'Number of late messages: messages that were more than 24 hours old when Tidings found them, such as imported messages. `p50Ms` and `p95Ms` do not include late messages.',
   })
   late!: number;
 
@@ -94,7 +94,7 @@ class DeepReadsView {
 class VolatileFieldView implements VolatileField {
   @ApiProperty({
     enum: ['message', 'contact'],
-    description: 'Type of the object that has the field: message or contact.',
+    description: 'Whether messages or contacts have the field.',
   })
   of!: VolatileField['of'];
 
@@ -134,7 +134,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. Set `POLL_SWEEP_INTERVAL_MS` to much more than `sweepMs`; the workers cannot keep a shorter interval.',
+      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A sweep of all contacts takes at least `sweepMs`. Set `POLL_SWEEP_INTERVAL_MS` to a much longer interval.',
   })
   sweepMs!: number;
 
@@ -170,7 +170,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: [VolatileFieldView],
     description:
-      'Fields that change at nearly every read, at most 20. Tidings emits no events for changes of a volatile field until the field stops changing at nearly every read.',
+      'Volatile fields: fields of messages or contacts that change at nearly every read. The list contains at most 20 fields. Tidings emits no events for changes of a volatile field until the field stops changing at nearly every read.',
   })
   volatileFields!: VolatileFieldView[];
 

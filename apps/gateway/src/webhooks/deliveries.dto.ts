@@ -239,7 +239,7 @@ export class ReplayReply {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of deliveries that the replay attempts. With `dryRun`, the number of deliveries that a replay would attempt now.',
+      'Number of deliveries that the replay will attempt. With `dryRun`, the number of deliveries that a replay would attempt now.',
   })
   count!: number;
 }

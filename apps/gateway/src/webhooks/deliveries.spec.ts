@@ -85,8 +85,8 @@ async function failAll(): Promise<void> {
   }
 }
 
-describe('The deliveries of a webhook', () => {
-  it('are listed newest first, page by page, and can be filtered by status', async () => {
+describe('Deliveries', () => {
+  it('of a webhook are listed newest first, page by page, and can be filtered by status', async () => {
     const failed = await dispatched(3);
     await failAll();
     const pending = await dispatched(2);
@@ -102,7 +102,7 @@ describe('The deliveries of a webhook', () => {
     expect((await list('?status=succeeded')).deliveries).toEqual([]);
   });
 
-  it('can also be listed for all webhooks together, filtered by status, time and webhook', async () => {
+  it('can be listed for all webhooks together, filtered by status, time and webhook', async () => {
     const [event] = await dispatched(1);
     await failAll();
     const failed = async (query: string): Promise<Listed> =>

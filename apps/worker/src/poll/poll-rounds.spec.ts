@@ -61,7 +61,7 @@ beforeEach(() => {
 const run = (name: string): Promise<unknown> =>
   rounds.rounds[name]?.run(ACCOUNT) ?? Promise.reject(new Error(name));
 
-it('a worker queues a job for all workers if an account has many contacts due for polling, and checks again 250 ms later', async () => {
+it('a worker that finds many due contacts of an account queues one job that any worker can take, and checks the account again 250 ms later', async () => {
   [dueInMs, dueCount] = [0, 5];
   expect([await run('due'), remindCount, calls]).toEqual([250, 1, []]);
 });

@@ -156,7 +156,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
     await eventually('all contacts are read', () => contacts.started.length === 40);
   });
 
-  it('gives each read the right to one upstream request, and the stored data about the contact, such as the number of failed reads', async () => {
+  it('starts each read with a token for one upstream request and with stored data, such as the number of failed reads of the contact', async () => {
     start();
     await settle();
     expect(contacts.reads.get('c_0')).toMatchObject({
@@ -168,7 +168,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
     });
   });
 
-  it('returns the request token of a read that ended without a request to upstream', async () => {
+  it('gives the token of a read back to the budget if the read made no request to upstream', async () => {
     contacts.due.length = 1;
     start();
     await settle();
@@ -220,7 +220,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect(contacts.agendaTimes).toEqual([123_000]);
   });
 
-  it('gets the next due time from the queue at the end of a read, without another request to the queue', async () => {
+  it('gets the next due time when it reports the end of a read to the poll queue, without another claim', async () => {
     contacts.due.push(['c', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();
@@ -231,7 +231,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect([contacts.claims, contacts.agendaTimes]).toEqual([1, [123_000]]);
   });
 
-  it('returns the next due time from checkAndWait, and stores that time in Redis only if checkAndWait has timed out', async () => {
+  it('returns the next due time to a waiting caller, and writes the next due time to the agenda only if the caller no longer waits', async () => {
     contacts.due.push(['c', 'head'], ['d', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     poller = contacts.poller();
@@ -254,7 +254,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect(contacts.agendaTimes).toEqual([]);
   });
 
-  it('asks the queue again at once when notified of due contacts, even during a request to the queue', async () => {
+  it('claims contacts at once after a wake-up, even if the wake-up arrives during another claim', async () => {
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 900 };
     start();
     await settle();

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { FixedAccountDirectory } from '../account/account.js';
-import { FixedApiKeyAuthenticator } from './api-key.js';
+import { InMemoryApiKeyAuthenticator } from './api-key.js';
 
 describe('an API key', () => {
   it('authenticates a caller for one account with the scopes of the key; any other text is rejected', async () => {
-    const keys = new FixedApiKeyAuthenticator([
+    const keys = new InMemoryApiKeyAuthenticator([
       { id: 'one', key: 'first', account: 'default', scopes: ['admin', 'events:read'] },
       { id: 'two', key: 'second', account: 'other', scopes: [] },
     ]);
@@ -18,7 +18,7 @@ describe('an API key', () => {
   });
 
   it('is kept in memory only as a hash', () => {
-    const keys = new FixedApiKeyAuthenticator([{ id: 'one', key: 'first', account: 'a', scopes: [] }]);
+    const keys = new InMemoryApiKeyAuthenticator([{ id: 'one', key: 'first', account: 'a', scopes: [] }]);
     const inside = inspect(keys, { depth: null, showHidden: true });
     expect(inside).toContain('account');
     expect(inside).not.toContain('first');

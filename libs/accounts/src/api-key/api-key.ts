@@ -48,7 +48,7 @@ export interface ApiKeyAuthenticator {
  * API keys that do not change while the process runs. They are compared by their hashes, so that the duration
  * of a comparison does not reveal how much of a guessed key is correct.
  */
-export class FixedApiKeyAuthenticator implements ApiKeyAuthenticator {
+export class InMemoryApiKeyAuthenticator implements ApiKeyAuthenticator {
   private readonly principals: ReadonlyMap<string, Principal>;
   /** Digest of each API key by the id of the key. */
   private readonly digests: ReadonlyMap<string, string>;

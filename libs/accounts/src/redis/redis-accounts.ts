@@ -10,7 +10,7 @@ import { CombinedAccountDirectory } from '../account/combined-account-directory.
 import {
   type ApiKeyAuthenticator,
   ENVIRONMENT_API_KEY_ID,
-  FixedApiKeyAuthenticator,
+  InMemoryApiKeyAuthenticator,
   API_KEY_SCOPES,
 } from '../api-key/api-key.js';
 import { ApiKeyRegistry } from '../api-key/api-key-registry.js';
@@ -98,9 +98,9 @@ export function createSessionService(environment: KeyEnvironment, redis: RedisCl
 
 type KeyEnvironment = CommonEnvironment & { API_KEY?: string };
 
-function environmentApiKeys({ API_KEY: key }: KeyEnvironment): FixedApiKeyAuthenticator {
+function environmentApiKeys({ API_KEY: key }: KeyEnvironment): InMemoryApiKeyAuthenticator {
   const fixed = { id: ENVIRONMENT_API_KEY_ID, account: DEFAULT_ACCOUNT_ID, scopes: API_KEY_SCOPES };
-  return new FixedApiKeyAuthenticator(key === undefined ? [] : [{ ...fixed, key }]);
+  return new InMemoryApiKeyAuthenticator(key === undefined ? [] : [{ ...fixed, key }]);
 }
 
 /** Returns the registry through which API keys are created, listed and revoked. */

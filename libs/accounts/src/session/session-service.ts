@@ -1,4 +1,4 @@
-import type { FixedApiKeyAuthenticator, Principal, Scope } from '../api-key/api-key.js';
+import type { InMemoryApiKeyAuthenticator, Principal, Scope } from '../api-key/api-key.js';
 import { areHashesEqual } from '../api-key/stored-api-key.js';
 import {
   type FoundSession,
@@ -35,7 +35,7 @@ export interface OpenSession {
  */
 export class SessionService {
   constructor(
-    private readonly fixed: Pick<FixedApiKeyAuthenticator, 'find' | 'proofOf'>,
+    private readonly fixed: Pick<InMemoryApiKeyAuthenticator, 'find' | 'proofOf'>,
     private readonly store: SessionStore,
     private readonly limits: SessionLimits = SESSION_LIMITS,
   ) {}

@@ -29,8 +29,8 @@ export interface StoredSession {
   /** Id of the API key that signed in. The session ends when the API key expires or is revoked. */
   keyId: string;
   /**
-   * Proves that the text of the API key has not changed since the sign-in; see `FixedApiKeyAuthenticator.proofOf`. Only
-   * sessions of an API key from the environment variables have this field.
+   * Proves that the text of the API key has not changed since the sign-in; see `InMemoryApiKeyAuthenticator.proofOf`.
+   * Only sessions of an API key from the environment variables have this field.
    */
   keyProof?: string;
 }

@@ -1,4 +1,4 @@
-import type { FixedApiKeyAuthenticator, Principal } from '../api-key/api-key.js';
+import type { InMemoryApiKeyAuthenticator, Principal } from '../api-key/api-key.js';
 import { areHashesEqual } from '../api-key/stored-api-key.js';
 import {
   type FoundToken,
@@ -34,7 +34,7 @@ export interface CreatedToken {
  */
 export class TokenService {
   constructor(
-    private readonly fixed: Pick<FixedApiKeyAuthenticator, 'find' | 'proofOf'>,
+    private readonly fixed: Pick<InMemoryApiKeyAuthenticator, 'find' | 'proofOf'>,
     private readonly store: TokenStore,
   ) {}
 

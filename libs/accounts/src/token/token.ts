@@ -27,7 +27,7 @@ export interface StoredToken {
   keyId: string;
   /**
    * Proves that the text of the API key has not changed since it created the token; see
-   * `FixedApiKeyAuthenticator.proofOf`. Only tokens of an API key from the environment variables have this field.
+   * `InMemoryApiKeyAuthenticator.proofOf`. Only tokens of an API key from the environment variables have this field.
    */
   keyProof?: string;
   scopes: TokenScope[];

@@ -4,7 +4,7 @@ import {
   MessageListTooLargeError,
 } from './unsorted-message-list-reader.js';
 import type { PlacedMessage } from './coverage.js';
-import { OrderedReadImpossibleError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
+import { CannotReadInTimeOrderError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
 import { comparePositions, type Position } from '../position.js';
 import {
   type ListShape,
@@ -80,7 +80,7 @@ export class MessageSource {
         try {
           return await this.readInOrder(call, shape, cursor, limit);
         } catch (error) {
-          if (!(error instanceof OrderedReadImpossibleError)) throw error;
+          if (!(error instanceof CannotReadInTimeOrderError)) throw error;
         }
       }
       return await this.readWithoutOrder(call, shape, cursor, limit);

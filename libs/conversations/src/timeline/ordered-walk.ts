@@ -16,10 +16,10 @@ const MIN_PAGE_LIMIT = 8;
  * Thrown if a list of messages cannot be read in order of time: a message has no timestamp, the list is not
  * sorted by time, or upstream's pages are too small.
  */
-export class OrderedReadImpossibleError extends Error {
+export class CannotReadInTimeOrderError extends Error {
   constructor() {
-    super("the messages cannot be read in the list's usual order");
-    this.name = 'OrderedReadImpossibleError';
+    super('the messages cannot be read in order of time');
+    this.name = 'CannotReadInTimeOrderError';
   }
 }
 
@@ -65,7 +65,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
 /**
  * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
  * requests. Ends as soon as half of the wanted messages are found, because each further page costs a request.
- * @throws {OrderedReadImpossibleError} if the list is not sorted, or its pages are very small
+ * @throws {CannotReadInTimeOrderError} if the list is not sorted, or its pages are very small
  * @throws {MessagesUnavailableError} if no page could be read
  */
 export async function walkOrderedList(
@@ -76,7 +76,7 @@ export async function walkOrderedList(
   maxRequests: number,
 ): Promise<WalkResult> {
   if (shape.maxLimit < MIN_PAGE_LIMIT && shape.length >= shape.maxLimit)
-    throw new OrderedReadImpossibleError();
+    throw new CannotReadInTimeOrderError();
   const walk = new OrderedWalk(read, shape, start, wanted);
   return walk.run(maxRequests);
 }
@@ -214,13 +214,13 @@ class OrderedWalk {
 
   private placedPageOf(request: PageRequest, { items, count }: MessagesPage): RequestedPage {
     const messages = items.map((message): PlacedMessage => {
-      if (message.timestamp === undefined) throw new OrderedReadImpossibleError();
+      if (message.timestamp === undefined) throw new CannotReadInTimeOrderError();
       return { message, position: { at: message.timestamp, id: message.id } };
     });
     if (!this.isNewestFirst) messages.reverse();
     for (const [i, { position }] of messages.entries())
       if (i > 0 && position.at > (messages[i - 1]?.position.at ?? Infinity))
-        throw new OrderedReadImpossibleError();
+        throw new CannotReadInTimeOrderError();
     const isFirst = request.page === 1;
     const size = this.fixedSize ?? request.limit;
     const ends = this.endsList(request, count);
@@ -272,7 +272,7 @@ class OrderedWalk {
    * calculated from the higher limit, so they are wrong.
    */
   private learnMaxLimit(maxLimit: number): void {
-    if (maxLimit < MIN_PAGE_LIMIT) throw new OrderedReadImpossibleError();
+    if (maxLimit < MIN_PAGE_LIMIT) throw new CannotReadInTimeOrderError();
     this.maxLimit = maxLimit;
     this.pages.length = 0;
   }
