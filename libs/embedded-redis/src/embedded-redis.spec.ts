@@ -99,7 +99,7 @@ describe('an embedded Redis', () => {
     expect(await using(url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('first shuts down a Redis that a killed process left running on the same data', async () => {
+  it('first shuts down a Redis that a killed process left running with the same data directory', async () => {
     const search = await findRedisServer();
     if (!search.found) throw new Error(search.reason);
     const port = await findFreePort();
@@ -119,7 +119,7 @@ describe('an embedded Redis', () => {
     expect(await using(redis.url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('does not shut down a Redis on other data, even if an outdated server.json names that Redis', async () => {
+  it('does not shut down a Redis with another data directory, even if an outdated server.json contains its port and password', async () => {
     const other = await mkdtemp(join(tmpdir(), 'tidings-embedded-'));
     const neighbour = await startEmbeddedRedis({ dataDirectory: other });
     try {

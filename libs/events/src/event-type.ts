@@ -30,7 +30,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** The event types of one subject: for `message`, every type that starts with `message.`. */
 export type EventTypeOf<Subject extends string> = Extract<EventType, `${Subject}.${string}`>;
 
-/** Matches event types: a single type, all types of one subject (such as `message.*`), or all types (`*`). */
+/** Matches event types: a single type, all types with one prefix (such as `message.*`), or all types (`*`). */
 export type EventTypePattern = string;
 
 /** Returns true if the pattern matches at least one known event type. */

@@ -35,7 +35,7 @@ describe('an event as JSON', () => {
 });
 
 describe('an event type pattern', () => {
-  it('matches one event type, all types of one subject, or every type', () => {
+  it('matches one event type (send.failed), all types with one prefix (send.*), or every type (*)', () => {
     expect(matchesEventType('*', 'send.failed')).toBe(true);
     expect(matchesEventType('send.*', 'send.failed')).toBe(true);
     expect(matchesEventType('send.failed', 'send.failed')).toBe(true);

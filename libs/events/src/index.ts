@@ -21,6 +21,6 @@ export { appendEventsLuaArguments, type LogKeys, eventLogRedisKeys } from './red
 export { type ReadResult, RedisEventConsumer } from './redis-event-consumer.js';
 export { RedisEventLog } from './redis-event-log.js';
 export { RedisEventLogNotifier } from './redis-event-log-notifier.js';
-export { RedisEventLogTrimTimes } from './redis-event-log-trim-times.js';
+export { RedisEventLogTrimSchedule } from './redis-event-log-trim-schedule.js';
 export { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 export { type ReaderLease, EventLogReaderLeaseLostError, eventLogReaderLeaseKey } from './redis-reader.js';

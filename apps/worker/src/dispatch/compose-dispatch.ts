@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { SecretCipher } from '#accounts';
-import { RedisEventLogNotifier, RedisEventLogTrimTimes } from '#events';
+import { RedisEventLogNotifier, RedisEventLogTrimSchedule } from '#events';
 import {
   BullmqHintQueue,
   type Clock,
@@ -76,7 +76,7 @@ export function composeDispatch(
     isFull: () => isRedisFull(redis),
     deliveries: store,
     deliverySurvey: new RedisDeliveryDueTimeReader(redis, prefix, retention.deliveries),
-    logSurvey: new RedisEventLogTrimTimes(redis, prefix, retention.events),
+    logSurvey: new RedisEventLogTrimSchedule(redis, prefix, retention.events),
   });
   return {
     deliveries,

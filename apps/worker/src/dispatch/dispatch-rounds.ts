@@ -1,4 +1,4 @@
-import type { EventLog, EventRetention, RedisEventLogTrimTimes } from '#events';
+import type { EventLog, EventRetention, RedisEventLogTrimSchedule } from '#events';
 import {
   DELIVERY_TASK_NAMES,
   type DeliveryRunner,
@@ -26,7 +26,7 @@ export interface DispatchRoundParts {
   deliveries: Pick<DeliveryStore, 'trim'>;
   log: Pick<EventLog, 'trim'>;
   deliverySurvey: Pick<RedisDeliveryDueTimeReader, 'read'>;
-  logSurvey: Pick<RedisEventLogTrimTimes, 'trimInMs'>;
+  logSurvey: Pick<RedisEventLogTrimSchedule, 'trimInMs'>;
   retention: { deliveries: DeliveryRetention; events: EventRetention };
   isFull(): Promise<boolean>;
 }

@@ -5,20 +5,26 @@ export interface PageRequest {
 }
 
 /**
- * Returns the page with the smallest limit that contains `wanted` elements from index `from` on, towards
- * higher indexes. If no page with a limit up to `maxLimit` contains all of them, returns the page that
+ * Returns the page with the smallest limit that contains `count` elements: the element at index `first` and those at
+ * the next higher indexes. If no page with a limit up to `maxLimit` contains all of them, returns the page that
  * contains the most. Pages with different limits begin at different elements, so pages can overlap.
  */
-export function pageRequestFromIndex(from: number, wanted: number, maxLimit: number): PageRequest {
-  return bestPage(from, wanted, maxLimit, ({ page, limit }) => page * limit - from);
+export function pageRequestFromIndex(first: number, count: number, maxLimit: number): PageRequest {
+  return bestPage(first, count, maxLimit, ({ page, limit }) => page * limit - first);
 }
 
 /**
- * Returns the page with the smallest limit that contains `wanted` elements from index `to` on, towards index 0. If no
- * page with a limit up to `maxLimit` contains all of them, returns the page that contains the most.
+ * Returns the page with the smallest limit that contains `count` elements: the element at index `last` and those at the
+ * next lower indexes. If no page with a limit up to `maxLimit` contains all of them, returns the page that
+ * contains the most.
  */
-export function pageRequestUpToIndex(to: number, wanted: number, maxLimit: number): PageRequest {
-  return bestPage(to, Math.min(wanted, to + 1), maxLimit, ({ page, limit }) => to + 1 - (page - 1) * limit);
+export function pageRequestUpToIndex(last: number, count: number, maxLimit: number): PageRequest {
+  return bestPage(
+    last,
+    Math.min(count, last + 1),
+    maxLimit,
+    ({ page, limit }) => last + 1 - (page - 1) * limit,
+  );
 }
 
 function bestPage(

@@ -181,7 +181,7 @@ class Paging {
 
 const HISTORY = { inserts: 50, deletions: 10, binds: 3 };
 
-describe('Each entry that exists while a caller reads all pages is returned exactly once, with at most five upstream requests per page', () => {
+describe('A read of all timeline pages returns each entry that exists throughout the read exactly once, with at most five upstream requests per page', () => {
   const listings: [string, FakeListing][] = [
     ['the newest first, pages of 20', { order: 'newestFirst', maxLimit: 20 }],
     ['the newest first, pages of 100', { order: 'newestFirst', maxLimit: 100 }],

@@ -128,8 +128,8 @@ describe('A list of messages that cannot be read in order of time', () => {
   });
 });
 
-describe('A full reading of an unsorted list', () => {
-  it('is repeated until every message of the snapshot was found, but not endlessly if a message is gone', async () => {
+describe('A timeline of messages that upstream lists in no order', () => {
+  it('reads all messages again until every message of the snapshot was found, but not endlessly if a message is gone', async () => {
     const random = seededRandom(1);
     const shuffles = (list: readonly TimelineMessage[]): TimelineMessage[] =>
       list
@@ -141,7 +141,7 @@ describe('A full reading of an unsorted list', () => {
     expect((await all(account)).flatMap(idsOf)).toEqual(newestFirst(150));
   });
 
-  it('is kept for ten minutes, and is updated from the events in the log', async () => {
+  it('keeps the messages in memory for ten minutes, and updates them from the event log', async () => {
     let now = 1_000;
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
     const timeline = new Timeline(account, new UnsortedMessageListCache(() => now));
@@ -159,7 +159,7 @@ describe('A full reading of an unsorted list', () => {
     expect(account.requests).toBeGreaterThan(requests);
   });
 
-  it('starts again if the log no longer contains all events since the reading began', async () => {
+  it('reads all messages again if the event log no longer contains all events since the read began', async () => {
     const account = accountWith(50, { order: 'unsorted', maxLimit: 20 });
     const timeline = new Timeline(account);
     await all(account, 20, timeline);
@@ -174,7 +174,7 @@ describe('A full reading of an unsorted list', () => {
 });
 
 describe('A contact whose messages are too many to be sorted in memory', () => {
-  it('has a partial timeline, and the next call makes no upstream request', async () => {
+  it('has a partial timeline; a second request for the timeline makes no upstream request', async () => {
     const account = accountWith(200, { order: 'unsorted', maxLimit: 100 });
     account.list = account.list.map((one) => ({ ...one, raw: { id: one.id, message: 'x'.repeat(100_000) } }));
     const timeline = new Timeline(account);
@@ -250,7 +250,7 @@ describe('A send', () => {
 });
 
 describe('While upstream is away', () => {
-  it('a page has the sends and the preview of the last message, and is marked as partial', async () => {
+  it('a timeline page has the sends and the preview of the last message, and is marked as partial', async () => {
     const account = accountWith(5);
     account.isAway = true;
     account.send('snd_1', { createdAt: account.now - 1_000 });
@@ -261,7 +261,7 @@ describe('While upstream is away', () => {
     expect(page.entries[1]).toMatchObject({ message: { message: 'Hello', direction: 'inbound' } });
   });
 
-  it('a page has the messages that were read before the outage, and a cursor for the next page', async () => {
+  it('a timeline page has the messages that were read before the outage, and a cursor for the next page', async () => {
     const account = accountWith(100);
     const { read } = account.pages;
     Object.assign(account.pages, {

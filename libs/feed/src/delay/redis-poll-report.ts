@@ -15,11 +15,19 @@ export const POLL_REPORT_LUA_CONSTANTS = {
   DELAY_STATISTICS_SLOT_TTL_MS,
 };
 
+/** Redis keys of what `poll-report.lua` writes. */
+interface PollReportKeys {
+  /** See {@link pollStatisticsKey}. */
+  facts: string;
+  /** See {@link delayHistogramRedisKey}. */
+  slot: string;
+}
+
 /**
  * Returns the Redis keys that `poll-report.lua` writes for a poll that started at `startedAt` (milliseconds
  * since 1970).
  */
-export function pollReportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
+export function pollReportKeys(keys: AccountKeys, startedAt: number): PollReportKeys {
   return {
     facts: pollStatisticsKey(keys),
     slot: delayHistogramRedisKey(keys, timeSlotNumberAt(startedAt)),

@@ -199,7 +199,7 @@ describe('a known message', () => {
     expect(types(memory.see([shown('m', flags(true, true))]))).toEqual(['message.delivered', 'message.read']);
   });
 
-  it('can be emitted as read before it is delivered', () => {
+  it('can cause `message.read` before `message.delivered`', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     expect(types(memory.see([shown('m', flags(false, true))]))).toEqual(['message.read']);
@@ -245,7 +245,7 @@ describe('a known message', () => {
     expect(Object.keys(changes(moved)[0] ?? {}).sort()).toEqual(['service', 'timestamp']);
   });
 
-  it('whose hash changed is emitted as updated even if the hashes of all its fields are unchanged', () => {
+  it('is emitted as updated if the hash of the whole message changed, even if no hash of a single field changed', () => {
     const before: KnownMessage = {
       direction: 'outbound',
       delivered: false,

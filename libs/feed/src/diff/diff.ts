@@ -5,7 +5,7 @@ import {
   messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
-  fieldsNotNamedInChanges,
+  fieldsThatEventsReportAsOther,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -15,7 +15,7 @@ import {
   isMessageChangeEmitted,
   chooseFingerprintToStore,
   NO_MESSAGE_DIFFERENCE,
-  chooseFingerprintIfNoEventIsEmitted,
+  chooseFingerprintToStoreWithoutEvent,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
@@ -176,7 +176,7 @@ function alteration(
   const isFormEmitted = isMessageChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
     ? chooseFingerprintToStore(message, seen, volatile)
-    : chooseFingerprintIfNoEventIsEmitted(message, seen, form, volatile);
+    : chooseFingerprintToStoreWithoutEvent(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,
@@ -266,5 +266,5 @@ class EventCollector {
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {
-  return field === 'other' ? fieldsNotNamedInChanges(raw) : (raw[field] ?? null);
+  return field === 'other' ? fieldsThatEventsReportAsOther(raw) : (raw[field] ?? null);
 }

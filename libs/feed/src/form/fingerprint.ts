@@ -5,7 +5,7 @@ import { JsonHash } from './json-hash.js';
  * The message fields that the `changes` of an event list by name. All other changed fields are listed
  * together as `other`.
  */
-export const FIELDS_NAMED_IN_CHANGES = [
+export const FIELDS_THAT_EVENTS_REPORT_BY_NAME = [
   'from',
   'to',
   'direction',
@@ -17,12 +17,15 @@ export const FIELDS_NAMED_IN_CHANGES = [
 ] as const;
 
 /**
- * Name of a message field in the `changes` of an event: one of {@link FIELDS_NAMED_IN_CHANGES}, or `other` for
- * all other fields together.
+ * Name of a message field in the `changes` of an event: one of
+ * {@link FIELDS_THAT_EVENTS_REPORT_BY_NAME}, or `other` for all other fields together.
  */
-export type FingerprintField = (typeof FIELDS_NAMED_IN_CHANGES)[number] | 'other';
+export type FingerprintField = (typeof FIELDS_THAT_EVENTS_REPORT_BY_NAME)[number] | 'other';
 
-export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...FIELDS_NAMED_IN_CHANGES, 'other'];
+export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [
+  ...FIELDS_THAT_EVENTS_REPORT_BY_NAME,
+  'other',
+];
 
 /**
  * Hashes of a message. By comparing hashes, Tidings detects changes without storing the text of the message.
@@ -52,8 +55,8 @@ export interface SeenFingerprint extends Fingerprint {
  * A set of message fields as a bit mask: bit n stands for the field at index n of {@link FINGERPRINT_FIELDS}.
  */
 export type FieldSet = number;
-export const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_NAMED_IN_CHANGES.length;
-const ATTACHMENTS: FieldSet = 1 << FIELDS_NAMED_IN_CHANGES.indexOf('attachments');
+export const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_THAT_EVENTS_REPORT_BY_NAME.length;
+const ATTACHMENTS: FieldSet = 1 << FIELDS_THAT_EVENTS_REPORT_BY_NAME.indexOf('attachments');
 /**
  * Message fields in which the signatures of URLs are left out of the hash. The message's text is not among
  * these fields, because a person may correct a link in the text.
@@ -95,7 +98,7 @@ function computeFingerprint(raw: UpstreamMessage['raw'], signed: FieldSet, ignor
   wholeHash.restart();
   const fields: number[] = [];
   let bit = 1;
-  for (const field of FIELDS_NAMED_IN_CHANGES) {
+  for (const field of FIELDS_THAT_EVENTS_REPORT_BY_NAME) {
     hash.restart();
     hash.ignoresSignatures = (signed & bit) !== 0;
     if ((ignored & bit) === 0) hash.add(raw[field]);
@@ -141,7 +144,8 @@ function addFieldHash(): number {
  * returned by mistake: by chance, 1 of 65,536 hashes equals {@link LEFT_OUT_MARKER}. Callers therefore also
  * compare the hash of the whole message.
  */
-export function fieldsLeftOutOfFingerprint({ fields }: Fingerprint): FieldSet {
+export function fieldsLeftOutOfFingerprint(fingerprint: Fingerprint): FieldSet {
+  const { fields } = fingerprint;
   let ignored = 0;
   for (let i = 0; i < fields.length; i += 1) if (fields[i] === LEFT_OUT_MARKER) ignored |= 1 << i;
   return ignored;
@@ -166,7 +170,7 @@ export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
  * @param field index of the field in {@link FINGERPRINT_FIELDS}
  */
 export function isFieldNonEmpty({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
-  const name = FIELDS_NAMED_IN_CHANGES[field];
+  const name = FIELDS_THAT_EVENTS_REPORT_BY_NAME[field];
   if (name !== undefined) return !isEmpty(raw[name]);
   for (const key in raw) if (!isIdOrNamed(key)) return true;
   return isRecord(raw.status) && Object.keys(raw.status).some((key) => !isFlag(key));
@@ -202,10 +206,10 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
 
 /**
  * Returns the fields of a message that events report together under the name `other`: all fields except the
- * id, the fields in {@link FIELDS_NAMED_IN_CHANGES}, and the flags `read` and `delivered`. If one of the
+ * id, the fields in {@link FIELDS_THAT_EVENTS_REPORT_BY_NAME}, and the flags `read` and `delivered`. If one of the
  * returned fields changed, `other` contains all of them.
  */
-export function fieldsNotNamedInChanges(raw: UpstreamMessage['raw']): Record<string, unknown> {
+export function fieldsThatEventsReportAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),
@@ -217,7 +221,7 @@ function withoutFlags(status: unknown): unknown {
   return Object.fromEntries(Object.entries(status).filter(([key]) => !isFlag(key)));
 }
 
-const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...FIELDS_NAMED_IN_CHANGES]);
+const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...FIELDS_THAT_EVENTS_REPORT_BY_NAME]);
 
 function isIdOrNamed(key: string): boolean {
   return ID_AND_NAMED.has(key);

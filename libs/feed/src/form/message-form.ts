@@ -92,7 +92,7 @@ export function chooseFingerprintToStore(
  * fingerprint stays: it is still correct, or a later read must detect the change again.
  * @param seen fingerprint of the message as just read
  */
-export function chooseFingerprintIfNoEventIsEmitted(
+export function chooseFingerprintToStoreWithoutEvent(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   change: MessageDifference,

@@ -9,7 +9,7 @@ import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-messag
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
-import { lastPageRequestOf } from '../walk/page-tail.js';
+import { requestForLastPage } from '../walk/page-tail.js';
 import { PollCommitter, type PollStart } from './poll-committer.js';
 import { hashIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
 import type { FeedSource, LookUpReads, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
@@ -426,7 +426,7 @@ function isHeadDisturbed(
   if (isSortOrderChanged) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
   // The head of an oldest-first list counts as disturbed if its last page shows other known messages than before.
   if (order === 'oldestFirst') {
-    const { page, limit } = lastPageRequestOf(length, pollState.pageSize);
+    const { page, limit } = requestForLastPage(length, pollState.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;
     return wasRead && now !== before;
   }

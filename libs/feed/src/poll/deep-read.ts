@@ -11,7 +11,7 @@ import {
   type PageRead,
   type PageReader,
 } from '../walk/page-reader.js';
-import { lastPageRequestOf } from '../walk/page-tail.js';
+import { requestForLastPage } from '../walk/page-tail.js';
 import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
 import { rowMessageOf, upstreamClockLeadMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
@@ -172,7 +172,7 @@ export class DeepRead {
   }
 
   private async lookUpFromTail(): Promise<'all' | 'end' | 'stopped'> {
-    const { page: last, limit } = lastPageRequestOf(this.pages.state.pollState.length, this.reader.pageSize);
+    const { page: last, limit } = requestForLastPage(this.pages.state.pollState.length, this.reader.pageSize);
     for (let page = Math.max(last - 1, 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
       if ((await this.pages.take(page, limit)) === undefined) return 'stopped';
@@ -374,7 +374,7 @@ export class DeepRead {
     const length = this.reader.servedCount;
     const { pollState } = this.pages.state;
     if (order === 'oldestFirst') {
-      const { page, limit } = lastPageRequestOf(length, this.reader.pageSize);
+      const { page, limit } = requestForLastPage(length, this.reader.pageSize);
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }

@@ -8,7 +8,7 @@ import { unpackPollState } from '../snapshot/poll-state-codec.js';
  * The stored polling state of a contact, as `contact-state.lua` returns it. Strings are Buffers. If the
  * contact is unknown, the reply has no fields.
  */
-export interface ContactReply {
+export interface ContactStateLuaReply {
   now: Buffer;
   version: Buffer;
   pollState: Buffer | undefined;
@@ -30,25 +30,27 @@ export interface ContactReply {
   hasRow: number;
 }
 
-/** The fields of a {@link ContactReply} in the order in which `contact-state.lua` returns them. */
+/** The fields of a {@link ContactStateLuaReply} in the order in which `contact-state.lua` returns them. */
 const CONTACT_STATE_FIELDS = [
   ...(['now', 'version', 'pollState', 'emitAfter', 'expediteRequests', 'deletionsConfirmedAt'] as const),
   ...(['storedMessages', 'epoch', 'lost', 'listSuspectSince', 'suspectAt', 'messagesShownAt'] as const),
   ...(['contacts', 'revisionFloor', 'run', 'failures', 'longestPage', 'extension', 'hasRow'] as const),
 ];
 
-/** Converts the state of a contact from an array, as `claim-polls.lua` returns it, to a {@link ContactReply}. */
-export function parseContactReply(values: readonly unknown[]): ContactReply {
+/**
+ * Converts the state of a contact from an array, as `claim-polls.lua` returns it, to a {@link ContactStateLuaReply}.
+ */
+export function parseContactStateLuaReply(values: readonly unknown[]): ContactStateLuaReply {
   const reply: Record<string, unknown> = {};
   for (const [place, name] of CONTACT_STATE_FIELDS.entries()) reply[name] = values[place];
-  return reply as unknown as ContactReply;
+  return reply as unknown as ContactStateLuaReply;
 }
 
 /**
  * Returns the polling state of a contact, or undefined if the contact is unknown.
  * @param needsRow true if conversation rows are kept
  */
-export function contactStateOf(reply: ContactReply, needsRow: boolean): ContactState | undefined {
+export function contactStateOf(reply: ContactStateLuaReply, needsRow: boolean): ContactState | undefined {
   const { pollState: packed, extension, storedMessages, contacts, hasRow } = reply;
   if (!(packed instanceof Uint8Array)) return undefined;
   const pollState = pollStateOf(packed);

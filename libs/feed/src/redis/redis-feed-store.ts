@@ -17,7 +17,7 @@ import type {
   UnchangedPoll,
 } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
-import { type ContactReply, contactStateOf } from './contact-state-reply.js';
+import { type ContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
 import { UnchangedPollCommitter } from './redis-unchanged-polls.js';
 import type { FeedOverview } from '../schedule/feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
@@ -258,7 +258,7 @@ export class RedisFeedStore implements FeedStore {
         rows: rowRedisKeys(keys).rows,
       },
       { contactId },
-    )) as ContactReply;
+    )) as ContactStateLuaReply;
     return contactStateOf(reply, this.rowsKept === 'on');
   }
 

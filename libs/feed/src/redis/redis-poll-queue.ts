@@ -11,7 +11,7 @@ import {
   type PollQueue,
   type PollOutcome,
 } from '../poll/poll-queue.js';
-import { parseContactReply, contactStateOf } from './contact-state-reply.js';
+import { parseContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
 import { parseNextDueTime, pollQueueKeys } from './redis-poll-queue-keys.js';
 
 const claim = LuaScript.from(import.meta.url, 'lua/claim-polls.lua');
@@ -99,7 +99,7 @@ export class RedisPollQueue implements PollQueue {
     lease: string,
     isUpstreamAvailable: boolean,
   ): ClaimedPoll {
-    const state = contactStateOf(parseContactReply(values), this.rowsKept === 'on');
+    const state = contactStateOf(parseContactStateLuaReply(values), this.rowsKept === 'on');
     return {
       kind: String(kind) === 'deep' ? 'deep' : 'head',
       contactId: String(contactId),

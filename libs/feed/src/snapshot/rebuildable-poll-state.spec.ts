@@ -15,24 +15,24 @@ const FULL: RebuildablePollState = {
   resyncing: true,
 };
 
-describe('the packed form of the poll state that can be rebuilt', () => {
+describe('the part of the poll state that later polls rebuild if it is lost', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
-    'unpacks to the same state: %j',
+    'is unchanged after packing and unpacking: %j',
     (state) => {
       expect(unpackRebuildablePollState(packRebuildablePollState(state))).toEqual(state);
     },
   );
 
-  it('takes no bytes if the state is empty', () => {
+  it('takes no bytes in packed form if it is empty', () => {
     expect(packRebuildablePollState({})).toHaveLength(0);
   });
 
-  it('unpacks to the known sections if a later build added another section', () => {
+  it('is unpacked without the sections that only a later build knows', () => {
     const later = Buffer.concat([packRebuildablePollState({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
     expect(unpackRebuildablePollState(later)).toEqual({ readAt: 5 });
   });
 
-  it('unpacks to an empty state if it is damaged, and never throws', () => {
+  it('is empty, and no error is thrown, if the packed bytes are damaged', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         expect(typeof unpackRebuildablePollState(Buffer.from(bytes))).toBe('object');

@@ -16,23 +16,23 @@ const after = (...counts: number[]): UnreadableElementHistory => {
   return elements;
 };
 
-describe('a contact that is missing from a list with unreadable elements', () => {
-  it('counts as possibly unreadable if the first read without the contact found more unreadable elements than the read before', () => {
+describe('a contact that is missing from a contact list with unreadable elements', () => {
+  it('may be an unreadable element if the first read without the contact found more unreadable elements than the read before', () => {
     expect(mayMissingContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
-  it('counts as possibly unreadable only if it went missing when the number of unreadable elements rose', () => {
+  it('may be an unreadable element only if it went missing when the number of unreadable elements rose', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
     const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayMissingContactBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);
   });
 
-  it('stops counting as possibly unreadable when the number of unreadable elements falls back to its earlier value', () => {
+  it('is no unreadable element once the number of unreadable elements has fallen to its value before the contact went missing', () => {
     expect(mayMissingContactBeUnreadable(after(1, 3, 1), 2)).toBe(false);
     expect(mayMissingContactBeUnreadable(after(1, 3, 2), 2)).toBe(true);
   });
 
-  it('counts as possibly unreadable if the list has more unreadable elements than an older build stored', () => {
+  it('may be an unreadable element if the number of unreadable elements has risen since an older build stored that number', () => {
     const old = parseUnreadableElementHistory(undefined, 1);
     expect(mayMissingContactBeUnreadable(updateUnreadableElementHistory(old, 2, 1_000), 900)).toBe(true);
     expect(mayMissingContactBeUnreadable(updateUnreadableElementHistory(old, 1, 1_000), 900)).toBe(false);
@@ -45,7 +45,7 @@ describe('the history of the number of unreadable elements', () => {
     expect(parseUnreadableElementHistory(serializeUnreadableElementHistory(elements), 0)).toEqual(elements);
   });
 
-  it('keeps at most 20 increases of the number, and merges the oldest ones so that none is lost', () => {
+  it('has one entry per increase; if it would have more than 20 entries, the oldest are merged, not removed', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);

@@ -4,7 +4,7 @@ import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#up
 import { type HeadPlan, type HeadRead, readNewestMessages } from './head-walk.js';
 import { sortOldestFirst, messageOrderOf, type PageOrder } from './page-order.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
-import { lastPageRequestOf } from './page-tail.js';
+import { requestForLastPage } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
   id: `m${n}`,
@@ -164,18 +164,21 @@ describe('a read of the newest messages', () => {
     expect(longer.reads).toHaveLength(1);
   });
 
-  it.each(ORDERS)('determines the order of the list from a page with two timestamps: %s', async (order) => {
-    const pages = contact(order, 2, 1);
-    expect(await pages.head('unknown', { pageSize: 2, longestPage: 2 })).toMatchObject({
-      order,
-      coversAllNew: true,
-    });
-    // If the page may be capped, page 2 must be read, and then page 1 again, since a message may have moved there.
-    expect(pages.reads).toHaveLength(order === 'newestFirst' ? 1 : 3);
-  });
+  it.each(ORDERS)(
+    'determines the order of a list of two messages from their timestamps: %s',
+    async (order) => {
+      const pages = contact(order, 2, 1);
+      expect(await pages.head('unknown', { pageSize: 2, longestPage: 2 })).toMatchObject({
+        order,
+        coversAllNew: true,
+      });
+      // If the page may be capped, page 2 must be read, and then page 1 again, since a message may have moved there.
+      expect(pages.reads).toHaveLength(order === 'newestFirst' ? 1 : 3);
+    },
+  );
 
   it.each(ORDERS)(
-    'needs one request if the longest page of other contacts shows that the first page is not full: %s',
+    'makes one request if the first page has 2 messages, and upstream returned 20 on a page of another contact: %s',
     async (order) => {
       const pages = contact(order, 2, 1);
       expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
@@ -187,10 +190,10 @@ describe('a read of the newest messages', () => {
   );
 
   it.each([
-    ['the contact has 12 known messages, all on the page', 12, true],
-    ['the contact has 13 known messages, 12 on the page', 13, false],
+    ['the page is the last if the contact has 12 known messages', 12, true],
+    ['the page is not the last if the contact has 13 known messages', 13, false],
   ])(
-    'treats a page that is shorter than pages of other contacts as the last page, unless the contact has more known messages: %s',
+    'recognizes whether a page of 12 messages is the last if upstream returned 20 on a page of another contact: %s',
     async (_, length, showsEnd) => {
       const pages = contact('newestFirst', length, 0);
       pages.cap = 12;
@@ -355,7 +358,7 @@ describe('the page to request at the end of an oldest-first list', () => {
     'contains the last message and has room for a new message: page size %d',
     (pageSize) => {
       for (let length = 1; length <= 200; length += 1) {
-        const { page, limit } = lastPageRequestOf(length, pageSize);
+        const { page, limit } = requestForLastPage(length, pageSize);
         expect(limit).toBeLessThanOrEqual(pageSize);
         // With two messages and a page size of two there is no such page.
         if (pageSize === 2 && length % 2 === 0) continue;

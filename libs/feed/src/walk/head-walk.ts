@@ -10,7 +10,7 @@ import {
   PageReader,
 } from './page-reader.js';
 import type { ReadPage } from './read-in-parts.js';
-import { lastPageRequestOf } from './page-tail.js';
+import { requestForLastPage } from './page-tail.js';
 
 /**
  * A read of the newest messages begins with one page, and may go on to later or to earlier pages. `MAX_PAGES` bounds
@@ -419,7 +419,7 @@ class HeadWalk {
 
   private async readTailOnce(): Promise<{ pages: number; foundNew: boolean }> {
     const before = this.pages.requests;
-    const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
+    const { page, limit } = requestForLastPage(this.length, this.pages.pageSize);
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
@@ -466,7 +466,7 @@ class HeadWalk {
     const ids = reads.flatMap((read) => read.ids);
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
-    const { page, limit } = lastPageRequestOf(this.length, this.pages.pageSize);
+    const { page, limit } = requestForLastPage(this.length, this.pages.pageSize);
     const nextFrom = (page - 1) * limit;
     // The next read will begin at the index `nextFrom` of the list, and compares the messages from there on.
     this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);

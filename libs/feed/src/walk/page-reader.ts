@@ -8,7 +8,7 @@ import {
 } from '#upstream';
 import {
   FAILING_MESSAGE_PLACEHOLDER,
-  withPageSplitting,
+  withFailedPagesReadInParts,
   type IsMessageFault,
   type ReadPage,
 } from './read-in-parts.js';
@@ -139,8 +139,8 @@ export class PageReader {
     };
     const sizeOf = (limit: number): number =>
       limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);
-    this.readPlain = withPageSplitting(counted, sizeOf);
-    this.read = withPageSplitting(counted, sizeOf, isMessageFault);
+    this.readPlain = withFailedPagesReadInParts(counted, sizeOf);
+    this.read = withFailedPagesReadInParts(counted, sizeOf, isMessageFault);
   }
 
   /**

@@ -22,7 +22,7 @@ const MIN_ROOM = 3;
  * be used.
  * @param pageSize largest limit that upstream honours for the contact
  */
-export function lastPageRequestOf(length: number, pageSize: number): PageRequest {
+export function requestForLastPage(length: number, pageSize: number): PageRequest {
   const spare = (limit: number): number => Math.min(length % limit, limit - (length % limit));
   const smaller = Array.from({ length: pageSize - 1 }, (_, i) => i + 1);
   const roomiest = smaller.reduce((best, limit) => (spare(limit) > spare(best) ? limit : best), pageSize);

@@ -20,7 +20,7 @@ const isTooLarge: IsMessageFault = (error) => error instanceof UpstreamReplyTooL
  * @param sizeOf returns how many messages a full page has if it is requested with a given limit
  * @param isMessageFault returns true for an error that a single message on the page may have caused
  */
-export function withPageSplitting(
+export function withFailedPagesReadInParts(
   read: ReadPage,
   sizeOf: (limit: number) => number,
   isMessageFault: IsMessageFault = () => false,

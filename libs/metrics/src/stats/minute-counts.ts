@@ -47,7 +47,7 @@ export type MinuteCounts = Record<CountName, number>;
 export type CountsByMinute = ReadonlyMap<number, Readonly<MinuteCounts>>;
 
 /** Returns true if a minute keeps the largest value of this count, and false if it keeps the sum of the values. */
-export function isCombinedByMaximum(name: CountName): boolean {
+export function isMaximumPerMinute(name: CountName): boolean {
   return MAXIMA.has(name);
 }
 
@@ -68,5 +68,5 @@ export function createZeroCounts(): MinuteCounts {
 
 /** Adds a value to a count. If the count is a maximum, the larger of the two values is kept instead of the sum. */
 export function addCount(counts: MinuteCounts, name: CountName, value: number): void {
-  counts[name] = isCombinedByMaximum(name) ? Math.max(counts[name], value) : counts[name] + value;
+  counts[name] = isMaximumPerMinute(name) ? Math.max(counts[name], value) : counts[name] + value;
 }

@@ -2,7 +2,7 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import {
   MINUTE_COUNT_NAMES,
   type CountsByMinute,
-  isCombinedByMaximum,
+  isMaximumPerMinute,
   createZeroCounts,
 } from './minute-counts.js';
 import { type KeptStats, STATISTICS_MINUTES, type StatsStore } from './stats-store.js';
@@ -26,7 +26,7 @@ export class RedisStatsStore implements StatsStore {
     for (const [minute, values] of minutes) {
       for (const [index, name] of MINUTE_COUNT_NAMES.entries()) {
         const value = Math.round(values[name]);
-        if (value > 0) counts.push(minute, index + 1, isCombinedByMaximum(name) ? 'max' : 'sum', value);
+        if (value > 0) counts.push(minute, index + 1, isMaximumPerMinute(name) ? 'max' : 'sum', value);
       }
     }
     if (counts.length === 0) return;

@@ -21,20 +21,17 @@ describe('the check for unknown environment variables', () => {
   });
 
   it.each([
-    ['that the gateway or the worker knows', 'WORKER_ROLES'],
-    ['whose short name resembles a known name only by chance', 'HOME'],
-    ['of the operating system', 'HOSTNAME'],
-    ['of npm', 'npm_config_port'],
-    ['of the AWS SDK', 'AWS_ENDPOINT_URL_SQS'],
-    ['of the simulator', 'SIMULATOR_PORT'],
-    ['that Kubernetes sets for a service named worker', 'WORKER_SERVICE_HOST'],
-    ['that Kubernetes sets for a port of a service named redis', 'REDIS_PORT_6379_TCP_ADDR'],
-  ])(
-    'does not report a variable that is valid or is probably meant for another program: a variable %s, %s',
-    (_, name) => {
-      expect(findUnknownEnvironmentVariables({ [name]: 'x' })).toEqual([]);
-    },
-  );
+    ['WORKER_ROLES', 'known to the gateway or the worker'],
+    ['HOME', 'a short name that resembles a known name only by chance'],
+    ['HOSTNAME', 'of the operating system'],
+    ['npm_config_port', 'of npm'],
+    ['AWS_ENDPOINT_URL_SQS', 'of the AWS SDK'],
+    ['SIMULATOR_PORT', 'of the simulator'],
+    ['WORKER_SERVICE_HOST', 'set by Kubernetes for a service named worker'],
+    ['REDIS_PORT_6379_TCP_ADDR', 'set by Kubernetes for a port of a service named redis'],
+  ])('does not report a known variable, or one that probably belongs to another program: %s (%s)', (name) => {
+    expect(findUnknownEnvironmentVariables({ [name]: 'x' })).toEqual([]);
+  });
 
   it('does not report an unknown variable without a value', () => {
     expect(findUnknownEnvironmentVariables({ UPSTEAM_BASE_URL: '', SEND_MAX_AGE: undefined })).toEqual([]);

@@ -178,14 +178,14 @@ export function Base64Bytes(size: number): PropertyDecorator {
 }
 
 /**
- * Decorator of a variable that must be values of `size` bytes each in base64, separated by commas. The values
+ * Decorator of a variable that must be values of `bytesPerValue` bytes each in base64, separated by commas. The values
  * become Buffers. Empty text gives an empty list.
  */
-export function Base64BytesList(size: number): PropertyDecorator {
+export function Base64BytesList(bytesPerValue: number): PropertyDecorator {
   return variable(
-    `values of ${size} bytes each in base64, separated by commas`,
+    `values of ${bytesPerValue} bytes each in base64, separated by commas`,
     '$(openssl rand -base64 32)',
-    (text) => (text === '' ? [] : text.split(',').map((item) => bytesOf(item.trim(), size))),
+    (text) => (text === '' ? [] : text.split(',').map((item) => bytesOf(item.trim(), bytesPerValue))),
   );
 }
 

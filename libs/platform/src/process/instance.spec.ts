@@ -25,7 +25,7 @@ describe('the heartbeat entry of a process in Redis', () => {
   });
 });
 
-describe('the time since which processes of different versions run together', () => {
+describe('the time since which all running versions run together', () => {
   const of = (version: string | undefined, since: number) => ({ name: 'x', version, since });
 
   it.each([
@@ -36,18 +36,14 @@ describe('the time since which processes of different versions run together', ()
   });
 
   it.each([
-    ['the start of the first process of the newer version', [of('1', 5), of('2', 100), of('2', 200)], 100],
+    ['the first process of the newer version', [of('1', 5), of('2', 100), of('2', 200)], 100],
+    ['the last process, if three versions run,', [of('1', 5), of('3', 300), of('2', 200)], 300],
     [
-      'the start of the process that started last if three versions run',
-      [of('1', 5), of('3', 300), of('2', 200)],
-      300,
-    ],
-    [
-      'the start of the newer process if an older process does not report its version',
+      'the newer process, if an older process does not report its version,',
       [of(undefined, 0), of('2', 200)],
       200,
     ],
-  ])('is %s', (_, instances, since) => {
+  ])('is the time when %s started', (_, instances, since) => {
     expect(timeWhenVersionsBecameMixed(instances)).toBe(since);
   });
 });

@@ -64,7 +64,7 @@ export function namesOfProcessesWithVersion(heartbeatMembers: readonly string[])
 }
 
 /**
- * Returns the time since which processes of different versions run together, in milliseconds since 1970.
+ * Returns the time since which processes of all running versions run together, in milliseconds since 1970.
  * Returns undefined if all running processes have the same version.
  */
 export function timeWhenVersionsBecameMixed(

@@ -5,7 +5,7 @@ import { eventLogRedisKeys } from './redis-append.js';
 const survey = LuaScript.from(import.meta.url, 'lua/survey-log.lua');
 
 /** Determines, with one cheap script, when retention can next remove an event from an account's log. */
-export class RedisEventLogTrimTimes {
+export class RedisEventLogTrimSchedule {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
