@@ -46,7 +46,7 @@ import {
   BullmqRelayJobs,
   AgendaNotifyingRelayStore,
   ProbeTriggeringUpstreamHealth,
-  RelayJobsWithLossRecovery,
+  RelayJobsWithReconcileTask,
   RedisIdempotencyKeys,
   RedisSendList,
   type SendIntake,
@@ -239,7 +239,7 @@ function sendsOf(
       stats,
     ),
     new RedisIdempotencyKeys(redis, prefix),
-    new RelayJobsWithLossRecovery(jobs, relay.hints),
+    new RelayJobsWithReconcileTask(jobs, relay.hints),
     async (account) => {
       const found = await accounts.find(account);
       return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);

@@ -11,9 +11,9 @@ import {
   type Instance,
   heartbeatSetRedisKey,
   toListenError,
-  namesOfProcessesWithVersion,
+  namesOfProcessesWithKnownVersion,
   describeThisProcess,
-  openCheckedRedis,
+  openRedisAndCheckRequirements,
   readEnvironment,
   type RedisClient,
   RedisClock,
@@ -38,7 +38,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
   const logger = createLogger('gateway', environment.LOG_LEVEL);
   setLog(logger);
   warnAboutUnknownEnvironmentVariables(logger);
-  const redis = await openCheckedRedis(environment.REDIS_URL, 'failFast', logger, fail);
+  const redis = await openRedisAndCheckRequirements(environment.REDIS_URL, 'failFast', logger, fail);
   const stopping = new AbortController();
   try {
     await registerEncryptionKeyId(environment, redis, logger, fail);
@@ -94,7 +94,7 @@ export function relayWorkers(
   return {
     name,
     others: async () =>
-      namesOfProcessesWithVersion(
+      namesOfProcessesWithKnownVersion(
         (await readLiveHeartbeatMembers(redis, key)).filter((worker) => workerHasRole(worker, 'relay')),
       ),
   };

@@ -14,9 +14,9 @@ import {
   heartbeatSetRedisKey,
   toListenError,
   type Logger,
-  namesOfProcessesWithVersion,
+  namesOfProcessesWithKnownVersion,
   describeThisProcess,
-  openCheckedRedis,
+  openRedisAndCheckRequirements,
   pause,
   readEnvironment,
   type RedisClient,
@@ -40,7 +40,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
   const logger = createLogger('worker', environment.LOG_LEVEL);
   setLog(logger);
   warnAboutUnknownEnvironmentVariables(logger);
-  const redis = await openCheckedRedis(environment.REDIS_URL, 'patient', logger, fail);
+  const redis = await openRedisAndCheckRequirements(environment.REDIS_URL, 'patient', logger, fail);
   const options: NestApplicationOptions = { logger: new NestFrameworkLogger(logger), abortOnError: false };
   try {
     await registerEncryptionKeyId(environment, redis, logger, fail);
@@ -95,7 +95,7 @@ function gatewayPeers(
   const key = heartbeatSetRedisKey(REDIS_KEY_PREFIX, 'gateways');
   return {
     name,
-    others: async () => namesOfProcessesWithVersion(await readLiveHeartbeatMembers(redis, key)),
+    others: async () => namesOfProcessesWithKnownVersion(await readLiveHeartbeatMembers(redis, key)),
   };
 }
 

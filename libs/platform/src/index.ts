@@ -46,7 +46,7 @@ export {
   heartbeatSetRedisKey,
   formatProcessInstance,
   timeWhenVersionsBecameMixed,
-  namesOfProcessesWithVersion,
+  namesOfProcessesWithKnownVersion,
   describeThisProcess,
 } from './process/instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
@@ -85,7 +85,7 @@ export { RedisAgenda } from './queue/redis-agenda.js';
 export { RedisAgendaWakeUps } from './queue/redis-agenda-wake-ups.js';
 export { type AgendaName, type Agendas, createAgendas } from './queue/redis-agendas.js';
 export { checkRedisRequirements } from './redis/redis-requirements.js';
-export { createConnectionErrorLogger, openCheckedRedis } from './redis/redis-start.js';
+export { createConnectionErrorLogger, openRedisAndCheckRequirements } from './redis/redis-start.js';
 export { NestFrameworkLogger } from './log/nest-framework-logger.js';
 export { type ChannelListener, RedisChannels } from './redis/redis-channels.js';
 export { RedisClock } from './redis/redis-clock.js';

@@ -4,7 +4,7 @@ import {
   closeRedis,
   ConfigurationError,
   createLogger,
-  openCheckedRedis,
+  openRedisAndCheckRequirements,
   openRedis,
   parseRedisAddress,
   type RedisClient,
@@ -147,7 +147,12 @@ describe('a process', () => {
     const client = await connected('failFast');
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     try {
-      const start = openCheckedRedis(parseRedisAddress(server.url), 'failFast', silent, () => undefined);
+      const start = openRedisAndCheckRequirements(
+        parseRedisAddress(server.url),
+        'failFast',
+        silent,
+        () => undefined,
+      );
       const fault: unknown = await start.catch((error: unknown) => error);
       expect(fault).toBeInstanceOf(ConfigurationError);
       expect(String(fault)).toContain('allkeys-lru');
@@ -160,9 +165,14 @@ describe('a process', () => {
     server.server.kill('SIGKILL');
     await server.server.exited;
     const unfit: ConfigurationError[] = [];
-    const late = await openCheckedRedis(parseRedisAddress(server.url), 'failFast', silent, (error) => {
-      unfit.push(error);
-    });
+    const late = await openRedisAndCheckRequirements(
+      parseRedisAddress(server.url),
+      'failFast',
+      silent,
+      (error) => {
+        unfit.push(error);
+      },
+    );
     clients.push(late);
     expect(late.status).not.toBe('ready');
     await server.server.restart();

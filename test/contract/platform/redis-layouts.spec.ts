@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   closeRedis,
   createLogger,
-  openCheckedRedis,
+  openRedisAndCheckRequirements,
   openRedis,
   parseRedisAddress,
   type RedisClient,
@@ -162,7 +162,12 @@ describe('a process on a Redis Cluster', () => {
   it('does not start if one of the masters may evict keys', async () => {
     const cluster = await started(startTestCluster);
     await cluster.masters[2]?.ask('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-    const start = openCheckedRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);
+    const start = openRedisAndCheckRequirements(
+      parseRedisAddress(cluster.url),
+      'failFast',
+      silent,
+      () => undefined,
+    );
     await expect(start).rejects.toThrow('allkeys-lru');
   });
 
@@ -184,7 +189,7 @@ describe('a process on a Redis Cluster', () => {
   it('starts while the Cluster is away, and connects when it is back', async () => {
     const cluster = await started(startTestCluster);
     await Promise.all(cluster.masters.map((master) => master.end()));
-    const client = await openCheckedRedis(
+    const client = await openRedisAndCheckRequirements(
       parseRedisAddress(cluster.url),
       'failFast',
       silent,

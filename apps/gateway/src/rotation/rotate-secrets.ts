@@ -10,7 +10,7 @@ import {
   closeRedis,
   CommonEnvironment,
   createLogger,
-  openCheckedRedis,
+  openRedisAndCheckRequirements,
   readEnvironment,
   type RedisClient,
   clockOfThisMachine,
@@ -36,7 +36,7 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
     },
   });
   let unfit: unknown;
-  const redis = await openCheckedRedis(environment.REDIS_URL, 'failFast', logger, (error) => {
+  const redis = await openRedisAndCheckRequirements(environment.REDIS_URL, 'failFast', logger, (error) => {
     unfit = error;
     redis.disconnect();
   });

@@ -12,7 +12,7 @@ import {
   BullmqRelayJobs,
   UnusedFileRemoval,
   LaneRunner,
-  RelayJobsWithLossRecovery,
+  RelayJobsWithReconcileTask,
   RedisRelayDueTimes,
   type RelayJobs,
   PeriodicRelayTasks,
@@ -39,7 +39,7 @@ export interface RelayRole {
 export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['relay']>): RelayRole {
   const { environment, logger, upstream, lookup, sends, blobs, agendas, metrics, wakeUps } = core;
   const settings = relaySettingsFrom(environment);
-  const jobs = new RelayJobsWithLossRecovery(
+  const jobs = new RelayJobsWithReconcileTask(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
     agendas.relay.hints,
   );

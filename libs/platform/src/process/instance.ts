@@ -56,7 +56,7 @@ export function parseProcessInstance(member: string): Instance {
  * They are left out, because they write no marker file to the blob store, and other processes must not expect one
  * from them.
  */
-export function namesOfProcessesWithVersion(heartbeatMembers: readonly string[]): string[] {
+export function namesOfProcessesWithKnownVersion(heartbeatMembers: readonly string[]): string[] {
   return heartbeatMembers
     .map(parseProcessInstance)
     .filter(({ version }) => version !== undefined)

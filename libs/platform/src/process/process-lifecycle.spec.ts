@@ -36,7 +36,7 @@ describe('A Tidings process', () => {
     expect(handle.exits).toEqual([]);
   });
 
-  it('prints each configuration fault on its own line and exits with 78, during its start and later', async () => {
+  it('prints each configuration fault on its own line and exits with 78', async () => {
     const fault = new ConfigurationError(['A is required', 'B is required']);
     const atStart = new FakeProcess();
     await runThisProcess(() => Promise.reject(fault), atStart);

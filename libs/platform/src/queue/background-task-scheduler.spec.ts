@@ -25,7 +25,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('tasks that are announced soon after a write are written together within 25 ms; a task that is due now is written immediately, together with the waiting tasks', async () => {
+it('after a write to Redis, further tasks wait up to 25 ms and are written together; a task that is due now ends the wait', async () => {
   hints.announce('first', 'due', 1_000);
   await jest.advanceTimersByTimeAsync(0);
   expect(written).toHaveLength(1);
@@ -40,7 +40,7 @@ it('tasks that are announced soon after a write are written together within 25 m
   expect(written).toHaveLength(13);
 });
 
-it('tasks that could not be written to Redis are written when Redis is available again; after that, a task that is due now is written immediately', async () => {
+it('tasks are kept while Redis is unavailable, and written when Redis is available again; new tasks that are due now then no longer wait', async () => {
   away = true;
   hints.announce('a', 'due', 500);
   await jest.advanceTimersByTimeAsync(1_200);

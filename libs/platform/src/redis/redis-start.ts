@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
  * @param onUnmetRequirements is called if Redis does not meet the requirements after a later reconnect
  * @throws {ConfigurationError} if Redis does not meet the requirements now
  */
-export async function openCheckedRedis(
+export async function openRedisAndCheckRequirements(
   address: RedisAddress,
   behaviour: RedisBehaviour,
   logger: Logger,

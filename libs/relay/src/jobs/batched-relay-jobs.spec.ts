@@ -24,7 +24,7 @@ it('wake() starts to write the wake-up job of a lane at once, and does not wait 
   expect(woken).toEqual([['a', ['one']]]);
 });
 
-it('lanes that are woken while wake-up jobs are being written share the next write, which contains each lane once', async () => {
+it('if lanes are woken during a write of wake-up jobs, the next write contains one job for each of these lanes', async () => {
   const { jobs, woken, endWrite } = recorder();
   await jobs.wake('a', ['one']);
   for (const lane of ['two', 'three', 'two', 'one']) await jobs.wake('a', [lane]);
@@ -36,7 +36,7 @@ it('lanes that are woken while wake-up jobs are being written share the next wri
   expect(woken.at(-1)).toEqual(['a', ['two']]);
 });
 
-it('at most 10,000 lanes wait until their wake-up jobs are written, and further lanes are dropped', async () => {
+it('at most 10,000 lanes wait for the write of their wake-up jobs; further lanes get no wake-up job', async () => {
   const { jobs, woken, endWrite } = recorder();
   await jobs.wake('a', ['first']);
   await jobs.wake(

@@ -29,7 +29,7 @@ describe('an attempt of a send', () => {
     expect(classifyPostError(error, [429])).toMatchObject({ outcome, error: error.message });
   });
 
-  it('has the outcome not_taken if its status is configured as safe to retry; 429 is ambiguous without that setting', () => {
+  it('has the outcome not_taken if its HTTP status is configured as safe to retry; otherwise, even 429 is ambiguous', () => {
     expect(classifyPostError(status(503), [429, 503]).outcome).toBe('not_taken');
     expect(classifyPostError(status(429), []).outcome).toBe('ambiguous');
   });

@@ -29,7 +29,7 @@ function stepOf(
   );
 }
 
-describe('the send that is first in the queue of its recipient', () => {
+describe('the first send in a lane', () => {
   it.each<[string, Partial<SendState>, Partial<SendOrder>, LaneStep]>([
     ['is posted if queued', {}, {}, { kind: 'post' }],
     ['is posted if queued and its wait just ended', { notBefore: NOW }, {}, { kind: 'post' }],
@@ -123,7 +123,7 @@ describe('the send that is first in the queue of its recipient', () => {
     'failed',
     'cancelled',
     'expired',
-  ] as const)('is removed from the queue, and never posted, if its status is %s', (status) => {
+  ] as const)('is removed from the lane, and never posted, if its status is %s', (status) => {
     expect(stepOf({ status })).toEqual({ kind: 'remove_from_lane' });
     expect(stepOf({ status, phase: 'posting', notBefore: NOW + 9 }, { expiresAt: 1 })).toEqual({
       kind: 'remove_from_lane',

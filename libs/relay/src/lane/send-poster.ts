@@ -313,7 +313,7 @@ export class SendPoster {
       // The next check of the accepted send requests an earlier poll again.
       this.logger.debug(
         { account, err: error },
-        'a send was accepted, but an earlier poll of its contact could not be requested',
+        'could not expedite the next poll of the recipient of an accepted send',
       );
     }
   }

@@ -98,7 +98,7 @@ describe('a message matches a send', () => {
     ]);
   });
 
-  it('only if the send was posted before the message was sent, even if an earlier send has equal text', () => {
+  it('unless the send was posted long after the message was sent; an earlier send with the same text then matches', () => {
     const later = send('s2', 'Hi', {}, { begunAt: BEGUN + 60_000 });
     expect(match([message('m1', 'Hi')], [later])).toEqual([]);
     expect(
@@ -125,7 +125,7 @@ describe('a message matches a send', () => {
     expect(match([undated], [send('s1', 'Hi')])).toEqual(['m=s1']);
   });
 
-  it('if both have the same number of files; the message may lack the file of a send that also has a text', () => {
+  it('only if both have the same number of files; exception: a message with the text of a send may lack the file of the send', () => {
     const file = message('f', '', { attachments: 1 });
     expect(match([file], [send('s1', 'Hi')])).toEqual([]);
     expect(match([message('m', 'Hi', { attachments: 1 })], [send('s1', 'Hi')])).toEqual([]);
@@ -151,7 +151,7 @@ describe('a message matches a send', () => {
     expect(match([message('m', shown)], [send('s1', typed)])).toEqual(['m=s1']);
   });
 
-  it('one to one: no message and no send is in two pairs, and random lists yield as many pairs as possible', () => {
+  it('one to one, and random lists of messages and sends yield as many pairs as possible', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {
@@ -171,7 +171,7 @@ describe('a message matches a send', () => {
   });
 });
 
-describe('when messages and sends with equal text are matched,', () => {
+describe('the matching of messages and sends with equal text', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[], string[]]>([
     [
       'equally many messages and sends match in order, even if upstream may not have accepted the sends',
@@ -264,7 +264,7 @@ describe('when messages and sends with equal text are matched,', () => {
       ['m1=s1'],
       [],
     ],
-  ])('%s', (_, waiting, shown, matches, open) => {
+  ])('follows the rule: %s', (_, waiting, shown, matches, open) => {
     expect(match(shown, waiting)).toEqual(matches);
     expect(undecided(shown, waiting)).toEqual(open);
   });
@@ -342,7 +342,7 @@ describe('a message whose text several sends share', () => {
   });
 });
 
-describe('when messages and sends are matched by attachments and text,', () => {
+describe('the matching of messages and sends by attachments and text', () => {
   const both = { file: FILE, fileUrl: 'https://x/y' };
   it.each<[string, SendRecord[], UpstreamMessage[], string[]]>([
     [
@@ -405,7 +405,7 @@ describe('when messages and sends are matched by attachments and text,', () => {
       [at('m1', 1, { body: '\u{1F44D}\u{1F3FD}' }), at('m2', 2, { body: '\u{1F44D}' })],
       ['m1=s2', 'm2=s1'],
     ],
-  ])('%s', (_, waiting, shown, matches) => {
+  ])('follows the rule: %s', (_, waiting, shown, matches) => {
     expect(match(shown, waiting)).toEqual(matches);
   });
 });

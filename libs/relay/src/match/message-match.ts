@@ -2,7 +2,7 @@ import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import {
   CLOCK_TOLERANCE_MS,
-  timeOfFirstPostWithoutMessage,
+  timeOfFirstPostAwaitingMessage,
   isMessageOfSendOverdue,
   boundMessagesOf,
   type SendRecord,
@@ -144,7 +144,7 @@ function expectedMessagesOf(record: SendRecord, aheadMs: number): ExpectedMessag
     record,
     text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
-    from: timeOfFirstPostWithoutMessage(record) + aheadMs,
+    from: timeOfFirstPostAwaitingMessage(record) + aheadMs,
     // If Redis lost the record of a POST, the time of the POST is not known, so no timestamp counts as too late.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
     rank: bound > 0 ? 2 : isMessageOfSendOverdue(state) ? 1 : 0,

@@ -76,7 +76,7 @@ describe('the messages that resemble a send', () => {
     expect(Object.keys(await reasons(send('snd_1'), messages))).toEqual(['same']);
   });
 
-  it('are reported as sent before the POST if their timestamps, corrected by the clock difference, are earlier', async () => {
+  it('are compared with the time of the POST after the clock difference is subtracted from their timestamps', async () => {
     const aheadMs = 7_200_000;
     const one = message('m', { timestamp: BEGUN + aheadMs - 60_000 });
     expect(await reasons(send('snd_1'), [one], { aheadMs })).toEqual({
@@ -84,7 +84,7 @@ describe('the messages that resemble a send', () => {
     });
   });
 
-  it('do not include a message of the send itself', async () => {
+  it('do not include a message that is bound to the send', async () => {
     const record = send('snd_1', 'Hi', { contactId: 'c', messageId: 'own' });
     const messages = [message('own'), message('found now')];
     expect(await reasons(record, messages, { owners: { 'found now': 'snd_1' } })).toEqual({});

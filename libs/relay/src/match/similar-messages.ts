@@ -5,7 +5,7 @@ import type { RelayStore } from '../send/relay-store.js';
 import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/send-lookup.js';
 import {
   CLOCK_TOLERANCE_MS,
-  timeOfFirstPostWithoutMessage,
+  timeOfFirstPostAwaitingMessage,
   boundMessagesOf,
   type SendRecord,
 } from '../send/send-record.js';
@@ -41,7 +41,7 @@ export class SimilarMessageCollector implements LookUpReads {
       const text = normalizeText(record.order.message ?? '');
       this.sendsByText.set(text, [...(this.sendsByText.get(text) ?? []), record]);
     }
-    this.earliest = Math.min(...sends.map(timeOfFirstPostWithoutMessage)) - MAX_BEFORE_POST_MS;
+    this.earliest = Math.min(...sends.map(timeOfFirstPostAwaitingMessage)) - MAX_BEFORE_POST_MS;
   }
 
   add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void {
@@ -55,7 +55,8 @@ export class SimilarMessageCollector implements LookUpReads {
       // A message with neither text nor attachments cannot be compared with a send.
       if (text === '' && attachments === 0) continue;
       for (const record of this.sendsByText.get(text) ?? []) {
-        const afterPostMs = sentAt === undefined ? undefined : sentAt - timeOfFirstPostWithoutMessage(record);
+        const afterPostMs =
+          sentAt === undefined ? undefined : sentAt - timeOfFirstPostAwaitingMessage(record);
         this.keepClosest(record, { contactId, message, afterPostMs });
       }
     }

@@ -28,8 +28,12 @@ import {
   makeLanesDue,
   applySendTransition,
 } from './redis-relay-scripts.js';
-import { messageBindingField, messageBindingValue, readSendsOfMessages } from './redis-send-claims.js';
-import { laneRedisKeys, indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
+import {
+  messageBindingHashField,
+  messageBindingHashValue,
+  readSendsOfMessages,
+} from './redis-send-claims.js';
+import { laneRedisKeys, redisIndexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, readExcessAcceptedAndUnknownSends } from './redis-send-retention.js';
 import {
@@ -46,7 +50,7 @@ import {
 } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import {
-  countPossiblyAcceptedPosts,
+  possiblyAcceptedPostCountAfter,
   type Edge,
   InvalidTransitionError,
   transitionResult,
@@ -117,7 +121,7 @@ export class RedisRelayStore implements RelayStore {
         idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
         lastNumber: sendIndexKeys.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
-        sets: [sendIndexKeys.status(keys, state.status), ...indexKeysOfStoredSend(keys, order)],
+        sets: [sendIndexKeys.status(keys, state.status), ...redisIndexKeysOfStoredSend(keys, order)],
         ...laneRedisKeys(keys),
         ...rowRedisKeys(keys),
       },
@@ -182,8 +186,8 @@ export class RedisRelayStore implements RelayStore {
         laneDueIn: laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
         isAwaiting: isAwaitingMessage(after) ? 'yes' : 'no',
         confirmIn: confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
-        message: claim === undefined ? '' : messageBindingField(claim),
-        claim: messageBindingValue(boundSendOf(order, claim?.duplicate === true)),
+        message: claim === undefined ? '' : messageBindingHashField(claim),
+        claim: messageBindingHashValue(boundSendOf(order, claim?.duplicate === true)),
         nonce: name,
         run: redisRun ?? '',
         nonceBefore: before.step ?? '',
@@ -474,7 +478,7 @@ export class RedisRelayStore implements RelayStore {
     const now = this.clock.now();
     const after: SendState = {
       ...state,
-      ...{ status: step.to, copies: countPossiblyAcceptedPosts(transition, before.copies ?? 0) },
+      ...{ status: step.to, copies: possiblyAcceptedPostCountAfter(transition, before.copies ?? 0) },
       ...{ revision: before.revision + 1, updatedAt: now, step: name },
       ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
     };

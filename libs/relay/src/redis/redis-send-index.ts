@@ -20,7 +20,7 @@ export const sendIndexKeys = {
 };
 
 /** Returns the keys of the sorted sets that contain a send as long as it is stored. */
-export function indexKeysOfStoredSend(
+export function redisIndexKeysOfStoredSend(
   keys: AccountKeys,
   { phoneNumber, reference }: Pick<SendOrder, 'phoneNumber' | 'reference'>,
 ): string[] {

@@ -1,7 +1,7 @@
 import { rowRedisKeys } from '#conversations';
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
-import { messageBindingField } from './redis-send-claims.js';
-import { indexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
+import { messageBindingHashField } from './redis-send-claims.js';
+import { redisIndexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
   boundMessagesOf,
@@ -60,8 +60,8 @@ export async function trimFinishedSends(
       sends: records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
-          claims: boundMessagesOf(state).map(messageBindingField),
-          sets: [...indexKeysOfStoredSend(keys, order), sendIndexKeys.status(keys, state.status)],
+          claims: boundMessagesOf(state).map(messageBindingHashField),
+          sets: [...redisIndexKeysOfStoredSend(keys, order), sendIndexKeys.status(keys, state.status)],
         }),
       ),
     },

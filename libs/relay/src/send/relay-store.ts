@@ -71,12 +71,12 @@ export interface BoundSend {
 
 /**
  * Returns what Redis stores for a message of a send, to record that the message belongs to the send.
- * @param duplicate true if another message was recorded for the same send earlier
+ * @param hasEarlierMessage true if another message was recorded for the same send earlier
  */
-export function boundSendOf({ id, reference, trace }: SendOrder, duplicate: boolean): BoundSend {
+export function boundSendOf({ id, reference, trace }: SendOrder, hasEarlierMessage: boolean): BoundSend {
   return {
     sendId: id,
-    ...(duplicate ? { duplicate } : {}),
+    ...(hasEarlierMessage ? { duplicate: true } : {}),
     ...(reference === undefined ? {} : { reference }),
     ...(trace === undefined ? {} : { trace }),
   };

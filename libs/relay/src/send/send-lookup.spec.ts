@@ -14,7 +14,7 @@ describe('the look-ups of a send', () => {
     expect(lookups.map(({ at }) => at)).toEqual([0, ...Array.from({ length: 19 }, (_, i) => 11 + i)]);
   });
 
-  it('are stored with at most 5 candidates, 20 contacts and 300 characters of the error', () => {
+  it('are stored with at most 5 similar messages, 20 contacts and 300 characters of the error', () => {
     const ids = Array.from({ length: 30 }, (_, i) => `id${String(i)}`);
     const candidates = ids.map((messageId) => ({ contactId: 'c', messageId, reason: 'r' }));
     const [stored] = appendLookup([], lookup(0, { contactIds: ids, candidates, error: 'e'.repeat(400) }));

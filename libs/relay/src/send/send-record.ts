@@ -159,13 +159,13 @@ export const CLOCK_TOLERANCE_MS = 10_000;
  * Returns the start of the first POST whose message is not bound yet. For a send that was never posted, returns the
  * time at which the send was created. Times are in milliseconds since 1970 by Redis' clock.
  */
-export function timeOfFirstPostWithoutMessage({ order, state }: SendRecord): number {
+export function timeOfFirstPostAwaitingMessage({ order, state }: SendRecord): number {
   return state.firstBegunAt ?? state.begunAt ?? order.createdAt;
 }
 
 /** Returns the send's record with a look-up added to its list of look-ups. */
 export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
-  const since = timeOfFirstPostWithoutMessage(record) - CLOCK_TOLERANCE_MS;
+  const since = timeOfFirstPostAwaitingMessage(record) - CLOCK_TOLERANCE_MS;
   const lookups = appendLookup(record.state.lookups ?? [], { ...lookup, since });
   return { ...record, state: { ...record.state, lookups } };
 }

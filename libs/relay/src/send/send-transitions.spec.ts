@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  countPossiblyAcceptedPosts,
+  possiblyAcceptedPostCountAfter,
   type TransitionName,
   SEND_TRANSITION_NAMES,
   transitionResult,
@@ -104,7 +104,7 @@ describe('the state machine of a send', () => {
   it('counts each POST as one possible copy at upstream, and subtracts one if upstream did not accept that POST', () => {
     const changes = SEND_TRANSITION_NAMES.map((transition): [TransitionName, number] => [
       transition,
-      countPossiblyAcceptedPosts(transition, 5) - 5,
+      possiblyAcceptedPostCountAfter(transition, 5) - 5,
     ]);
     expect(changes.filter(([, change]) => change !== 0)).toEqual([
       ['fenced', 1],

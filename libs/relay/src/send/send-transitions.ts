@@ -123,7 +123,7 @@ const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
 };
 
 /** Adds the effect of a transition to a send's number of POSTs that upstream accepted or may have accepted. */
-export function countPossiblyAcceptedPosts(transition: TransitionName, countBefore: number): number {
+export function possiblyAcceptedPostCountAfter(transition: TransitionName, countBefore: number): number {
   return countBefore + (COPIES_DELTA[transition] ?? 0);
 }
 

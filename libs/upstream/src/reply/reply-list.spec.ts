@@ -201,7 +201,7 @@ describe('a reply that arrives in chunks', () => {
     );
   });
 
-  it('is read like a reply in one piece even if one character of its JSON is replaced', () => {
+  it('with one wrong character is read or rejected like a reply in one piece', () => {
     assert(
       property(lists, nat(1_000), nat(8), (list, at, which) => {
         const text = written({ contacts: list }, 0);

@@ -55,7 +55,7 @@ describe('the recorder of attempts', () => {
     expect(batches).toEqual([['1'], ['1']]);
   });
 
-  it('records the other attempts if one always fails, and stops retrying that one at its deadline', async () => {
+  it('records all other attempts if the write of one attempt to Redis always fails; this write is retried until its deadline', async () => {
     const { recorder: to } = recorder((ids) => ids.includes('bad'));
     const until = performance.now() + 1_500;
     const bad = to.record('a', finished('bad'), until);

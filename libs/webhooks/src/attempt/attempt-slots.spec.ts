@@ -11,7 +11,7 @@ describe('the attempt slots of a process', () => {
     expect(await slots.acquire(1, 0)).toBe(1);
   });
 
-  it('end every wait for a slot when one slot is released: one wait ends with the slot, the others with none', async () => {
+  it('end all waits when one slot is released: one waiting request gets the slot, the others get none', async () => {
     const slots = new AttemptSlots(1);
     expect(await slots.acquire(1, 0)).toBe(1);
     const waiting = Array.from({ length: 30 }, () => slots.acquire(1, 10_000));
