@@ -18,7 +18,7 @@ const LAYOUTS: [string, () => Promise<RedisLayout>][] = [
 
 describe('the polling of contacts', () => {
   it.each(LAYOUTS)(
-    'reports each of 5,000 changes exactly once on %s while a worker is killed every 5 s',
+    'reports each of 5,000 changes exactly once while a worker is killed every 5 s (Redis layout: %s)',
     async (layout, startLayout) => {
       trial = await FeedTrial.start(await startLayout());
       const began = performance.now();

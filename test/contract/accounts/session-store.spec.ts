@@ -179,7 +179,7 @@ describe.each([
     expect(await revoked()).toEqual([gone.session.id]);
   });
 
-  it('are limited per API key: a new session ends the session that it replaces and, above the limit, the session unused for longest', async () => {
+  it('are limited per API key: a new session ends the sessions that the caller names and, above the limit, the session unused for longest', async () => {
     const eager = withLimits({ renewMs: 1 });
     const first = await eager.create(FIXED);
     const second = await eager.create(FIXED, [first.session.id]);

@@ -201,8 +201,8 @@ describe.each([
   });
 });
 
-describe('a full Redis', () => {
-  it('still revokes tokens and API keys', async () => {
+describe('tokens and API keys', () => {
+  it('can be revoked while Redis is full', async () => {
     await using server = await startTestRedis();
     const redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
     await once(redis, 'ready');

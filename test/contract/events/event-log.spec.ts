@@ -259,7 +259,7 @@ describe('a read of the log', () => {
     expect((await log.read(ACCOUNT, now, 10)).events).toHaveLength(1);
   });
 
-  it('is refused for a cursor of an earlier installation', async () => {
+  it('is refused for a cursor from before Redis lost the log', async () => {
     await log.append(ACCOUNT, many(1));
     const cursor = await log.end(ACCOUNT);
     await redis.flushall();

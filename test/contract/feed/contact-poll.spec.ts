@@ -256,7 +256,7 @@ describe('a read of older messages', () => {
 });
 
 describe('a read that checks older messages for changed flags', () => {
-  it('reads all pages and emits all new messages if a page has no known message', async () => {
+  it('is extended to all pages if it found no known message, and emits all new messages', async () => {
     harness.control('settings', { limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { direction: 'outbound', count: 20, intervalMs: 10 });
@@ -303,7 +303,7 @@ describe('a read of all pages that finds a new message at the head', () => {
 });
 
 describe('the first read of a contact', () => {
-  it('emits only messages that arrived at most a minute before the first read of the contact list, if the contact is in that first list', async () => {
+  it('emits only messages that arrived at most a minute before the first contact list was read, if that list contains the contact', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
     const [fresh] = harness.createMessages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
@@ -313,7 +313,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits only messages that arrived at most a day before the previous read of the contact list, if the contact is newly listed', async () => {
+  it('emits only messages that arrived at most a day before the last contact list without the contact was read', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });

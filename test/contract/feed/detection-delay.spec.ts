@@ -193,7 +193,7 @@ describe('the detection delay', () => {
     expect(Math.abs(Number((await facts())['low']) - HOUR_MS)).toBeLessThan(60_000);
   });
 
-  it('covers the last hour, and its stored data expires within two hours', async () => {
+  it('is computed over the last hour; the stored data expires within two hours', async () => {
     const { harness } = here;
     await watched();
     const now = await redisNow();

@@ -20,7 +20,7 @@ describe('a read of all pages', () => {
 });
 
 describe('a message below the head whose page upstream cannot return', () => {
-  it('is skipped and counted once; all other messages are read, and their order stays known', async () => {
+  it('is skipped and counted once; all other messages are read, and the order in which upstream lists messages stays known', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(50);
     harness.control('settings', { failingMessageIds: [ids.at(-26)] });

@@ -145,7 +145,7 @@ describe('an unreadable element in a page of messages', () => {
     expect(await here.messageEvents()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
   });
 
-  it('does not prevent message.deleted if the element was already there at the first read', async () => {
+  it('that the first read already found is not taken for a missing message: message.deleted is emitted', async () => {
     const { harness } = here;
     harness.control('faults', { match: { path: 'page=1' }, fault: poison('insert'), times: 'always' });
     const { contactId, ids } = await here.createKnownContact(8);

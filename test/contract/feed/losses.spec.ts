@@ -108,7 +108,7 @@ describe('a worker', () => {
     },
   );
 
-  it('repeats and misses no event after Redis lost the stored contact list', async () => {
+  it('neither repeats nor misses an event after Redis lost the stored contact list', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
     const ids = harness.createMessages(contactId);

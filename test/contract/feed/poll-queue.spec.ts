@@ -282,7 +282,7 @@ describe('the lease of a claimed contact', () => {
 });
 
 describe('a failed read', () => {
-  it('doubles the wait before the next read with each consecutive failure, and is counted until a read succeeds', async () => {
+  it('doubles the wait before the next read; a successful read resets the number of consecutive failures', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     const waits: (number | undefined)[] = [];
     for (let i = 0; i < 8; i += 1) {

@@ -9,7 +9,7 @@ const ownersOf = async (number = NUMBER): Promise<string[]> =>
   (await here.harness.store.recipientOf(ACCOUNT, number)).contacts.map(({ id }) => id);
 
 describe('the contacts of a phone number', () => {
-  it('are sorted: first the contact whose messages show the number, then the other contacts in the order in which they were found', async () => {
+  it('are sorted: first the contact with messages from or to the number, then the other contacts in the order in which they were found', async () => {
     const { harness } = here;
     const named = harness.createContact('+15550000001', { referredBy: NUMBER });
     await harness.sweep();
@@ -27,7 +27,7 @@ describe('the contacts of a phone number', () => {
     expect(await ownersOf()).toEqual([own, named, third]);
   });
 
-  it('are limited to twenty, and always include the contact whose messages show the number', async () => {
+  it('are limited to twenty stored contacts; a contact with messages from or to the number takes precedence', async () => {
     const { harness } = here;
     const named = Array.from({ length: 25 }, (_, n) =>
       harness.createContact(`+1555000${String(1_000 + n)}`, { switchboard: NUMBER }),
@@ -55,7 +55,7 @@ describe('the contacts of a phone number', () => {
     expect(await ownersOf()).toHaveLength(1);
   });
 
-  it('are polled earlier on request: the first contact that is not deleted becomes due; if there is none, a read of the contact list is requested', async () => {
+  it('are polled earlier on request: the most likely contact that is not deleted becomes due; for a number without contacts, a read of the contact list is requested', async () => {
     const { harness } = here;
     const own = harness.createContact(NUMBER);
     const second = harness.createContact('+15550000001', { referredBy: NUMBER });

@@ -154,7 +154,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)(
   },
 );
 
-describe('a read of all pages during which another worker commits the new messages', () => {
+describe('a read of all pages during which another worker commits the newest messages', () => {
   it('emits no message twice, and no later change of a message is missed', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
@@ -178,7 +178,7 @@ describe('a read of all pages during which another worker commits the new messag
     expect(await here.messageEvents()).toEqual([...received(ids), updated, updated].sort());
   });
 
-  it('takes no new baseline, even if all formerly known messages are deleted during the read', async () => {
+  it('takes no new baseline, even if all older messages are deleted during the read', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId, ids: before } = await here.createKnownContact(15);

@@ -35,7 +35,7 @@ const kept = async (minute = minuteOf(now)): Promise<Readonly<MinuteCounts> | un
   (await store.read('a')).minutes.get(minute);
 
 describe('The recorder of statistics', () => {
-  it('starts no timer before the first count, and no new timer after a write until the next count', async () => {
+  it('runs a timer only while counts wait to be written', async () => {
     const timers = jest.spyOn(globalThis, 'setTimeout');
     await jest.advanceTimersByTimeAsync(60_000);
     expect(timers).toHaveBeenCalledTimes(0);

@@ -114,7 +114,7 @@ describe.each([
   it.each([
     ['the worker still has the lease of the completed task', false],
     ['another worker has taken over the lease', true],
-  ])('adds the due tasks that a worker reports when it completes a task (%s)', async (__, isLost) => {
+  ])('adds the further tasks that a completed task made due (%s)', async (__, isLost) => {
     await at('a', 0);
     const task = await takeOne(agenda, isLost ? 1 : LEASE_MS);
     if (isLost) await eventually('another worker has the task', async () => (await take(other)).length === 1);

@@ -75,7 +75,7 @@ describe('a wake-up hint for workers', () => {
     await eventually('the job is processed again', () => ran.includes(99));
   });
 
-  it('may have any text as its subject, and no Redis key shows that text', async () => {
+  it('can be about an object of any name, and no Redis key contains the name', async () => {
     const about = 'account:x\n+15551234567 \u{1F44B}';
     await hints.add([hint(about)]);
     await hints.add([hint(about)], 500);
@@ -99,7 +99,7 @@ describe('a wake-up hint for workers', () => {
     await eventually('the job ran', () => ran.includes(2));
   });
 
-  it('is always followed by a job that sees all data written before the hint', async () => {
+  it('becomes a job that sees all data written before the hint', async () => {
     let noted = 0;
     let seen = 0;
     work(() => {

@@ -123,7 +123,7 @@ describe('a connection that waits for a Redis Cluster', () => {
 });
 
 describe('a connection that is opened while a master of the Redis Cluster is away', () => {
-  it('is established nevertheless, and its users do not wait endlessly', async () => {
+  it('is established within ten seconds, and works once the master is back', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const [first, second] = cluster.masters as [RedisProcess, RedisProcess];
@@ -140,8 +140,8 @@ describe('a connection that is opened while a master of the Redis Cluster is awa
   });
 });
 
-describe('a read of the clock of Redis, with the name of a key', () => {
-  it('asks the master that holds the key, and succeeds even if other masters are away', async () => {
+describe('a read of the Redis clock for a key', () => {
+  it('reads the clock of the master that holds the key, even if all other masters are away', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
     const own = await cluster.masterOf('key');
@@ -171,7 +171,7 @@ describe('a process on a Redis Cluster', () => {
     await expect(start).rejects.toThrow('allkeys-lru');
   });
 
-  it('gets an error report when one of several masters goes away', async () => {
+  it('has its error handler called when one of the masters goes away', async () => {
     const cluster = await started(startTestCluster);
     const errors: Error[] = [];
     const client = openRedis(parseRedisAddress(cluster.url), 'failFast', (error) => errors.push(error));

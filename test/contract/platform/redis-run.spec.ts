@@ -38,7 +38,7 @@ const connect = (url: string): RedisClient => openRedis(parseRedisAddress(url), 
 const knownRun = (redis: RedisClient): Promise<string> =>
   eventually('the run is known', () => lastSeenRedisRun(redis) || undefined);
 
-it('a connection and a Lua script return the same id of the Redis run, which changes at each restart; after a restart, the connection first has no id', async () => {
+it('a connection and a Lua script read the same id of the Redis run, and another id after a restart; while Redis is away, the id is unknown', async () => {
   await using server = await startTestRedis();
   const redis = connect(server.url);
   expect(lastSeenRedisRun(redis)).toBe('');

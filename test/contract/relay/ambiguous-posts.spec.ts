@@ -7,7 +7,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, failPosts, texts, posts, sendEvents } = relay;
 
-describe('a send whose POST had no clear answer', () => {
+describe('a send with an ambiguous attempt', () => {
   it.each([
     { kind: 'statusAfter', status: 500 },
     { kind: 'timeoutAfter' },
@@ -156,7 +156,7 @@ describe('a send whose POST had no clear answer', () => {
     expect(posts()).toBe(1);
   });
 
-  it('becomes unknown, and is not posted, if the worker died right before the POST', async () => {
+  it('becomes unknown, and is never posted, if the worker recorded the attempt but died before the POST', async () => {
     const id = await accept();
     const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     if (head === undefined) throw new Error('the lane is empty');

@@ -24,7 +24,7 @@ async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
     .endInMs;
 }
 
-describe('a queued send behind a send that is looked up', () => {
+describe('a queued send that waits for the look-up of an earlier send', () => {
   it('expires at its expiresAt, while the other sends of the lane stay', async () => {
     const head = await blockingHead();
     const expiresAt = Date.now() + 2_000;
@@ -55,7 +55,7 @@ describe('a queued send behind a send that is looked up', () => {
     expect((await find(head)).status).toBe('relaying');
   });
 
-  it('determines when the lane is next checked for expired sends, until the queued send is cancelled', async () => {
+  it('is checked for expiry at its expiresAt or maximum age, whichever comes first; no check is due once it is cancelled', async () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second', expiresAt: Date.now() + 20_000 });
     const dueIn = await endsInMs(3_600_000);

@@ -8,7 +8,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, memory, posts, sendEvents } = relay;
 
-describe('a running POST, after Redis lost the record that the POST has begun,', () => {
+describe('a POST whose record Redis loses while the POST is under way', () => {
   /** Posts, makes Redis lose every write since `before`, and runs `meanwhile` before the answer arrives. */
   function postThenLose(
     before: Awaited<ReturnType<typeof memory>>,
@@ -22,9 +22,9 @@ describe('a running POST, after Redis lost the record that the POST has begun,',
   }
 
   it.each([
-    ['no other process runs', () => Promise.resolve()],
-    ['another process looks up the send', () => runner().run(ACCOUNT, NUMBER)],
-  ])('is not repeated if upstream accepts the POST (before the reply of upstream, %s)', async (_, then) => {
+    ['no other process runs during the POST', () => Promise.resolve()],
+    ['another process looks up the send during the POST', () => runner().run(ACCOUNT, NUMBER)],
+  ])('is not repeated if upstream accepts the POST (%s)', async (_, then) => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     const post = postThenLose(await memory(), then);
@@ -66,7 +66,7 @@ it('a send is found after Redis lost the record of its POST, even if the clock o
   expect((await find(id)).status).toBe('sent');
 });
 
-it('a send that is cancelled just before its lane is postponed for a retry does not delay the next send', async () => {
+it('the next send of a lane is not delayed if the failed first send is cancelled just before its retry is scheduled', async () => {
   relay.harness.control('faults', {
     match: { method: 'POST' },
     fault: { kind: 'status', status: 429, retryAfter: 600 },

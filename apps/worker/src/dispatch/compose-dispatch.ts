@@ -19,7 +19,7 @@ import {
   EventDispatcher,
   RetrySchedulingDeliveryStore,
   HttpDeliveryClient,
-  DeliveryJobsWithLossRecovery,
+  DeliveryJobsWithReconcileTask,
   RedisDeliveryDueTimeReader,
   RecentEventCache,
   RedisEndpointStore,
@@ -48,7 +48,7 @@ export function composeDispatch(
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
   const recent = new RecentEventCache();
   const store = new RetrySchedulingDeliveryStore(redis, prefix, hints, recent);
-  const jobs = new DeliveryJobsWithLossRecovery(
+  const jobs = new DeliveryJobsWithReconcileTask(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
   );

@@ -3,7 +3,7 @@ import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-store.js';
 import type { Delivery } from './delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { wakeWorkerOrLog } from './wake-worker.js';
+import { tryToWakeWorker } from './wake-worker.js';
 import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 /** The operations on deliveries that the API offers to callers: find, list and retry. */
@@ -54,7 +54,7 @@ export class DeliveryManager {
       case 'removed':
         throw new WebhookConflictError('The webhook of this delivery was removed.');
       case 'retried':
-        await wakeWorkerOrLog(this.jobs, this.logger, account, delivery.endpointId);
+        await tryToWakeWorker(this.jobs, this.logger, account, delivery.endpointId);
         return this.store.find(account, id);
     }
   }

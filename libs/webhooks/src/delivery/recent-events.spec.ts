@@ -23,7 +23,7 @@ describe('the cache of recent events', () => {
     expect(recent.stretchOf('b')).toEqual({ after: 0, until: 0 });
   });
 
-  it('evicts the oldest events when the cache is too large, and then reports a shorter range of the log', () => {
+  it('that is too large evicts the oldest events, and then covers a shorter range of the log', () => {
     const recent = new RecentEventCache(3_000);
     const large = JSON.stringify('x'.repeat(700));
     for (const n of [1, 2, 3, 4]) recent.add('a', [event(n, large)]);

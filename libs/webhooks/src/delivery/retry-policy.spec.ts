@@ -60,7 +60,7 @@ describe('the decision after an attempt of a delivery', () => {
     },
   );
 
-  it('follows Retry-After only for 429 and 503, for at most a day, and never waits less than the schedule', () => {
+  it('uses the wait in Retry-After, limited to one day, only for status 429 or 503 and only if it is longer than the scheduled wait', () => {
     const wait = (status: number, retryAfter: string): unknown =>
       decideNextDeliveryStep(policy, 1, outcome(status, { retryAfter }), now);
     expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000 });

@@ -5,7 +5,7 @@ import type { DeliveryJobs } from './delivery-jobs.js';
  * Wakes a worker for an endpoint whose deliveries were stored. If that fails, only logs the failure: the deliveries
  * stay due, and a periodic task wakes a worker later.
  */
-export async function wakeWorkerOrLog(
+export async function tryToWakeWorker(
   jobs: DeliveryJobs,
   logger: Logger,
   account: string,

@@ -182,7 +182,7 @@ describe('the connection to a receiver', () => {
     expect(seen.connections).toBe(0);
   });
 
-  it('is refused if a name with public addresses resolves to a private address by the time of the request', async () => {
+  it('is refused if the receiver’s name resolves to a private address, even if an earlier check found a public address', async () => {
     const { port, seen } = await receiver((_, response) => response.end());
     const answers = [['93.184.215.14'], ['127.0.0.1'], ['93.184.215.14', '127.0.0.1']];
     const resolve = (): Promise<string[]> => Promise.resolve(answers.shift() ?? []);

@@ -1,7 +1,7 @@
 import type { LoggedEvent, ReaderLease } from '#events';
 import type { Logger } from '#platform';
 import type { DeliveryRunner } from '../attempt/delivery-runner.js';
-import type { DeliveryJobsWithLossRecovery } from '../delivery/delivery-hints.js';
+import type { DeliveryJobsWithReconcileTask } from '../delivery/delivery-hints.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import type { RecentEventCache } from '../delivery/recent-events.js';
@@ -18,7 +18,7 @@ const MAX_EVENTS_BEGUN_HERE = 20;
 export interface OwnDeliveries {
   runner: Pick<DeliveryRunner, 'tryWork'>;
   /** Schedules a check that finds the deliveries if this process ends before it has attempted them. */
-  recovery: Pick<DeliveryJobsWithLossRecovery, 'checkLater'>;
+  recovery: Pick<DeliveryJobsWithReconcileTask, 'checkLater'>;
 }
 
 /** Creates a delivery of each event for each endpoint whose filter matches the event. */

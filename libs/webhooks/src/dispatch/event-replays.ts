@@ -4,7 +4,7 @@ import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore, ReplayScope } from '../delivery/delivery-store.js';
 import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { wakeWorkerOrLog } from '../delivery/wake-worker.js';
+import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import { readEventsInTimeWindow, type TimeWindow } from './log-window.js';
 import { createWebhookDisabledError } from '../endpoint/webhook-conflict.js';
 
@@ -59,7 +59,7 @@ export class EventReplayer {
         events.map((event) => ({ endpointId: id, event })),
       ),
     );
-    if (count !== undefined && count > 0) await wakeWorkerOrLog(this.jobs, this.logger, account, id);
+    if (count !== undefined && count > 0) await tryToWakeWorker(this.jobs, this.logger, account, id);
     return count;
   }
 

@@ -3,7 +3,7 @@ import type { Logger } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import { type Delivery, deliveryId } from '../delivery/delivery.js';
-import { wakeWorkerOrLog } from '../delivery/wake-worker.js';
+import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
@@ -43,7 +43,7 @@ export class SingleEventDeliverer {
           'The webhook has the maximum number of pending deliveries. Request the delivery again when there are fewer.',
         );
       case 'due': {
-        await wakeWorkerOrLog(this.jobs, this.logger, account, endpointId);
+        await tryToWakeWorker(this.jobs, this.logger, account, endpointId);
         const delivery = await this.deliveries.find(account, deliveryId(eventId, endpointId));
         // If the delivery is missing, the endpoint was removed together with its deliveries after `deliverNow`.
         return delivery === undefined ? { kind: 'unknownEndpoint' } : { kind: 'due', delivery };

@@ -22,15 +22,11 @@ export const RETRY_DELIVERY = LuaScript.from(import.meta.url, 'lua/retry-deliver
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Reads the range of events for which an endpoint's deliveries must still be created. */
-export const READ_EVENT_RANGE_WITHOUT_DELIVERIES = LuaScript.from(
-  import.meta.url,
-  'lua/read-undelivered-range.lua',
-  {
-    MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-  },
-);
+export const READ_EVENT_RANGE_FOR_REFILL = LuaScript.from(import.meta.url, 'lua/read-undelivered-range.lua', {
+  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
+});
 /**
- * Creates deliveries for the range that {@link READ_EVENT_RANGE_WITHOUT_DELIVERIES} returned, and moves the start of
+ * Creates deliveries for the range that {@link READ_EVENT_RANGE_FOR_REFILL} returned, and moves the start of
  * the range.
  */
 export const REFILL_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/refill-backlog.lua', {

@@ -27,7 +27,7 @@ import type {
 } from '../delivery/delivery-store.js';
 import { chunksOf } from '../delivery/delivery-chunks.js';
 import {
-  READ_EVENT_RANGE_WITHOUT_DELIVERIES,
+  READ_EVENT_RANGE_FOR_REFILL,
   COUNT_DELIVERIES_TO_REPLAY,
   CREATE_DELIVERIES,
   CREATE_OR_RETRY_DELIVERY,
@@ -136,7 +136,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {
-    const reply = await this.run(READ_EVENT_RANGE_WITHOUT_DELIVERIES, account, { endpoint: endpointId });
+    const reply = await this.run(READ_EVENT_RANGE_FOR_REFILL, account, { endpoint: endpointId });
     return reply === null ? undefined : (reply as PendingStretch);
   }
 
