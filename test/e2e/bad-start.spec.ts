@@ -26,8 +26,8 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-describe('a process with an invalid configuration prints one line per fault and exits with status 78:', () => {
-  it('the gateway names each missing variable', async () => {
+describe('a process with an invalid configuration exits with status 78 and', () => {
+  it('prints one line for each missing variable (process: gateway)', async () => {
     const { code, stderr } = await runToEnd('gateway', {});
     expect(code).toBe(78);
     const named = lines(stderr).map((line) => /^(\w+) is required, for example \1=\S/.exec(line)?.[1]);
@@ -40,7 +40,7 @@ describe('a process with an invalid configuration prints one line per fault and 
     ]);
   });
 
-  it('the worker names each invalid variable and prints no secret', async () => {
+  it('prints one line for each invalid variable, and no secret (process: worker)', async () => {
     const { code, stderr } = await runToEnd('worker', {
       ...GOOD,
       ENCRYPTION_KEY: 'c2hvcnQ=',
@@ -59,7 +59,7 @@ describe('a process with an invalid configuration prints one line per fault and 
     expect(stderr).not.toContain('c2hvcnQ=');
   });
 
-  it.each(BOTH)('the %s rejects a Redis server that may evict keys', async (name) => {
+  it.each(BOTH)('prints one line about a Redis server that may evict keys (process: %s)', async (name) => {
     await withTestRedis(async ({ url }) => {
       const redis = new Redis(url);
       await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
@@ -71,45 +71,51 @@ describe('a process with an invalid configuration prints one line per fault and 
     });
   });
 
-  it.each(BOTH)('the %s rejects a Redis server of an unsupported version', async (name) => {
-    const old = createServer((socket) => {
-      socket.on('data', (chunk) => {
-        const info = 'redis_version:6.2.14\r\nloading:0\r\nmaxmemory_policy:noeviction\r\n';
-        const commands = chunk.toString().match(/^\*\d+\r$/gm) ?? [];
-        socket.write(`$${info.length}\r\n${info}\r\n`.repeat(commands.length));
+  it.each(BOTH)(
+    'prints one line about a Redis server of an unsupported version (process: %s)',
+    async (name) => {
+      const old = createServer((socket) => {
+        socket.on('data', (chunk) => {
+          const info = 'redis_version:6.2.14\r\nloading:0\r\nmaxmemory_policy:noeviction\r\n';
+          const commands = chunk.toString().match(/^\*\d+\r$/gm) ?? [];
+          socket.write(`$${info.length}\r\n${info}\r\n`.repeat(commands.length));
+        });
+        socket.on('error', () => socket.destroy());
       });
-      socket.on('error', () => socket.destroy());
-    });
-    const port = await listening(old);
-    try {
-      const { code, stderr } = await runToEnd(name, { ...GOOD, REDIS_URL: `redis://127.0.0.1:${port}` });
-      expect(code).toBe(78);
-      expect(lines(stderr)).toHaveLength(1);
-      expect(stderr).toMatch(/^REDIS_URL .*6\.2\.14.*7\.0 or newer/);
-    } finally {
-      old.close();
-    }
-  });
+      const port = await listening(old);
+      try {
+        const { code, stderr } = await runToEnd(name, { ...GOOD, REDIS_URL: `redis://127.0.0.1:${port}` });
+        expect(code).toBe(78);
+        expect(lines(stderr)).toHaveLength(1);
+        expect(stderr).toMatch(/^REDIS_URL .*6\.2\.14.*7\.0 or newer/);
+      } finally {
+        old.close();
+      }
+    },
+  );
 
   it.each([
     ['gateway', 'PORT'],
     ['worker', 'WORKER_PORT'],
-  ] as const)('the %s names the port that is in use and the variable to change', async (name, variable) => {
-    const other = createServer();
-    const port = await listening(other);
-    try {
-      await withTestRedis(async ({ url }) => {
-        const { code, stderr } = await runToEnd(name, {
-          ...GOOD,
-          REDIS_URL: url,
-          [variable]: String(port),
+  ] as const)(
+    'prints one line with the port that is in use and the variable to change (process: %s)',
+    async (name, variable) => {
+      const other = createServer();
+      const port = await listening(other);
+      try {
+        await withTestRedis(async ({ url }) => {
+          const { code, stderr } = await runToEnd(name, {
+            ...GOOD,
+            REDIS_URL: url,
+            [variable]: String(port),
+          });
+          expect(code).toBe(78);
+          expect(lines(stderr)).toHaveLength(1);
+          expect(stderr).toMatch(new RegExp(`^${variable}: .*${port}.* in use.*${variable}=`));
         });
-        expect(code).toBe(78);
-        expect(lines(stderr)).toHaveLength(1);
-        expect(stderr).toMatch(new RegExp(`^${variable}: .*${port}.* in use.*${variable}=`));
-      });
-    } finally {
-      other.close();
-    }
-  });
+      } finally {
+        other.close();
+      }
+    },
+  );
 });

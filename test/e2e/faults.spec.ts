@@ -202,7 +202,7 @@ describe('a send while upstream is unavailable', () => {
     expect(await product.worker.stop()).toBe(0);
   });
 
-  it('waits after a 401; afterwards all sends of its lane are sent once and in order', async () => {
+  it('waits after a 401; when upstream accepts requests again, all sends of its lane are sent once and in order', async () => {
     const number = '+14155553999';
     const ids: string[] = [];
     for (const text of ['first', 'second', 'third']) ids.push(await post(product, number, text));

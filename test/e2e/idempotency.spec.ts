@@ -127,7 +127,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('of an upload whose gateway was killed can be used again once its lease has expired, and not before', async () => {
+  it('of an unfinished upload to a gateway that was killed can be used again only after the lease of the key has expired', async () => {
     const doomed = await anotherGateway();
     const call = request({
       host: '127.0.0.1',

@@ -120,7 +120,7 @@ withChromium('in a real browser,', () => {
     });
   });
 
-  it('the page of the queues shows no data, and asks the user to open the page from the console, if the surrounding page provides no credential', async () => {
+  it('the page of the queues, in a frame without a credential from the console, shows no data and asks the user to open the page from the console', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const { page, frame, elsewhere, replies } = await openFramed(context, '');
       await frame.getByRole('alert').waitFor();

@@ -179,7 +179,7 @@ describe('a send is bound to its message', () => {
     expect(event.data.message?.message).toBe('“Don’t” — she said – ‘wait’…');
   });
 
-  it('if the message appears after the confirmation period: send.unconfirmed is emitted, and the send is still bound', async () => {
+  it('even if the message appears after the confirmation period and send.unconfirmed was already emitted', async () => {
     const send = await until(late.overdue, 'delivered', 30_000);
     const accepted = await acceptedTexts(NUMBERS.overdue);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);

@@ -188,7 +188,7 @@ describe('spans', () => {
     await Promise.all([product.startGateway(), product.startWorker()]);
   });
 
-  it('have the service name, and are exported with the headers, that the OpenTelemetry variables set', async () => {
+  it('have the service name that OTEL_SERVICE_NAME sets; their export requests have the headers that OTEL_EXPORTER_OTLP_HEADERS sets', async () => {
     await product.gateway.stop();
     await product.startGateway({
       OTEL_SERVICE_NAME: 'front',

@@ -20,7 +20,7 @@ function lookupsOf({ lookups }: Send): SendLookup[] {
 const outcomesOf = (send: Send): string[] => lookupsOf(send).map(({ outcome }) => outcome);
 
 describe('the look-ups of a send', () => {
-  it('record the contact, the number of messages read, and the earliest time of a message that can fit the send; the last look-up records that the message was found', async () => {
+  it('record the contact, the number of messages read, and the time before which messages are ignored; the last look-up has the outcome `found`', async () => {
     failPosts('timeoutAfter');
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
@@ -34,7 +34,7 @@ describe('the look-ups of a send', () => {
     expect(Date.parse(last?.at ?? '')).toBeGreaterThanOrEqual(begun);
   });
 
-  it('name the messages that fit the send equally well, if the send becomes unknown because of them', async () => {
+  it('list the candidates if the send becomes unknown because several messages fit it equally well', async () => {
     failPosts('timeoutAfter');
     const id = await accept();
     await runner().run(ACCOUNT, NUMBER);
@@ -55,7 +55,7 @@ describe('the look-ups of a send', () => {
     expect(JSON.stringify(lookupsOf(send))).not.toContain('Hi');
   });
 
-  it('name the message of another send with the same text, if the message of this send was not found', async () => {
+  it('list a message with the same text that belongs to another send, if the message of the send itself was not found', async () => {
     const first = await relayUntil(await accept(), 'accepted');
     await relay.harness.sweepUntil('sent', async () => (await find(first.id)).status === 'sent');
     const { messageId, contactId } = await find(first.id);

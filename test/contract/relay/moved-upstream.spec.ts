@@ -82,7 +82,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect(await account.status('snd_1')).toBe('accepted');
   });
 
-  it('a send is attempted as usual if the address is unreachable', async () => {
+  it('a send is attempted without the contact list if the new address is unreachable, because no service can receive the POST', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');
@@ -110,7 +110,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a worker that still uses the former address posts a send for the new address only if the send is a minute old', async () => {
+  it('a worker that still uses the former address holds back a send stored for the new address for a minute, and then posts the send to the former address', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);
@@ -153,7 +153,7 @@ describe('an address that leads to another service', () => {
     });
   });
 
-  it('starts with a new baseline of contacts, without contact.created events', async () => {
+  it('makes the account take a new baseline of contacts, without contact.created events', async () => {
     const { harness } = here;
     await withOtherService(async (other) => {
       const account = new MovableAccount(harness);

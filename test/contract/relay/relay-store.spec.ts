@@ -382,7 +382,7 @@ describe('storing a new send', () => {
     expect(new Set([one, ...others].map(({ id }) => id)).size).toBe(6);
   });
 
-  it('keeps an idempotency key for its lifetime', async () => {
+  it('keeps the idempotency key for the configured key lifetime', async () => {
     await intake.accept(ACCOUNT, request, key('k'));
     const [name = ''] = (await keys()).filter((each) => each.includes('idempotency'));
     const left = await redis.pttl(name);
@@ -490,7 +490,7 @@ describe('a change of a send', () => {
     expect(await applyTo(two, 'found', { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
   });
 
-  it('that binds a message stores the reference and the trace of the send in a form that earlier builds can read', async () => {
+  it('that binds the send to a message stores the `reference` field and the trace of the send in a form that earlier builds can read', async () => {
     const reference = 'order 7 duplicate ✓';
     const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const record = await insert({ reference, trace });
@@ -639,7 +639,7 @@ describe('retention of sends', () => {
     expect(await store.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
   });
 
-  it('removes an accepted send that has no message, together with its pending checks', async () => {
+  it('removes an accepted send whose message was not found, and its planned look-ups', async () => {
     const record = await applyAll(await insert(), 'fenced');
     await applyTo(record, 'accepted', { confirmInMs: 0 });
     expect(await store.sendsAwaitingMessage(ACCOUNT, NUMBER, 100)).toHaveLength(1);
@@ -795,7 +795,7 @@ describe('the list of sends', () => {
 });
 
 describe('the overview of sends', () => {
-  it('counts the sends of each status after every kind of change, and after retention', async () => {
+  it('counts the sends of each status after every kind of transition, and after retention has removed all sends', async () => {
     const recount = async (): Promise<Record<string, number>> => {
       const counts: Record<string, number> = {};
       for (const name of await redis.keys(`${prefix}:{${ACCOUNT}}:send:*`)) {
@@ -852,8 +852,8 @@ describe('the overview of sends', () => {
   });
 });
 
-describe('a change that was decided before Redis lost its last writes', () => {
-  it('is refused even if other changes led to the same revision', async () => {
+describe('an update of a send, decided before Redis lost its last writes,', () => {
+  it('is refused even if a later update gave the send the same revision number', async () => {
     const wanted = order();
     await store.insert(ACCOUNT, wanted);
     const queued = await store.find(ACCOUNT, wanted.id);

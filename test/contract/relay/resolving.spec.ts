@@ -33,7 +33,7 @@ describe('a send that is resent', () => {
     expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toEqual([]);
   });
 
-  it('is posted after the other sends of its lane if no message is found', async () => {
+  it('is looked up first, and is posted after the other sends of its lane if its message is not found', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await relayUntil(id, 'unknown');

@@ -118,7 +118,7 @@ describe('several messages that may belong to one send', () => {
 });
 
 describe('a deleted message of a send', () => {
-  it('is emitted with the id of the send, even if the last content of the message is no longer stored', async () => {
+  it('leads to a message.deleted event with the id of the send, even if the last content of the message is no longer stored', async () => {
     const { harness } = relay;
     const id = await accept();
     await relayUntil(id, 'accepted');

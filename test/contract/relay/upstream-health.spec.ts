@@ -141,7 +141,7 @@ describe('the probes that detect the end of an outage', () => {
     await untilProbe(two);
   });
 
-  it('stop when the outage ends; for a short period, every process then learns of the recovery', async () => {
+  it('stop when the outage ends; a process that asks whether to probe shortly afterwards gets the answer `recovered`', async () => {
     await one.recordOutage('a', 'away', 'x');
     await one.recordRecovery('a', await outage());
     expect([await turn(one), await turn(two)]).toEqual(['recovered', 'recovered']);

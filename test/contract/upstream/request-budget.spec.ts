@@ -62,7 +62,7 @@ const count = (left: readonly Leave[], kind: RequestClass): number =>
   left.filter((one) => one.kind === kind).length;
 
 describe('the budget of an account', () => {
-  it('stays in Redis at least until it is full again, even at a very low rate', async () => {
+  it('stays in Redis at least until its token bucket is full again, even at a very low rate', async () => {
     const [redis, budget] = [clients[0], budgets[0]];
     await budget?.acquire('a', 0.01, 'send', 0);
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(100_000);
@@ -114,7 +114,7 @@ describe('the budget of an account', () => {
     expect(left.length).toBeGreaterThan(80);
   });
 
-  it('gives all requests to deep reads while nothing else waits, but keeps one request for the next poll', async () => {
+  it('gives all tokens but one to deep reads while no other request waits; the last token is kept for the next poll', async () => {
     const rate = 20;
     await hammer(rate, { deep: 4 }, 1_500);
     const polls: Promise<unknown>[] = [];
@@ -126,7 +126,7 @@ describe('the budget of an account', () => {
     expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
   });
 
-  it('counts earlier requests, after a reduction of the rate, as if the reduced rate had already applied', async () => {
+  it('counts requests made before a reduction of the rate as if they had been made at the reduced rate', async () => {
     const [budget] = budgets;
     await hammer(400, { read: 10 }, 500);
     // As after a minute at the full rate that ended twenty seconds ago: two half-lives.

@@ -45,8 +45,8 @@ async function takeAll(account: string, rate: number): Promise<number> {
   return count;
 }
 
-describe('the share of the request budget that one kind of requests may use', () => {
-  it('is counted per account, over all processes together, and allows a burst', async () => {
+describe('the rate limiter for one kind of upstream requests', () => {
+  it('counts requests per account, over all processes together, and allows a burst', async () => {
     expect(await takeAll('a', 0.01)).toBe(BURST);
     expect(await takeAll('b', 0.01)).toBe(BURST);
   });
@@ -59,7 +59,7 @@ describe('the share of the request budget that one kind of requests may use', ()
     expect(performance.now() - start).toBeGreaterThanOrEqual((20 / rate) * 1_000 - 5);
   });
 
-  it('returns an error that says how long to wait, if no request is allowed in time', async () => {
+  it('rejects a request that would be allowed too late, with an error that says how long to wait', async () => {
     await takeAll('a', 0.1);
     const refusal = limiters[0]?.acquire('a', 0.1, 100);
     await expect(refusal).rejects.toThrow(BudgetExhaustedError);

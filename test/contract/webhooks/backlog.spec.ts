@@ -192,7 +192,7 @@ describe('the backlog of a failing webhook', () => {
     expect((await pending(id)).slice(-8)).toEqual(ids(events.slice(-8)));
   });
 
-  it('has the higher limit of a working webhook during the first minute of failures, if a delivery succeeded before', async () => {
+  it('keeps its normal limit during the first minute of failures, and then gets a lower limit, if a delivery succeeded before the failures', async () => {
     const id = await subscribe();
     await dispatched(1);
     await settle(await claim(id), 'succeeded');

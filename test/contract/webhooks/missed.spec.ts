@@ -219,7 +219,7 @@ describe('the ranges of missed events of a webhook', () => {
 });
 
 describe('a replay', () => {
-  it('makes failed, missed or all deliveries pending, as its scope says, without duplicates', async () => {
+  it('makes the requested deliveries pending, without duplicates: the failed ones, the missed ones, or all', async () => {
     const id = await subscribe();
     const failed = await dispatched(2);
     await settleAll(id, 'failed');

@@ -70,7 +70,7 @@ describe('a delivery that an older build of Tidings stored', () => {
 });
 
 describe('an older build of Tidings that runs beside the current build', () => {
-  it('claims no delivery without a stored body, even in repeated claims and after a failed attempt', async () => {
+  it('claims no deliveries of the current build, which have no stored body, even in repeated claims and after a failed attempt', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(31);
@@ -84,7 +84,7 @@ describe('an older build of Tidings that runs beside the current build', () => {
     expect(await build.claim(id)).toEqual([]);
   });
 
-  it('leaves all deliveries without a stored body to the current build, even after the older build has made a successful delivery', async () => {
+  it('claims no deliveries of the current build, which have no stored body, even after a successful delivery of its own', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(25);

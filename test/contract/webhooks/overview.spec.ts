@@ -9,7 +9,7 @@ const overview = (): Promise<DeliveriesOverview> =>
   new RedisDeliveriesOverviewReader(on.harness.redis, on.harness.prefix).overview(ACCOUNT);
 
 describe('the figures about the deliveries of an account', () => {
-  it('contain the numbers of deliveries by status and of webhooks, without removed webhooks and their deliveries', async () => {
+  it('contain the number of deliveries by status and the number of webhooks, without removed webhooks and their deliveries', async () => {
     const fine = await on.receiver();
     const broken = await on.receiver(() => ({ status: 500 }));
     const { endpoint: good } = await on.harness.endpoints.create(ACCOUNT, { url: fine.url });

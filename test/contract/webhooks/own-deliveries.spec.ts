@@ -22,7 +22,7 @@ async function claimWith(
 }
 
 describe('a process that keeps recently read events in memory', () => {
-  it('claims the deliveries of these events with the same bodies as any other process', async () => {
+  it('gets, when it claims deliveries, the same event bodies from memory as another process gets from the event log', async () => {
     on.harness.jobs.lost = true;
     const to = await on.receiver();
     const [one, two] = [

@@ -76,7 +76,7 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(waiting).toBe(-1);
   });
 
-  it('no longer makes a waiting delivery due early after that waiting delivery has failed a few times', async () => {
+  it('makes each waiting delivery due early at most three times, even after further outages', async () => {
     const id = await failing(1);
     let attempts = 0;
     for (let outage = 0; outage < 10; outage += 1) {
@@ -98,7 +98,7 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(await claim(id)).toEqual([]);
   });
 
-  it('makes no waiting delivery due if an earlier success has already ended the failures', async () => {
+  it('makes no waiting delivery due early if an earlier success has already made all waiting deliveries due', async () => {
     const id = await failing(1);
     await dispatched(2);
     const [one, two] = await claim(id);
@@ -148,7 +148,7 @@ describe('a delivery that waits for its next attempt', () => {
     ['missed', 0],
     ['all', 0],
   ] as [ReplayScope, number][])(
-    'becomes due by a replay only if the replay is of pending deliveries (replay of %s deliveries: %d of 3 become due)',
+    'becomes due through a replay with `only: pending`, and through no other replay (only: %s, %d of 3 deliveries become due)',
     async (scope, count) => {
       const id = await subscribe();
       const window = { since: Date.now() - 60_000, until: Date.now() + 60_000 };

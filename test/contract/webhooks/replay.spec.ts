@@ -157,7 +157,7 @@ describe('a replay', () => {
     expect(await replay(id, { since: 1 })).toBe(7);
   });
 
-  it('is refused for a disabled webhook, and returns nothing for a webhook that does not exist', async () => {
+  it('is refused for a disabled webhook, and has the result `undefined` for a webhook that does not exist', async () => {
     const id = await subscribe({ enabled: false });
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(3));
     await expect(replay(id, {})).rejects.toThrow(/disabled.*PATCH it with \{"enabled": true\}/);

@@ -86,7 +86,7 @@ describe('a request to deliver one event to one webhook', () => {
     expect(await claimed(id)).toEqual([early?.id]);
   });
 
-  it('is refused if the webhook is disabled, and reports if the webhook or the event does not exist', async () => {
+  it('is refused if the webhook is disabled; its result says if the webhook or the event does not exist', async () => {
     const [event] = await on.harness.record(1);
     const id = await subscribe({ enabled: false });
     await expect(deliver(id, event)).rejects.toThrow(/disabled.*PATCH it with/);

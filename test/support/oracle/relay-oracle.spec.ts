@@ -45,7 +45,7 @@ describe('the test oracle for relayed sends', () => {
     ).toEqual(['unrequested', 'unrequested']);
   });
 
-  it('rejects a history in which upstream accepted the text of an unanswered send request twice, but accepts it once', () => {
+  it('allows upstream to accept the text of an unanswered send request once, but not twice', () => {
     const maybe = { phoneNumber: TO, message: 'four', messageIds: ['m4'] };
     const withoutReply = new Set(['four']);
     expect(rulesOf({ accepted: [...SOUND.accepted, maybe], withoutReply })).toEqual([]);
