@@ -1,4 +1,5 @@
-import { relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import * as sequencers from '@jest/test-sequencer';
 import { kindsOfSpecs } from './kinds.mjs';
 
@@ -8,13 +9,13 @@ const Sequencer = /** @type {typeof import('@jest/test-sequencer').default} */ (
 );
 
 /** Assumed durations of files that were never run here, in milliseconds. Only their order matters. */
-const GUESS_MS = { e2e: 20_000, property: 30_000, redis: 5_000, unit: 500 };
+const GUESS_MS = { e2e: 7_000, property: 30_000, redis: 4_000, unit: 500 };
 
-/** Files that take much longer than others of their kind, because they wait for timeouts of Redis or of processes. */
-const SLOW = new Map([
-  ['test/contract/platform/redis-layouts.spec.ts', 90_000],
-  ['apps/launcher/src/launch.spec.ts', 80_000],
-]);
+/**
+ * Seconds that the longest files took in one run, for a checkout in which none was run yet. Only the order matters.
+ * @type {Record<string, number | undefined>}
+ */
+const SECONDS = JSON.parse(readFileSync(join(import.meta.dirname, 'durations.json'), 'utf8'));
 
 /** Starts the longest files first, so that no long file runs alone at the end. Jest does so for known durations only. */
 export default class LongestFirst extends Sequencer {
@@ -28,7 +29,8 @@ export default class LongestFirst extends Sequencer {
       const path = relative(test.context.config.rootDir, test.path);
       const [, known] = this.timesOf(test)[test.path] ?? [];
       const kind = path.startsWith('test/property/') ? 'property' : (kinds.get(path) ?? 'unit');
-      return { test, ms: known ?? SLOW.get(path) ?? GUESS_MS[kind] };
+      const seconds = SECONDS[path];
+      return { test, ms: known ?? (seconds === undefined ? GUESS_MS[kind] : seconds * 1_000) };
     });
     return timed.sort((a, b) => b.ms - a.ms).map(({ test }) => test);
   }

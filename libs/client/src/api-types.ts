@@ -32,11 +32,11 @@ export type SendLookupCandidate = {
      */
     sentAt: string | null;
     /**
-     * Why the look-up did not record the candidate as the message of the send.
+     * Why the look-up did not record the message `messageId` as the message of the send.
      */
     reason: string;
     /**
-     * Id of the send for which the candidate was recorded, or null.
+     * Id of the other send to which the message `messageId` belongs, or null.
      */
     sendId: string | null;
 };
@@ -44,7 +44,7 @@ export type SendLookupCandidate = {
 export type SendLookup = {
     at: string;
     /**
-     * `found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, and none was recorded. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.
+     * `found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, so no message was recorded as the message of the send. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.
      */
     outcome: 'found' | 'ambiguous' | 'not_found' | 'incomplete' | 'failed';
     /**
@@ -99,7 +99,7 @@ export type Send = {
      */
     reason: string | null;
     /**
-     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll that found the message of the send is in the list only if an attempt was `ambiguous`. Sends in events and timelines do not have the field `lookups`.
+     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.
      */
     lookups?: Array<SendLookup>;
 };
@@ -162,7 +162,7 @@ export type Conversation = {
     id: string;
     contactId: string | null;
     /**
-     * Phone number whose conversation this conversation replaced, because a contact now has the number.
+     * Phone number that had its own conversation until the number belonged to this contact.
      */
     replaces: string | null;
     /**
@@ -616,7 +616,7 @@ export type NewReplay = {
 
 export type StartedReplay = {
     /**
-     * Number of deliveries that the replay attempts. With `dryRun`, the number of deliveries that a replay would attempt now.
+     * Number of deliveries that the replay will attempt. With `dryRun`, the number of deliveries that a replay would attempt now.
      */
     count: number;
 };
@@ -751,7 +751,7 @@ export type NewToken = {
      */
     scopes: Array<'messages:send' | 'messages:read' | 'events:read'>;
     /**
-     * Restricts the token to these contacts: to their messages, events and sends, and to sends to their phone numbers. By default, the token gives access to all contacts of the account.
+     * Ids of the contacts whose messages, events and sends the token can access, and to whose phone numbers the token can send. By default, the token gives access to all contacts of the account.
      */
     contactIds?: Array<string> | null;
     /**
@@ -840,7 +840,7 @@ export type AuditEntry = {
      */
     keyId: string;
     /**
-     * Id of the token of the caller. Absent if the caller used an API key.
+     * Id of the token of the caller. `tokenId` is absent if the caller used an API key.
      */
     tokenId?: string;
     /**
@@ -867,7 +867,7 @@ export type AuditEntryList = {
 export type ReadinessReason = {
     code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'blob_store_not_shared' | 'clock_off';
     /**
-     * Number of accounts, processes or other objects that the fault `code` affects.
+     * Number of affected accounts, processes or other objects.
      */
     count: number;
     remedy: string;
@@ -883,7 +883,7 @@ export type AccountReason = {
 export type FullReadiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
+     * One text for each thing that is wrong: what is wrong, and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
@@ -891,7 +891,7 @@ export type FullReadiness = {
      */
     details: Array<ReadinessReason>;
     /**
-     * Reasons why individual accounts are degraded, at most 100. Callers see the reasons of their own account. An API key of the account `default` with the scope `admin` sees the reasons of all accounts.
+     * Faults of individual accounts, at most 100. Every caller sees the faults of its own account. With an API key of the account `default` and the scope `admin`, a caller sees the faults of all accounts.
      */
     accounts: Array<AccountReason>;
 };
@@ -948,7 +948,7 @@ export type ContactListFault = {
 
 export type VolatileField = {
     /**
-     * Type of the object that has the field: message or contact.
+     * Whether messages or contacts have the field.
      */
     of: 'message' | 'contact';
     field: string;
@@ -987,7 +987,7 @@ export type DetectionDelay = {
      */
     estimated: number;
     /**
-     * Number of messages that were more than 24 hours old when Tidings found them, such as imported messages. `p50Ms` and `p95Ms` do not include the messages that `late` counts.
+     * Number of late messages: messages that were more than 24 hours old when Tidings found them, such as imported messages. `p50Ms` and `p95Ms` do not include late messages.
      */
     late: number;
     /**
@@ -1049,7 +1049,7 @@ export type PollerStatus = {
      */
     lagMs: number;
     /**
-     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. Set `POLL_SWEEP_INTERVAL_MS` to much more than `sweepMs`; the workers cannot keep a shorter interval.
+     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A sweep of all contacts takes at least `sweepMs`. Set `POLL_SWEEP_INTERVAL_MS` to a much longer interval.
      */
     sweepMs: number;
     /**
@@ -1069,7 +1069,7 @@ export type PollerStatus = {
      */
     skipped: number;
     /**
-     * Fields that change at nearly every read, at most 20. Tidings emits no events for changes of a volatile field until the field stops changing at nearly every read.
+     * Volatile fields: fields of messages or contacts that change at nearly every read. The list contains at most 20 fields. Tidings emits no events for changes of a volatile field until the field stops changing at nearly every read.
      */
     volatileFields: Array<VolatileField>;
     deep: OlderMessageReads;
@@ -1228,11 +1228,11 @@ export type DeliveryStats = {
 
 export type DelayStats = {
     /**
-     * Mean detection or delivery delay in each minute, in milliseconds.
+     * Mean delay in each minute, in milliseconds: the detection delay in `detectionDelayMs`, the delivery delay in `deliveryDelayMs`.
      */
     mean: Array<number | null>;
     /**
-     * Longest detection or delivery delay in each minute, in milliseconds.
+     * Longest delay in each minute, in milliseconds: the detection delay in `detectionDelayMs`, the delivery delay in `deliveryDelayMs`.
      */
     max: Array<number | null>;
 };
@@ -1313,7 +1313,7 @@ export type Liveness = {
 export type Readiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text per problem: its description and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
+     * One text for each thing that is wrong: what is wrong, and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
@@ -1363,7 +1363,7 @@ export type NewSend = {
      */
     reference?: string | null;
     /**
-     * Your own data, stored with the send: an object of at most 2 KB of JSON. In a form, send the object as JSON text.
+     * Your own data, stored with the send: an object of at most 2 KB of JSON. In a request with `multipart/form-data`, the value of `metadata` is JSON text.
      */
     metadata?: {
         [key: string]: unknown;
@@ -1404,7 +1404,7 @@ export type NewSendForm = {
      */
     reference?: string;
     /**
-     * Your own data, stored with the send: an object of at most 2 KB of JSON. In a form, send the object as JSON text.
+     * Your own data, stored with the send: an object of at most 2 KB of JSON. In a request with `multipart/form-data`, the value of `metadata` is JSON text.
      */
     metadata?: {
         [key: string]: unknown;
@@ -2092,7 +2092,7 @@ export type UpstreamRecoveredEvent = {
 };
 
 /**
- * Many contacts or messages disappeared at once, so Tidings reports no deletion. Confirm the deletions if the contacts or messages were really deleted.
+ * Many contacts or messages disappeared at once, so Tidings reports no deletion. If the contacts or messages were really deleted, call `POST /v1/accounts/{id}/confirm-deletions`.
  */
 export type AccountSuspectEvent = {
     /**
@@ -2100,7 +2100,7 @@ export type AccountSuspectEvent = {
      */
     id: string;
     /**
-     * Many contacts or messages disappeared at once, so Tidings reports no deletion. Confirm the deletions if the contacts or messages were really deleted.
+     * Many contacts or messages disappeared at once, so Tidings reports no deletion. If the contacts or messages were really deleted, call `POST /v1/accounts/{id}/confirm-deletions`.
      */
     type: 'account.suspect';
     /**
