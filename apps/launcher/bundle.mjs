@@ -112,7 +112,7 @@ const CHEAP_HELPER =
 function withCheapNames(texts) {
   if (texts.some((text) => text.includes('__name=(')) && !texts.some((text) => text.includes(HELPER)))
     throw new Error(
-      'esbuild no longer writes the function __name in the form that bundle.mjs expects. In bundle.mjs, set HELPER to the text of the function __name in the bundle.',
+      'The bundles contain another function `__name` than bundle.mjs replaces. Set the constant HELPER in bundle.mjs to the function that esbuild writes now.',
     );
   return texts.map((text) => text.replace(HELPER, CHEAP_HELPER));
 }

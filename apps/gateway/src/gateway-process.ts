@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { registerEncryptionKeyId } from '#accounts';
 import {
   readLiveHeartbeatMembers,
-  readBuildVersion,
+  readVersionWithBuildHash,
   closeRedis,
   createLogger,
   GatewayEnvironment,
@@ -44,7 +44,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const instance = describeThisProcess(readBuildVersion(), clock.now());
+    const instance = describeThisProcess(readVersionWithBuildHash(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = new SharedBlobStoreCheck(blobs, relayWorkers(redis, environment, instance), logger);
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);

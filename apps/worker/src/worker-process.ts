@@ -5,7 +5,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { registerEncryptionKeyId } from '#accounts';
 import {
   readLiveHeartbeatMembers,
-  readBuildVersion,
+  readVersionWithBuildHash,
   closeRedis,
   createLogger,
   DeadlineError,
@@ -46,7 +46,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const instance = describeThisProcess(readBuildVersion(), clock.now());
+    const instance = describeThisProcess(readVersionWithBuildHash(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = environment.WORKER_ROLES.includes('relay')
       ? new SharedBlobStoreCheck(blobs, gatewayPeers(redis, environment, instance), logger)

@@ -112,7 +112,7 @@ export const PROCESS_MARKER_PREFIX = '.marks/';
 export const MAX_LISTED_PROCESS_MARKERS = 1_000;
 
 /** Returns the id under which the marker of a process is stored. */
-export function storageIdOfProcessMarker(processName: string): string {
+export function blobIdOfProcessMarker(processName: string): string {
   // The name of the process becomes a file name, so it must not contain a path.
   if (!/^[\w-][\w.-]*$/.test(processName))
     throw new Error(`invalid name of a process marker: ${processName}`);

@@ -8,7 +8,7 @@ import {
   type BlobStore,
   BlobStoreUnavailableError,
   type BlobEntry,
-  storageIdOfProcessMarker,
+  blobIdOfProcessMarker,
   PROCESS_MARKER_PREFIX,
   MAX_LISTED_PROCESS_MARKERS,
   type StoredBlob,
@@ -68,7 +68,7 @@ export class FileBlobStore implements BlobStore {
   }
 
   async mark(name: string): Promise<void> {
-    const path = this.path(storageIdOfProcessMarker(name));
+    const path = this.path(blobIdOfProcessMarker(name));
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(path, 'A mark.', { mode: 0o600 });
@@ -83,7 +83,7 @@ export class FileBlobStore implements BlobStore {
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(storageIdOfProcessMarker(name));
+    await this.remove(blobIdOfProcessMarker(name));
   }
 
   async check(): Promise<void> {

@@ -13,7 +13,7 @@ import {
   blobIdPrefixOfAccount,
   type BlobStore,
   type BlobEntry,
-  storageIdOfProcessMarker,
+  blobIdOfProcessMarker,
   PROCESS_MARKER_PREFIX,
   MAX_LISTED_PROCESS_MARKERS,
   type StoredBlob,
@@ -114,7 +114,7 @@ export class S3BlobStore implements BlobStore {
   async mark(name: string): Promise<void> {
     const mark = {
       Bucket: this.location.bucket,
-      Key: this.key(storageIdOfProcessMarker(name)),
+      Key: this.key(blobIdOfProcessMarker(name)),
       Body: 'A mark.',
     };
     await callS3WithTimeout(this.callMs, (abortSignal) =>
@@ -128,7 +128,7 @@ export class S3BlobStore implements BlobStore {
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(storageIdOfProcessMarker(name));
+    await this.remove(blobIdOfProcessMarker(name));
   }
 
   async check(): Promise<void> {

@@ -98,7 +98,7 @@ export { type RedisArgument, EvalshaScript } from './redis/redis-script.js';
 export { redisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
 export { isTraceContext, type TraceContext, traceIdLogField } from './trace-context.js';
-export { readBuildVersion, productVersion } from './process/version.js';
+export { readVersionWithBuildHash, productVersion } from './process/version.js';
 export {
   findRolesWithoutWorker,
   workerHasRole,

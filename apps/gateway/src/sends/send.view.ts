@@ -36,7 +36,8 @@ class LookupCandidateDto implements LookupCandidate {
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description: 'Id of the other send to which the message `messageId` belongs, or null.',
+    description:
+      'Id of the send to which the message `messageId` belongs, or null if the message belongs to no send.',
   })
   sendId!: string | null;
 }

@@ -35,7 +35,10 @@ export interface RegistryKeys {
   tokensOf: (keyId: string) => string;
   /** Returns the Redis key of the Redis hash that stores a session. The key expires when the session ends. */
   session: (id: string) => string;
-  /** Returns the Redis key of the sorted set of an API key's session ids; the score is the time when an unused session ends. */
+  /**
+   * Returns the Redis key of the sorted set of an API key's session ids. The score of a session is the time when it
+   * ends unless it is used again.
+   */
   sessionsOf: (keyId: string) => string;
 }
 

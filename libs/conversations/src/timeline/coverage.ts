@@ -23,7 +23,7 @@ export interface PlacedPage {
   next?: PlacedPage;
 }
 
-/** The result of {@link combinePages}: consecutive messages of the list. */
+/** Consecutive messages of a contact: the result of {@link combinePages}. */
 export interface Coverage {
   /** False if messages may be missing between the position where the result must begin and the pages that were read. */
   isConnected: boolean;

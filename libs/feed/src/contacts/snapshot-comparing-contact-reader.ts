@@ -111,9 +111,8 @@ export class SnapshotComparingContactReader implements ContactReader {
   }
 
   private isScheduledAnew(before: ListedContact | undefined): boolean {
-    // The commit of a contact also schedules its next poll, if none is scheduled. A contact that was missing
-    // has no scheduled poll. If fewer contacts are scheduled than known, any contact may have no scheduled
-    // poll.
+    // Only a commit schedules a contact. A contact that was missing is not scheduled. If fewer contacts are scheduled
+    // than the list shows, all contacts are committed, because it is not known which are not scheduled.
     return before?.missingSince !== undefined || this.present > this.known.scheduled;
   }
 }

@@ -3,7 +3,7 @@ import { eventSubjectOfMessage } from './diff.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { BoundSend } from '../ports.js';
 
-/** Result of a read of all pages of a contact, and the snapshots to compare it with. */
+/** What a read of all pages of a contact returned, and the stored messages to compare it with. */
 export interface AbsenceInput {
   contactId: string;
   /** Snapshots of all known messages of the contact. */

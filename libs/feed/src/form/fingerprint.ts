@@ -1,5 +1,5 @@
 import { isRecord, type UpstreamMessage } from '#upstream';
-import { JsonHash } from './json-hash.js';
+import { JsonHasher } from './json-hasher.js';
 
 /**
  * The message fields that the `changes` of an event list by name. All other changed fields are listed
@@ -63,8 +63,8 @@ const ATTACHMENTS: FieldSet = 1 << FIELDS_THAT_EVENTS_REPORT_BY_NAME.indexOf('at
  */
 const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER_FIELDS_BIT;
 
-const hash = new JsonHash();
-const wholeHash = new JsonHash();
+const hash = new JsonHasher();
+const wholeHash = new JsonHasher();
 
 /**
  * Marks a field that a fingerprint leaves out: the fingerprint contains this number in place of the field's

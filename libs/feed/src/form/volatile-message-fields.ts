@@ -7,7 +7,7 @@ import {
   isFieldNonEmpty,
   fieldNamesOf,
 } from './fingerprint.js';
-import { JsonHash } from './json-hash.js';
+import { JsonHasher } from './json-hasher.js';
 import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 import {
   updateFieldChangeStreak,
@@ -190,7 +190,7 @@ function markedMessages(messages: readonly ReadMessage[]): ReadonlyMap<number, R
   return new Map(messages.map((read) => [markOf(read.message.id), read]));
 }
 
-const hash = new JsonHash();
+const hash = new JsonHasher();
 
 function markOf(id: string): number {
   hash.restart();

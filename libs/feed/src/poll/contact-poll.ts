@@ -355,8 +355,7 @@ function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
     suspectSince === undefined &&
     // An unchanged first page of an oldest-first list says nothing about the newest messages.
     order !== 'oldestFirst' &&
-    // Even if the first page is unchanged, the messages are compared with the snapshot while a field is
-    // volatile, the page limit is reduced after a failure, or a resync is unfinished.
+    // Volatile fields, a reduced page limit or an unfinished resync need a comparison of all messages at each read.
     extension.volatile === undefined &&
     extension.headLimit === undefined &&
     extension.resyncing !== true &&

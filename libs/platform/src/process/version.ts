@@ -21,7 +21,7 @@ export function productVersion(): string {
  * Returns the product's version, then `+` and a digest of the compiled sources. Without the file `dist/.build.json`,
  * returns only the product's version.
  */
-export function readBuildVersion(): string {
+export function readVersionWithBuildHash(): string {
   const stamp = join(root(), 'dist/.build.json');
   if (!existsSync(stamp)) return productVersion();
   const built = Object.entries(sourcesIn(readFileSync(stamp, 'utf8')))

@@ -53,7 +53,9 @@ export interface SendState {
   notBefore?: number;
   /** Start of the last POST. */
   begunAt?: number;
-  /** Start of the first POST whose message is not bound yet. Set only when the send is posted again. */
+  /**
+   * Start time of the earliest POST of the send whose message is not bound yet. Absent if the send was posted only once.
+   */
   firstBegunAt?: number;
   /** Time of the last resend that an operator requested. */
   resentAt?: number;

@@ -52,7 +52,7 @@ const halves = new Int32Array(double.buffer);
  * sender of a message could find a second text with the same hash. In that case Tidings would only miss a
  * change of that message.
  */
-export class JsonHash {
+export class JsonHasher {
   high = HIGH_START;
   low = LOW_START;
   /**
