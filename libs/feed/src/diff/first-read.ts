@@ -13,8 +13,7 @@ interface EmitAfter {
    */
   emitAfter: number;
   /**
-   * Says whether messages without a readable timestamp are emitted: `silent` emits none of them, `emit` emits
-   * all.
+   * Which messages without a readable timestamp are emitted. `silent`: only those that belong to sends. `emit`: all.
    */
   undated: 'silent' | 'emit';
 }
