@@ -10,7 +10,7 @@ export interface StoredBlob {
   sha256: string;
 }
 
-/** A blob as the store lists it: a complete file, or the rest of an interrupted upload. */
+/** A blob as the store lists it: a complete file, or what an interrupted upload left behind. */
 export interface BlobEntry {
   id: string;
   /** When the blob was stored, in milliseconds since 1970 by the store's clock. */

@@ -24,8 +24,8 @@ export interface BlobPeers {
   /** Name of this process. It consists of letters, digits, dots, dashes and underscores. */
   readonly name: string;
   /**
-   * Returns the names of the other running processes. A process appears in this list only after it has
-   * written its marker to its blob store.
+   * Returns the names of the other running processes that must use the same blob store. A process is listed only after
+   * it has written its marker to its blob store.
    */
   others(): Promise<readonly string[]>;
 }
@@ -60,7 +60,7 @@ export class SharedBlobStoreCheck {
     const before = await this.others();
     const marks = await this.blobs.marks();
     await this.removeExpired(marks);
-    // The listing may be incomplete: killed processes may have left so many markers that one listing is full.
+    // The store lists a limited number of markers. At the limit, markers may be missing, so the check is skipped.
     if (marks.length >= MAX_LISTED_PROCESS_MARKERS) return;
     const seen = new Set(marks.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];

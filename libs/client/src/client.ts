@@ -57,7 +57,10 @@ export interface DeliveryFilter extends CallOptions {
 
 /** Options of {@link Tidings.waitFor}. */
 export interface WaitOptions extends CallOptions {
-  /** Time after which the wait ends with an error, in milliseconds. Default: 300,000. */
+  /**
+   * How long {@link Tidings.waitFor} waits for a send to reach the status before it throws an error, in milliseconds.
+   * Default: 300,000.
+   */
   timeoutMs?: number;
 }
 

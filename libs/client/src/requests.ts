@@ -181,8 +181,7 @@ async function succeeded(response: Response): Promise<Response> {
     const body: unknown = await response.json();
     if (typeof body === 'object' && body !== null) problem = body;
   } catch {
-    // The body is incomplete or not JSON, for example because a proxy answered. The error then has only the
-    // status.
+    // The body is incomplete or not JSON, for example because a proxy answered. So `problem` stays empty.
   }
   throw new TidingsError(response.status, problem, Number.isFinite(seconds) ? seconds * 1_000 : undefined);
 }

@@ -1,6 +1,6 @@
 import type { Event } from './api-types.js';
 
-/** Default maximum difference between the time of a delivery and now, in seconds. */
+/** Default maximum difference between the time in the header `webhook-timestamp` and now, in seconds. */
 const DEFAULT_TOLERANCE_SECONDS = 300;
 const SECRET_PREFIX = 'whsec_';
 
@@ -14,7 +14,7 @@ export class WebhookVerificationError extends Error {
 
 /** Options of {@link verifyWebhook}. */
 export interface VerificationOptions {
-  /** Maximum difference between the time of the delivery and now, in seconds. Default: 300. */
+  /** Maximum difference between the time in the header `webhook-timestamp` and now, in seconds. Default: 300. */
   toleranceSeconds?: number;
   /** Current time, in milliseconds since 1970. Default: the time of this machine's clock. */
   nowMs?: number;
@@ -64,11 +64,11 @@ export async function verifyWebhook(
 
 /** Options of {@link signWebhook}. */
 export interface SigningOptions {
-  /** Id of the event, which the receiver gets as `webhook-id`. */
+  /** Id of the event, for the header `webhook-id`. */
   id: string;
   /** Signing secret of the webhook, `whsec_…`. */
   secret: string;
-  /** Time to send as `webhook-timestamp`, in milliseconds since 1970. Default: now. */
+  /** Time for the header `webhook-timestamp`, in milliseconds since 1970. Default: now. */
   atMs?: number;
 }
 

@@ -45,8 +45,8 @@ export interface ApiKeyAuthenticator {
 }
 
 /**
- * API keys that do not change while the process runs. They are compared by their hashes, so that the duration
- * of a comparison does not reveal how much of a guessed key is correct.
+ * Authenticates callers by API keys that do not change while the process runs. Finds the key of a caller by its
+ * hash, so that the duration does not reveal how much of a guessed key is correct.
  */
 export class InMemoryApiKeyAuthenticator implements ApiKeyAuthenticator {
   private readonly principals: ReadonlyMap<string, Principal>;

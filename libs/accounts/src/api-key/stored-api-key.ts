@@ -68,8 +68,8 @@ export interface ApiKeyStore {
 }
 
 /**
- * Stores when each API key was last used. The times are approximate: gateways record a use after its request, and do
- * not record every use.
+ * Stores when each API key was last used. The times are approximate: a gateway records a use only after the request
+ * has ended, and does not record every use.
  */
 export interface ApiKeyUses {
   /**

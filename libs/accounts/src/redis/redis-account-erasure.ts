@@ -20,10 +20,10 @@ export interface ErasurePass {
   /** Stops the erasure. A later call of `pass` erases the remaining keys. */
   signal?: AbortSignal;
   /**
-   * Called after all Redis keys were examined, while this process still holds the lease. `removed` is the
-   * number of removed keys.
-   * @param isOurs renews the lease of this process and resolves to true; resolves to false if the lease is
-   * lost
+   * Called after all Redis keys were examined, while this process still holds the lease of the erasure. `removed` is
+   * the number of removed keys.
+   * @param isOurs renews the lease of the erasure and resolves to true; resolves to false if this process has lost the
+   * lease
    */
   afterPass?: (removed: number, isOurs: () => Promise<boolean>) => Promise<void>;
 }

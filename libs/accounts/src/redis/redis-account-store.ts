@@ -74,8 +74,7 @@ export class RedisAccountStore implements AccountStore {
     change: (before: StoredAccount) => StoredAccount,
   ): Promise<StoredAccount | undefined> {
     const { accounts, version } = this.keys;
-    // The replacement fails only if another process has just changed the account. This is rare, so the loop
-    // ends soon.
+    // The change is retried only if another process has just changed the account. So the loop ends soon.
     for (;;) {
       const expected = await this.redis.hget(accounts, id);
       if (expected === null) return undefined;

@@ -38,7 +38,8 @@ export function createAccountDirectory(
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
-      // The list of accounts is read several times a second, so the decryption error is logged only once per account.
+      // Accounts are read several times a second. So a failed decryption of an account's upstream API key is
+      // logged only once.
       if (logged.has(account)) return;
       logged.add(account);
       logger.error(

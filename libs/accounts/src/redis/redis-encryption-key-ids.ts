@@ -45,7 +45,7 @@ export class RedisEncryptionKeyIds {
     return this.redis.smembers(this.key);
   }
 
-  /** Removes the ids of encryption keys that no longer encrypt any stored secret. */
+  /** Removes the given ids, whose encryption keys no longer encrypt any stored secret. */
   async remove(ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.redis.srem(this.key, ...ids);
   }

@@ -18,9 +18,9 @@ const findSession = LuaScript.from(import.meta.url, 'lua/find-session.lua');
 const removeSession = LuaScript.from(import.meta.url, 'lua/remove-session.lua');
 
 /**
- * Stores each session in a Redis hash that expires when the session ends, and the ids of each API key's sessions in a
- * sorted set; implements {@link SessionStore}. The keys are in the hash slot of the API keys, so that one script reads a
- * session together with its API key.
+ * Implements {@link SessionStore}. Stores each session in a Redis hash that expires when the session ends, and the ids
+ * of each API key's sessions in a sorted set. Sessions and API keys are in the same hash slot, so that one script reads
+ * a session together with its API key.
  */
 export class RedisSessionStore implements SessionStore {
   private readonly keys: RegistryKeys;

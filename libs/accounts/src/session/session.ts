@@ -86,7 +86,7 @@ export interface SessionStore {
 
 const TOKEN_PATTERN = /^ts_[\w-]{43}$/;
 
-/** Creates the token of a new session, which cannot be guessed. */
+/** Creates a token for a new session. The token cannot be guessed. */
 export function generateSessionToken(): string {
   return `ts_${randomBytes(32).toString('base64url')}`;
 }

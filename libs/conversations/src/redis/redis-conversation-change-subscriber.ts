@@ -65,7 +65,7 @@ export class RedisConversationChangeSubscriber implements ConversationChanges {
   }
 }
 
-/** Reports a published text to a listener: `row` and the id of a row, or `send` and a `SendStatusNotice` as JSON. */
+/** Reports a change to a listener. `text` is `row` and the id of a row, or `send` and a `SendStatusNotice` as JSON. */
 function report(text: string, listener: ChangeListener): void {
   const end = text.indexOf(' ');
   const rest = text.slice(end + 1);
@@ -74,5 +74,5 @@ function report(text: string, listener: ChangeListener): void {
 }
 
 function ignoreUnreachable(): void {
-  // Redis is unreachable. The connection logs its errors itself, and reconnects.
+  // Nothing to do if Redis is unreachable: the connection logs its errors itself, and reconnects.
 }

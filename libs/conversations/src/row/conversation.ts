@@ -29,7 +29,7 @@ export interface LastEntry {
   id: string;
   at: number;
   direction: 'inbound' | 'outbound' | 'other';
-  /** Beginning of the text, at most 280 characters. Null if there is no text. */
+  /** Beginning of the text of the message or send, at most 280 characters. Null if there is no text. */
   preview: string | null;
 }
 

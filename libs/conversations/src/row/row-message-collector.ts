@@ -9,7 +9,7 @@ const MAX_WAITING = 101;
  * inbound messages after the last outbound message. Messages may be added in any order, but each only once.
  */
 export class RowMessageCollector {
-  /** The newest message. */
+  /** The newest of the messages that were added. */
   last: RowMessage | undefined;
   private lastOutbound: RowMessage | undefined;
   private waiting: RowMessage[] = [];

@@ -15,9 +15,9 @@ export interface PlacedPage {
   count: number;
   /** The messages, newest first. */
   messages: readonly PlacedMessage[];
-  /** True if the list had no newer message when the page was read. */
+  /** True if no message in upstream's list was newer than the messages of the page when the page was read. */
   hasNewest: boolean;
-  /** True if the list had no older message when the page was read. */
+  /** True if no message in upstream's list was older than the messages of the page when the page was read. */
   hasOldest: boolean;
   /** The page with the next older messages. Absent unless that page is known to follow without a gap. */
   next?: PlacedPage;
@@ -25,27 +25,29 @@ export interface PlacedPage {
 
 /** Consecutive messages of a contact: the result of {@link combinePages}. */
 export interface Coverage {
-  /** False if messages may be missing between the position where the result must begin and the pages that were read. */
+  /** False if no page shows where the wanted messages begin. {@link messages} is then empty. */
   isConnected: boolean;
-  /** All messages from the position where the result must begin down to {@link edge}, newest first. */
+  /** All wanted messages down to {@link edge}, newest first. */
   messages: readonly PlacedMessage[];
   /** Position down to which all messages were found. Undefined if the oldest message was found, too. */
   edge: Position | undefined;
-  /** The page whose messages end the result. Undefined if `isConnected` is false. */
+  /**
+   * The page with the oldest messages, of the pages that follow each other without a gap. Undefined if `isConnected` is
+   * false.
+   */
   last: PlacedPage | undefined;
 }
 
 /**
- * Combines pages of one list that were read at different times, even if messages appeared or disappeared between the
- * reads. Returns consecutive messages, beginning at the position `from`.
+ * Combines pages of one list that were read at different times. Returns messages older than `from`, without a gap.
  *
- * The pages form a chain. A page can be the first of the chain if it contains the newest message of the list, or a
- * message newer than `from`. A further page joins the chain if it shares a message with a page of the chain.
+ * A page is used if it contains the newest message of the list, a message newer than `from`, or a message of another
+ * used page. Other pages are ignored, because messages between them and the used pages may be missing.
  *
- * The next page of the list may contain more messages with the oldest timestamp of the chain. So messages with this
- * timestamp are left out, unless the list ends there.
+ * Messages with the oldest timestamp of the used pages are left out, unless the list ends there. More messages with
+ * the oldest timestamp may be on a page that was not read.
  *
- * @param from messages older than this position are returned; undefined for the newest messages
+ * @param from position; undefined if the newest messages are wanted
  */
 export function combinePages(pages: readonly PlacedPage[], from: Position | undefined): Coverage {
   const connected = new Set<PlacedPage>();

@@ -4,7 +4,7 @@
  * then halves the range in which the wanted index must be.
  */
 export class ExponentialSearch {
-  /** Index to try next. */
+  /** Index in the list to try next. */
   index: number;
   private low: number | undefined;
   private high: number | undefined;
@@ -42,6 +42,7 @@ export class ExponentialSearch {
    * Returns how many elements lie between the page that was read last and the next index to try. The first call
    * returns 0, because the neighbouring page most often contains the wanted element. Later calls return `size`,
    * 2 · `size`, 4 · `size` and so on.
+   * @param size number of elements on a page
    */
   private nextStep(size: number): number {
     const step = this.step;

@@ -19,7 +19,7 @@ import type { TimelineCursor } from './timeline-cursor.js';
 
 /** Maximum number of upstream requests for one page of a timeline. */
 export const MAX_REQUESTS_PER_PAGE = 5;
-/** Maximum time that one call waits for the request budget, in milliseconds. */
+/** Maximum time that one call of {@link MessageSource.read} waits for the budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
 /**
  * If this many consecutive calls of {@link MessageSource.read} find no older messages, the contact's messages are read
@@ -149,7 +149,7 @@ export class MessageSource {
 
   /**
    * Reads further pages of a contact's unsorted list of messages, as far as {@link MAX_REQUESTS_PER_PAGE} allows.
-   * Returns all messages that this and earlier calls have read.
+   * Returns the reader, which has all messages that were read so far.
    */
   private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageListReader> {
     const { account, contactId } = call;
@@ -202,8 +202,8 @@ function isOrdered(shape: ListShape): shape is OrderedShape {
 }
 
 /**
- * Returns messages of a completely read list that are older than a position. Returns more than `limit`
- * messages, because the caller leaves out messages that are not committed.
+ * Returns the newest messages of a completely read list that are older than the position `from`: at most 20 more than
+ * twice `limit`, because the caller leaves out messages that are not committed.
  */
 function slice(
   { messages }: UnsortedMessageListReader,

@@ -32,7 +32,7 @@ export interface OrderedShape extends ListShape {
 export interface WalkStart {
   /** Messages older than this position are wanted. Absent for the newest messages. */
   from?: Position;
-  /** Index in upstream's list at which the search for the position `from` begins. */
+  /** Index in upstream's list at which the walk begins to read. The wanted messages are expected near the index. */
   index?: number;
   /** Number of messages on each page, if upstream ignores the requested limit. */
   fixedSize?: number;
@@ -45,7 +45,7 @@ export interface WalkStart {
 
 /** What a walk found. */
 export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
-  /** True if the pages that were read continue the timeline without a gap. */
+  /** False if the walk did not find where the wanted messages begin. {@link messages} is then empty. */
   isConnected: boolean;
   fixedSize: number | undefined;
   maxLimit: number;
@@ -99,7 +99,10 @@ class OrderedWalk {
    * the page after it to find out.
    */
   private uncertainEnd: RequestedPage | undefined;
-  /** Two neighbouring pages without a shared message. The newer one must be read again. */
+  /**
+   * Two neighbouring pages that share no message. A message may have moved from the older page to the newer page after
+   * the newer page was read. So the newer page must be read again.
+   */
   private unjoined: { newer: RequestedPage; older: RequestedPage } | undefined;
 
   constructor(
@@ -278,8 +281,8 @@ class OrderedWalk {
   }
 
   /**
-   * Records that no message is missing between two neighbouring pages, after the newer page was read again. The
-   * second read finds a message that moved from the older page to the newer page because of a deletion.
+   * Records that the older page of {@link unjoined} follows the newer page without a gap, after the newer page was read
+   * again.
    */
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;
@@ -298,7 +301,7 @@ class OrderedWalk {
       this.unjoined = { newer, older: page };
   }
 
-  /** Chooses the next index to try, because the given page does not contain the position `start.from`. */
+  /** Chooses the index in upstream's list to read at next, if the wanted messages do not begin on the given page. */
   private adjustSearch({ start, count, messages }: RequestedPage): void {
     if (this.uncertainEnd !== undefined) return;
     const { from } = this.start;

@@ -5,7 +5,7 @@ export interface TimelineConversation {
   id: string;
   /** Undefined until the messaging service lists a contact for the conversation. */
   contactId: string | undefined;
-  /** Phone numbers in E.164 format, the most recently used first. */
+  /** Phone numbers of the conversation in E.164 format. The phone number of the last message comes first. */
   phoneNumbers: readonly string[];
   /** The last message, as the list of conversations shows it. */
   last:
@@ -31,7 +31,7 @@ export interface MessagesPage {
 
 /** Thrown if upstream's messages cannot be read now. */
 export class MessagesUnavailableError extends Error {
-  /** @param mayBeCausedByPageSize true if upstream may answer a request for a smaller page */
+  /** @param mayBeCausedByPageSize true if the error may be caused by the size of the requested page */
   constructor(
     readonly mayBeCausedByPageSize = false,
     options?: ErrorOptions,
@@ -44,7 +44,7 @@ export class MessagesUnavailableError extends Error {
 /** Reads pages of messages from upstream. */
 export interface MessagePages {
   /**
-   * Makes one upstream request. Waits for the request budget only as long as `patience` allows.
+   * Reads one page with one upstream request. Waits for the budget only as long as `patience` allows.
    * @throws {MessagesUnavailableError}
    */
   read(
@@ -56,9 +56,9 @@ export interface MessagePages {
   ): Promise<MessagesPage>;
 }
 
-/** How long all requests of one call together may wait for the request budget. */
+/** How long all upstream requests for one page of a timeline together may wait for the budget. */
 export interface Patience {
-  /** How long requests may still wait for the request budget, in milliseconds. Each wait reduces this time. */
+  /** Time left to wait for the budget, in milliseconds. Each wait reduces the time. */
   leftMs: number;
 }
 
@@ -73,8 +73,8 @@ export interface ListShape {
   /** Largest page limit that upstream is known to honour. */
   maxLimit: number;
   /**
-   * A page with this number of messages is certainly full, even if a larger limit was requested. A page with
-   * fewer messages is the last one. Never above {@link maxLimit}.
+   * Largest number of messages that upstream is known to return on a page, at most {@link maxLimit}. A page with fewer
+   * messages is the last one, unless a smaller limit was requested.
    */
   fullPage: number;
 }
@@ -106,7 +106,7 @@ export interface TimelineSend<S> {
   phoneNumber: string;
   createdAt: number;
   sendAt?: number;
-  /** The first message that is known to belong to the send. */
+  /** The message that was bound to the send first. */
   message?: { contactId: string; messageId: string };
   /** When the message was bound to the send, by Redis' clock. Absent in data of older versions. */
   boundAt?: number;

@@ -2,8 +2,8 @@ import type { Position } from '../position.js';
 import type { Committed, TimelineMessage, TimelineSend } from './ports.js';
 
 /**
- * Maximum time from the binding of a message to its send until the commit of the snapshot that contains the message, in
- * milliseconds.
+ * Assumed maximum time from the binding of a message to its send until the commit of the snapshot that contains the
+ * message, in milliseconds.
  */
 const BINDING_TO_COMMIT_MS = 60_000;
 
@@ -16,9 +16,9 @@ export type SendPlacement =
   /** The send is not shown. Its message, if any, is shown at the message's own position. */
   | { kind: 'none' };
 
-/** What the placement of sends depends on. */
+/** What decides how sends appear in a timeline. */
 export interface PlacementContext {
-  /** When the caller requested the first page, in milliseconds since 1970 by Redis' clock. */
+  /** When the caller requested the first page of the timeline, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
   contactId: string | undefined;
   phoneNumbers: ReadonlySet<string>;
@@ -29,8 +29,8 @@ export interface PlacementContext {
 }
 
 /**
- * Returns the position of a send. Its time is `sendAt` if that was in the future when the caller requested
- * the first page, otherwise the time when the gateway stored the send.
+ * Returns the position of a send in a timeline. Its time is `sendAt` if `sendAt` was in the future when the caller
+ * requested the first page of the timeline. Otherwise its time is the time when the gateway stored the send.
  */
 export function positionOfSend(
   { id, createdAt, sendAt }: Pick<TimelineSend<unknown>, 'id' | 'createdAt' | 'sendAt'>,
@@ -40,9 +40,9 @@ export function positionOfSend(
 }
 
 /**
- * Returns true if the message of a send may have been committed after the caller requested the first page.
- * The message is then shown at the position of the send, not at its own position. Otherwise one page could
- * show the send, and a later page could show its message.
+ * Returns true if the message of a send must be shown at the position of the send, because the message may have been
+ * committed after the caller requested the first page of the timeline. At the message's own position, a later page
+ * could show the message although an earlier page has already shown the send.
  */
 export function isMessageShownAtSendPosition(
   { boundAt, message, phoneNumber, status }: TimelineSend<unknown>,
