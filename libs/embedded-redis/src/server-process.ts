@@ -75,8 +75,8 @@ function startGuard(pid: number): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // The shell that stops the Redis server could not be started. If the current process is killed, the Redis
-  // server keeps running until the next start on the same data stops the server; see RedisCredentialsFile.
+  // If `/bin/sh` cannot be started, nothing stops the Redis server when the current process is killed. The next
+  // start of the embedded Redis with the same data then stops the server; see RedisCredentialsFile.
   guard.on('error', () => undefined);
   guard.unref();
   return guard;

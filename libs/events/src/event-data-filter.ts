@@ -26,7 +26,8 @@ export function matchesEventDataFilter(
   { data }: Pick<LoggedEvent, 'data'>,
 ): boolean {
   const { messageId, sendId } = filter;
-  // A read may examine thousands of events, so an event is parsed only if its JSON text contains the ids.
+  // An event is parsed only if its JSON text contains the ids of the filter, because a read may examine
+  // thousands of events.
   if (!mayContain(data, messageId) || !mayContain(data, sendId)) return false;
   if (!filtersByEventData(filter)) return true;
   const { message, send, sendId: ownSend } = JSON.parse(data) as FilteredData;

@@ -11,10 +11,7 @@ export interface NewEvent {
   contactId?: string;
   /** Kind and id of the object that changed, such as `message:abc` or `send:snd_…`. */
   subject: string;
-  /**
-   * Revision of the subject after the change. The change and its event are committed in one step, so one change
-   * is never recorded as two events.
-   */
+  /** Revision of the subject after the change. The event's id depends on the revision. */
   revision: string | number;
   /** Value of the event's `data` field, to be serialized as JSON. */
   data: Readonly<Record<string, unknown>>;

@@ -38,7 +38,7 @@ export class RedisEventConsumer {
     private readonly account: string,
     /** Identifies this consumer as the holder of the lease. Unique among all processes. */
     private readonly token: string,
-    /** Time after which the lease ends unless it is renewed, in milliseconds. */
+    /** Time until the consumer's lease on the event log ends, unless the lease is renewed, in milliseconds. */
     private readonly leaseMs: number,
     /**
      * Called if Redis was restored or emptied, and so lost the record of which events were read. The events

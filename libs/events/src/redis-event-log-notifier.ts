@@ -26,9 +26,9 @@ export class RedisEventLogNotifier implements EventLogNotifier {
   follow(account: string): EventLogFollower {
     const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
-    // Earlier events do not wake a new follower, so its first wait must end early. If the channel is already
-    // subscribed, the argument `false` ends the first wait at once. Otherwise `onGap` ends the first wait
-    // when Redis confirms the new subscription.
+    // A new follower is not notified of earlier events. So its first wait ends early, and the caller then reads
+    // the log. `onGap` ends the wait when a new subscription begins. If the channel was already subscribed, the
+    // argument `false` ends the wait.
     const follower = new EventLogFollower(existing === undefined, (leaving) => {
       this.removeFollower(channel, leaving);
     });

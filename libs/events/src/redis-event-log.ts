@@ -45,8 +45,8 @@ export class RedisEventLog implements EventLog {
     filter: EventFilter = {},
   ): Promise<EventPage> {
     const { events, position, hasMore } = await this.scan(account, after?.position ?? '0-0', limit, filter);
-    // The state is read after the scan, so that it shows whether events were removed during the scan.
-    // Otherwise the caller could miss these events without an error.
+    // `epoch` and `trimmed` are read after the events, to find out whether events were removed in the meantime.
+    // Otherwise the caller could miss removed events without an error.
     const { epoch, trimmed } = await this.state(account);
     if (after !== undefined && (after.epoch !== epoch || isLogPositionBefore(after.position, trimmed))) {
       throw new CursorExpiredError();

@@ -41,8 +41,8 @@ export interface KnownContacts {
    */
   listedAt?: number;
   /**
-   * When a read first found so many contacts missing that an outage of upstream is likely, in milliseconds
-   * since 1970 by Redis' clock. Absent if no outage is likely.
+   * When a read of the contact list first found so many contacts missing that an outage of upstream is likely, in
+   * milliseconds since 1970 by Redis' clock. Absent if no outage is likely.
    */
   suspectSince?: number;
   /**
@@ -108,7 +108,7 @@ export interface ContactUpdate {
    * (milliseconds since 1970 by upstream's clock); see `FirstRead`.
    */
   emitAfter?: number;
-  /** The event that reports the change. Absent if no event is emitted for the change. */
+  /** The event that reports the change of the contact. Absent if the change emits no event. */
   event?: NewEvent;
 }
 
@@ -131,7 +131,10 @@ export interface Recipient {
 
 /** The result of one read of the contact list, as it is passed to {@link FeedStore.commitContacts}. */
 export interface ListCommit {
-  /** Values of {@link KnownContacts.version} and {@link KnownContacts.redisRun} when the read started. */
+  /**
+   * Values of {@link KnownContacts.version} and {@link KnownContacts.redisRun} when the read of the contact
+   * list started.
+   */
   version: number;
   redisRun: string;
   /** When the read of the contact list started, in milliseconds since 1970 by Redis' clock. */
@@ -153,8 +156,8 @@ export interface ListCommit {
    */
   updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
   /**
-   * When a read first found so many contacts missing that an outage is likely, in milliseconds since 1970 by
-   * Redis' clock. Absent if no outage is likely.
+   * When a read of the contact list first found so many contacts missing that an outage is likely, in
+   * milliseconds since 1970 by Redis' clock. Absent if no outage is likely.
    */
   suspectSince?: number;
   /** Events that concern the account as a whole instead of one contact. */
@@ -224,9 +227,9 @@ export interface ContactState {
   /** True if Redis lost the contact's stored state, so that a new, empty state was created. */
   lost: boolean;
   /**
-   * Each new change of a message gets a revision above this number. Lower revisions may belong to changes that
-   * Redis lost. Subscribers may have received events with these revisions, so the event ids must not be used
-   * again. 0 if Redis never lost data.
+   * Each new change of a message gets a revision above this number, because Redis may have lost changes with
+   * lower revisions. If a revision were used twice, two events could have the same id. 0 if Redis never lost
+   * data.
    */
   revisionFloor: number;
   /**
@@ -254,7 +257,7 @@ export interface UnchangedPoll {
   bucket: number;
   /** Time until the next poll of the contact, in milliseconds. */
   dueInMs: number;
-  /** True if upstream returned at least one message. */
+  /** True if the poll returned at least one message. */
   showsMessages: boolean;
   report: PollReport;
 }
@@ -340,7 +343,10 @@ export interface CommittedPoll {
 
 /** Result of {@link FeedStore.expeditePollsOfRecipients}. */
 export interface ExpeditePollsResult {
-  /** True if at least one of the phone numbers belongs to a known contact. */
+  /**
+   * True if a known contact owns at least one of the phone numbers that were passed to
+   * {@link FeedStore.expeditePollsOfRecipients}.
+   */
   hasContacts: boolean;
   /**
    * True if {@link FeedStore.expeditePollsOfRecipients} requested a read of the contact list, because at
@@ -402,7 +408,7 @@ export interface FeedStore {
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<CommittedPoll | undefined>;
 
   /**
-   * Stores that a poll of a contact found the same page as an earlier poll, and ends the claim of the contact.
+   * Stores that a poll found the newest messages of a contact unchanged, and ends the claim of the contact.
    * Calls for the same account in one turn of the event loop are sent to Redis together.
    * @returns when the account's next contact is due; undefined, and nothing is stored, if another poll of the
    * contact was committed, or Redis restarted or failed over, since the poll started
@@ -420,9 +426,9 @@ export interface FeedStore {
   expeditePoll(account: string, contactId: string, ms: number): Promise<void>;
 
   /**
-   * Requests that the most likely contact of each phone number is polled within `ms` milliseconds, as
-   * {@link expeditePoll} does. If any of the numbers belongs to no known contact, requests that the contact list is
-   * read soon.
+   * Requests that the contact of each phone number is polled within `ms` milliseconds, as {@link expeditePoll}
+   * does. If several contacts own a phone number, only the most likely recipient is polled. If no known contact
+   * owns one of the phone numbers, requests that the contact list is read soon.
    */
   expeditePollsOfRecipients(
     account: string,
@@ -445,8 +451,8 @@ export interface FeedStore {
   overview(account: string): Promise<FeedOverview>;
 
   /**
-   * Records that an administrator confirmed deletions that looked like an outage. The deletions are then
-   * emitted as events.
+   * Records that an administrator confirmed that the missing contacts and messages of the account are really
+   * deleted. The deletions are then emitted as events.
    */
   confirmDeletions(account: string): Promise<void>;
 }

@@ -2,9 +2,9 @@ import { comparePositions, newerPosition, type Position } from '../position.js';
 import type { TimelineSend, TimelineSends } from './ports.js';
 
 const PAGE_SIZE = 100;
-/** Maximum number of pages of sends that one call reads per phone number. */
+/** Maximum number of pages of sends that one call of {@link readSends} reads per phone number. */
 const MAX_PAGES = 10;
-/** Maximum number of pending sends that one call reads per phone number and status. */
+/** Maximum number of pending sends that one call of {@link readSends} reads per phone number and status. */
 const MAX_PENDING = 1_000;
 /**
  * Maximum time between the creation of a send and the assignment of its serial number, in milliseconds. Of two
@@ -12,7 +12,7 @@ const MAX_PENDING = 1_000;
  */
 const NUMBERING_MS = 5_000;
 
-/** Which sends are wanted. */
+/** Selects the sends that {@link readSends} reads. */
 export interface SendsWanted {
   phoneNumbers: readonly string[];
   /** Sends older than this position are wanted. Undefined for the newest sends. */
@@ -31,7 +31,10 @@ export interface SendsWanted {
 export interface SendsFound<S> {
   /** The found sends by id. Some of them may be outside of the wanted range. */
   sends: Map<string, TimelineSend<S>>;
-  /** Position down to which all wanted sends were found. Undefined if there are no older sends. */
+  /**
+   * Position down to which all sends that {@link SendsWanted} selects were found. Undefined if no older sends
+   * exist.
+   */
   edge: Position | undefined;
   /**
    * Returns a serial number that is higher than those of all sends older than the position. Undefined if no such

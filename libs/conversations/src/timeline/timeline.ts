@@ -174,7 +174,7 @@ export class Timeline<S> {
     );
   }
 
-  /** Adds the sends that messages belong to, if they are missing from `sends`. */
+  /** Returns the sends in `sends` and the sends whose ids are in `sendIds`. */
   private async withClaimed(
     account: string,
     sends: ReadonlyMap<string, TimelineSend<S>>,
@@ -187,8 +187,8 @@ export class Timeline<S> {
   }
 
   /**
-   * Reads for the message of each send whether the message is committed, that is, stored with its events.
-   * Messages of the page are not read again, because `page.committed` contains their state.
+   * Returns a function that says whether the message of a send is committed, that is, stored with its events.
+   * For messages in `page.messages`, the answer is taken from `page.committed`.
    */
   private async committedSends(
     account: string,
@@ -233,7 +233,9 @@ function summaryOf({ id, status, reference }: TimelineSend<unknown>): SendOfMess
   return { id, status, reference };
 }
 
-/** Returns the last message with the fields that the conversation shows. */
+/**
+ * Returns the last message of a conversation as a message of the timeline. Only a preview of its text is known.
+ */
 function previewOf({ id, at, direction, preview }: NonNullable<TimelineConversation['last']>): PlacedMessage {
   const raw = { id, direction, message: preview ?? '', timestamp: new Date(at).toISOString() };
   return { position: { at, id }, message: { id, timestamp: at, raw } };

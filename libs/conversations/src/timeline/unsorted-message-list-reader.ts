@@ -4,8 +4,9 @@ import type { ListShape, MessageChange, TimelineMessage } from './ports.js';
 
 /** How long all messages of a contact are kept in memory after they were read, in milliseconds. */
 const MAX_AGE_MS = 600_000;
-/** Max estimated memory of the list of one contact, and of all lists in a process, in bytes. */
+/** Max estimated memory for the messages of one contact, in bytes. */
 const MAX_CONTACT_BYTES = 16 * 1024 * 1024;
+/** Max estimated memory for the messages of all contacts in one process, in bytes. */
 const MAX_BYTES = 128 * 1024 * 1024;
 /** Estimated memory per message in addition to its id and its fields, in bytes. */
 const MESSAGE_BYTES = 400;
@@ -15,8 +16,8 @@ const MESSAGE_BYTES = 400;
  */
 const MAX_PASSES = 20;
 /**
- * Max number of consecutive passes over a contact's list of messages that find no further message of the
- * contact's snapshot.
+ * A contact's list of messages is read again while messages of the contact's snapshot have not been found in
+ * the list. After this many consecutive reads that found none of these messages, the list is not read again.
  */
 const MAX_FRUITLESS_PASSES = 2;
 
@@ -100,7 +101,8 @@ export class UnsortedMessageListReader {
   }
 
   private endsList({ maxLimit, fullPage, length }: ListShape, count: number): boolean {
-    // A page with the documented maximum of messages may be full even if more were requested.
+    // A page with the documented maximum number of messages does not end the list, even if the page limit was
+    // higher: upstream may have shortened the page.
     return (
       count < Math.min(maxLimit, fullPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE) &&
       (this.page - 1) * maxLimit + count >= length

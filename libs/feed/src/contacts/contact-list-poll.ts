@@ -33,8 +33,8 @@ import type { VolatileFieldStore } from '../form/volatile-fields.js';
  */
 const FIRST_LIST_SLACK_MS = 60_000;
 /**
- * Messages that were sent after an account was added, but before the account's first contact list was read,
- * emit events if the messages are at most this old, in milliseconds.
+ * Messages that were sent after an account was added emit events, unless they were sent more than this many
+ * milliseconds before the first read of the account's contact list.
  */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
@@ -321,9 +321,10 @@ function showsMostContacts(
 }
 
 /**
- * Returns the messaging service behind an upstream address, as the hash of the service's first address. If
- * the address is unknown, it belongs to the service of the previous address. If `isAnother` is true, an
- * unknown address is the first address of a new service.
+ * Returns the messaging service behind an upstream address, as the hash of the service's first address.
+ * @param address hash of the upstream address
+ * @param isAnother says to which service an unknown address belongs. `true`: to a new service. `false`: to the
+ * service of the previous address
  */
 function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
   const before = upstream === undefined || isAnother ? undefined : services.get(upstream);

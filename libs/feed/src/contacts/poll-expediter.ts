@@ -1,6 +1,8 @@
 import type { FeedStore } from '../feed-store.js';
 
-/** Time for which poll requests are collected before they are written to Redis together, in milliseconds. */
+/**
+ * Requests to expedite polls are collected for this many milliseconds. Then they are written to Redis together.
+ */
 const COLLECT_MS = 10;
 /** Maximum number of phone numbers in one write. When a batch contains this many, it is written at once. */
 const MAX_NUMBERS = 200;

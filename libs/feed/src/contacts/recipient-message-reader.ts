@@ -27,13 +27,11 @@ export class RecipientMessageReader {
   }
 
   /**
-   * Reads the new messages of the recipient now, and binds them to sends.
-   * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since
-   * 1970 by Redis' clock), the contact list is read again first. `isLowPriority`: true if new sends have
-   * priority over this look-up in the request budget. `reads`: receives the contacts and messages that are
-   * read
-   * @returns true if all contacts with the phone number were read. Contacts that no longer exist are left
-   * out: upstream answers their read with status 404 or 410, and the contact list does not contain them.
+   * Reads the new messages of all contacts with a phone number now, and binds the messages to sends.
+   * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since 1970
+   * by Redis' clock), the contact list is read again first. `isLowPriority`: true if new sends have priority
+   * over this look-up in the request budget. `reads`: receives the contacts and messages that are read
+   * @returns true if all contacts with the phone number were read, except contacts that no longer exist
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
    */
   async lookUp(
@@ -82,8 +80,8 @@ export class RecipientMessageReader {
 
   /** Makes the recipient's contact due for a poll soon, so that the message of a send is found soon. */
   expeditePoll(account: string, phoneNumber: string): Promise<void> {
-    // If no contact has the phone number, `expedite` requests a read of the contact list. Upstream has
-    // probably created a contact for the send. The read makes a new contact due at once.
+    // If no contact has the phone number yet, `expedite` requests a read of the contact list. A contact that is
+    // new in the list is polled at once.
     return this.expediter.expedite(account, phoneNumber);
   }
 

@@ -3,8 +3,9 @@ import type { VolatileContactFieldTracker, QuickVerdict } from '../form/volatile
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
 /**
- * Values that are stored instead of a known contact's index in the contact list. `UNCHANGED`: the contact has
- * not changed and need not be stored. `UNSEEN`: the list has not contained the contact so far.
+ * Values in place of a known contact's index in the contact list. `UNCHANGED`: the list contains the contact,
+ * and the contact need not be committed. `UNSEEN`: the part of the list that has arrived does not contain the
+ * contact.
  */
 const UNCHANGED = -1;
 const UNSEEN = -2;
@@ -23,9 +24,10 @@ export interface ChangedContact {
 }
 
 /**
- * Compares a contact list with the snapshot while the list arrives from upstream. To save memory, only the
- * index in the list and the fingerprint of a contact are kept. After the end of the list, the new and changed
- * contacts are passed to {@link changed}. If the list contains an id twice, the later element counts.
+ * Compares a contact list with the snapshot while the list arrives from upstream. To save memory, the reader
+ * keeps no contacts. It keeps their indexes in the list, and the fingerprints of new and changed contacts.
+ * After the end of the list, the caller passes the new and changed contacts to {@link changed}. If the list
+ * contains an id twice, the later element counts.
  */
 export class SnapshotComparingContactReader implements ContactReader {
   /**
@@ -33,7 +35,7 @@ export class SnapshotComparingContactReader implements ContactReader {
    * contact must be stored, otherwise {@link UNCHANGED} or {@link UNSEEN}.
    */
   private readonly positions: Int32Array;
-  /** Position in the list of each new contact, by the contact's id. */
+  /** Position of each new contact in the contact list, by the contact's id. */
   private readonly newPositions = new Map<string, number>();
   private seen = 0;
   /**
@@ -110,9 +112,12 @@ export class SnapshotComparingContactReader implements ContactReader {
     return ordinal === undefined ? this.newPositions.get(id) : this.positions[ordinal];
   }
 
+  /**
+   * Returns true if an unchanged contact must be committed, because only a commit schedules the contact's next
+   * poll. A contact that was missing is not scheduled. If fewer contacts are scheduled than known, all contacts
+   * are committed.
+   */
   private isScheduledAnew(before: ListedContact | undefined): boolean {
-    // Only a commit schedules a contact. A contact that was missing is not scheduled. If fewer contacts are scheduled
-    // than the list shows, all contacts are committed, because it is not known which are not scheduled.
     return before?.missingSince !== undefined || this.present > this.known.scheduled;
   }
 }

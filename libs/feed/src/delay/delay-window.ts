@@ -9,8 +9,8 @@ const SLOT_MS = 300_000;
  */
 export const DELAY_STATISTICS_MAX_AGE_MS = 3_600_000;
 /**
- * Time for which Redis keeps a time slot after the slot's last delay, in milliseconds. A slot expires
- * only after the statistics have stopped including it.
+ * Redis removes a time slot this many milliseconds after the last detection delay was recorded in the time
+ * slot. By then, the delay statistics no longer include the time slot.
  */
 export const DELAY_STATISTICS_SLOT_TTL_MS = DELAY_STATISTICS_MAX_AGE_MS + 2 * SLOT_MS;
 

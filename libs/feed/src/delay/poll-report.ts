@@ -28,8 +28,8 @@ export interface PollReport {
    */
   startedAt: number;
   /**
-   * Time in the `Date` header of an upstream response to this poll, in milliseconds since 1970. Absent if the
-   * header is missing or unreadable.
+   * Time in the `Date` header of one of the poll's replies from upstream, in milliseconds since 1970. The clock
+   * difference is calculated from this time. Absent if unknown.
    */
   upstreamDate?: number;
   arrivals: readonly Arrival[];
@@ -47,7 +47,7 @@ const ARRIVALS: ReadonlySet<string> = new Set(['message.received', 'message.sent
 /** One read of a contact's messages, with the events that result from the read. */
 export interface ContactRead {
   contactId: string;
-  /** When the read started, in milliseconds since 1970 by Redis' clock. */
+  /** When the current read of the contact started, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
   /**
    * When the previous read of the contact started, in milliseconds since 1970 by Redis' clock. Undefined if
@@ -55,16 +55,17 @@ export interface ContactRead {
    */
   readAt?: number | undefined;
   observed: readonly UpstreamMessage[];
-  /** Events that are stored in the same commit as the read. */
+  /** Events that are committed together with the contact's new snapshot. */
   events: readonly NewEvent[];
 }
 
 /**
- * Returns when the new messages of a read arrived. Detection delays are calculated from these times. Messages
- * of a baseline and messages that reappear are left out. Has no side effects.
+ * Returns the timestamp and an estimated time of arrival for each new message of a read. Messages of a baseline
+ * and messages that reappear are left out. Has no side effects.
  *
- * The arrival is estimated as a time between the previous read and this read. The time depends on the message's
- * id, so that the estimates for many messages are spread evenly.
+ * The estimate is used if the detection delay cannot be calculated from the timestamp. The estimate lies
+ * between the previous read and the current read. It depends on the message's id, so that the estimates for
+ * many messages are spread evenly.
  */
 export function arrivalTimesOfNewMessages({
   contactId,

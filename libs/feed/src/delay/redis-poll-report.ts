@@ -17,9 +17,9 @@ export const POLL_REPORT_LUA_CONSTANTS = {
 
 /** Redis keys of what `poll-report.lua` writes. */
 interface PollReportKeys {
-  /** See {@link pollStatisticsKey}. */
+  /** Redis key of the account's clock difference, polling interval and number of skipped elements. */
   facts: string;
-  /** See {@link delayHistogramRedisKey}. */
+  /** Redis key of the histogram of the detection delays in one time slot. */
   slot: string;
 }
 

@@ -8,7 +8,7 @@ export interface AbsenceInput {
   contactId: string;
   /** Snapshots of all known messages of the contact. */
   known: ReadonlyMap<string, KnownMessage>;
-  /** Ids of the messages that the read returned. */
+  /** Ids of the messages that the read of all pages returned. */
   seen: ReadonlySet<string>;
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
@@ -27,16 +27,17 @@ export interface AbsenceInput {
    */
   mayBeUnreadable: boolean;
   /**
-   * The later of two times, in milliseconds since 1970 by Redis' clock: when upstream last returned a message
-   * of any contact of the account, and when an administrator last confirmed deletions. Messages that went
-   * missing after this time do not count as deleted. Present only if the read returned no message.
+   * Present only if the read of all pages returned no message. Upstream may then have an outage. So a message
+   * counts as deleted only if it went missing before this time (milliseconds since 1970 by Redis' clock). The
+   * time is the later of two: when upstream last returned a message of any contact of the account, and when an
+   * administrator last confirmed deletions.
    */
   lastShownAt?: number;
 }
 
 /** Decision about the known messages that a read of all pages did not return. */
 export interface AbsenceResult {
-  /** New state of the messages that became missing or deleted at the read, by message id. */
+  /** New snapshots of the messages that became missing or deleted, by message id. */
   known: Map<string, KnownMessage>;
   /** Deleted messages, with the revision before the deletion. */
   deleted: { id: string; revision: number }[];

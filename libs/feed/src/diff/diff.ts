@@ -207,8 +207,8 @@ function alteration(
       Object.assign(updates, change);
     }
   }
-  // The hash of the whole message shows that the message changed. `updates` may still be empty, because the
-  // changed field may have the same 16-bit hash as before.
+  // A changed hash of the whole message is enough for an event. `updates` may be empty, because the changed
+  // field may have the same 16-bit hash as before.
   if (isFormEmitted || Object.keys(updates).length > 0) collector.emit('message.updated', updates);
   return { events: collector.events, known };
 }

@@ -1,26 +1,29 @@
 import type { UpstreamMessage } from '#upstream';
 
 /**
- * Decides which messages of a contact's first read are emitted. With `silent`, no message is emitted, not
- * even a message that belongs to a send. The read that starts a new baseline after a loss of stored state
- * uses `silent`.
+ * Decides which messages of a contact's first read emit events. With `silent`, no message emits an event, not
+ * even a message that belongs to a send. The read that starts a new baseline after a loss of stored state uses
+ * `silent`.
  */
 export type FirstRead = 'silent' | EmitAfter;
 
 interface EmitAfter {
   /**
-   * Messages with a timestamp after this time are emitted. In milliseconds since 1970, by upstream's clock.
+   * At a contact's first read, messages with a timestamp after this time emit events. In milliseconds since
+   * 1970, by upstream's clock.
    */
   emitAfter: number;
   /**
-   * Which messages without a readable timestamp are emitted. `silent`: only those that belong to sends. `emit`: all.
+   * Which messages without a readable timestamp emit events at a contact's first read. `silent`: only messages
+   * that belong to sends. `emit`: all.
    */
   undated: 'silent' | 'emit';
 }
 
 /**
- * Returns true if a message of a contact's first read is emitted. Unless the read is `silent`, every message
- * that belongs to a send is emitted.
+ * Returns true if a message of a contact's first read emits an event. Unless the read is `silent`, every
+ * message that belongs to a send emits one. For all other messages, the timestamp decides;
+ * see {@link FirstRead}.
  * @param isOurs true if the message belongs to a send
  */
 export function isMessageEmittedAtFirstRead(

@@ -160,7 +160,7 @@ export function differingFields(before: Fingerprint, after: Fingerprint): FieldS
   return differing;
 }
 
-/** Returns the names of the message fields in a set, in the order of {@link FINGERPRINT_FIELDS}. */
+/** Converts a set of message fields into a list of their names, in the order of {@link FINGERPRINT_FIELDS}. */
 export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
   return FINGERPRINT_FIELDS.filter((_, i) => (fields & (1 << i)) !== 0);
 }

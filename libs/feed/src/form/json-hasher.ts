@@ -33,8 +33,8 @@ const IGNORED = 9;
  */
 const MAX_UNITS = 4_096;
 /**
- * Maximum length of a text that is hashed with `charCodeAt`, in UTF-16 code units. For such short texts,
- * `charCodeAt` is as fast as copying the text into the buffer.
+ * Texts of at most this many UTF-16 code units are hashed with `charCodeAt`. For longer texts, hashing from a
+ * buffer is faster.
  */
 const FEW_UNITS = 6;
 const scratch = Buffer.alloc(2 * MAX_UNITS);

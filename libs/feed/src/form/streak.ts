@@ -16,9 +16,9 @@
  */
 export interface Streak {
   /**
-   * Length of the streak. Increases by one at each read at which the field differs, until the field is muted:
-   * then the length is {@link MutingThresholds.emittedReads} + 2. Decreases by one at each read at which the
-   * field does not differ. Does not decrease while changes of the field are withheld or muted.
+   * Length of the streak. A read at which the field differs adds one. A read at which the field does not differ
+   * subtracts one, but only while changes of the field emit events. At {@link MutingThresholds.emittedReads} +
+   * 1, the changes are withheld. At {@link MutingThresholds.emittedReads} + 2, the maximum, the field is muted.
    */
   length: number;
   /**
@@ -58,8 +58,8 @@ export interface Sample {
  */
 export interface MutingThresholds {
   /**
-   * Limit: if a field differs at this many consecutive reads, all these changes emit events. Changes at the
-   * next read are withheld.
+   * Maximum number of consecutive reads at which changes of a field emit events. If the field also differs at
+   * the next read, its changes are withheld.
    */
   emittedReads: number;
   samples: number;
@@ -74,8 +74,8 @@ export interface FieldView {
   carrying: number;
   differing: number;
   /**
-   * Returns messages or contacts that have the field. Those that the next read will most likely contain come
-   * first.
+   * Returns candidates for the samples of a field: messages or contacts that have the field. The candidates
+   * that the next read will most likely contain come first.
    */
   carriers(): readonly Sample[];
   /**

@@ -36,13 +36,15 @@ const MAX_FIELDS = 20;
 const MAX_NAME = 64;
 
 /**
- * Limits for fields that at least ten contacts have. People hardly ever edit so many contacts again and
- * again. So only the changes at the first two of several reads in a row emit events.
+ * Thresholds for muting a field that at least ten contacts have. People hardly ever edit so many contacts again
+ * and again. If the field differs at more than two consecutive reads, only the changes at the first two emit
+ * events.
  */
 const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
 /**
- * Limits for fields that fewer than ten contacts have. People may really edit a few contacts again and again.
- * So the changes at the first nine of several reads in a row emit events, and later changes emit none.
+ * Thresholds for muting a field that fewer than ten contacts have. People may edit a few contacts again and
+ * again. If the field differs at more than nine consecutive reads, only the changes at the first nine emit
+ * events.
  */
 const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 
@@ -94,9 +96,8 @@ export class VolatileContactFieldTracker {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // The changes of a field must be withheld if the field differs for nearly all contacts. Only the end of
-    // the contact list shows whether it does. So the changes of a field with a long streak are withheld from
-    // the first contact on.
+    // Only the end of the contact list shows whether a field differs for nearly all contacts. A field with a
+    // long streak probably does. So its changes are withheld from the first contact on.
     this.withheld = new Set(
       names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
     );
@@ -262,8 +263,8 @@ export function serializeVolatileContactFields({ fields, settled }: VolatileCont
 }
 
 /**
- * Parses the JSON that {@link serializeVolatileContactFields} returned. Invalid JSON and JSON of another version
- * count as an empty state.
+ * Parses the JSON that {@link serializeVolatileContactFields} returned.
+ * Returns {@link NO_VOLATILE_CONTACT_FIELDS} if the JSON is invalid or has another format version.
  */
 export function parseVolatileContactFields(text: string | null | undefined): VolatileContactFields {
   const parsed = parsedJson(text ?? '');

@@ -143,8 +143,8 @@ export function updateVolatileFields(
 }
 
 /**
- * Returns true if it cannot be judged whether a field is volatile, because the field is undocumented and only
- * few messages have it. Such a field may really change again and again, for example a counter of edits.
+ * Returns true if a field is undocumented and only few messages have it. Such a field never counts as volatile,
+ * because its changes may be important. An example is a counter of edits.
  */
 function isTooFew(field: number, streak: Streak | undefined, { carrying }: FieldView): boolean {
   const carriers = streak?.samples.length ?? carrying;
