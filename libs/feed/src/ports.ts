@@ -35,25 +35,25 @@ export interface ClaimedRead {
    */
   state?: ContactState;
   /**
-   * When the account's next contact is due. Present once a commit has also ended the worker's claim of this
-   * poll.
+   * Reply of the commit that ended the claim: when the account's next contact is due. Absent if no commit has
+   * ended the claim.
    */
   ended?: NextDue;
 }
 
 /**
  * Why upstream is read. `lookup`: to look up a send that upstream may not have taken. `confirmation`: to look
- * up a send that upstream has taken. `poll`: a poll that no worker claimed. {@link ClaimedRead}: a poll that a
- * worker claimed.
+ * up a send that upstream has taken. `poll`: a poll without a claim, such as a poll of the contact list.
+ * {@link ClaimedRead}: a poll that a worker claimed.
  */
 export type ReadPurpose = 'lookup' | 'confirmation' | 'poll' | ClaimedRead;
 
 /** Reads contacts and messages of an account from upstream, within the account's request budget. */
 export interface FeedSource {
   /**
-   * Reads the contact list, and passes each contact to a reader while the list arrives. `newReader` may be
-   * called several times; the result contains the reader that received the whole list. The caller must close
-   * the result.
+   * Reads the contact list, and passes each contact to a reader while the list arrives. A reply may contain
+   * several lists, so `newReader` creates a reader for each list. The result contains the reader of the
+   * contact list. The caller must close the result.
    */
   listContacts<R extends ContactReader>(
     account: string,
@@ -105,9 +105,9 @@ export interface Sightings {
   upstreamNow?: number;
   /** When the read of the messages started, in milliseconds since 1970 by Redis' clock. */
   readAt: number;
-  /** Number of messages that were read, including those that are neither new nor changed. */
+  /** Number of messages that the poll compared, including those that are neither new nor changed. */
   messagesRead: number;
-  /** What the look-up has read so far, if the messages were read because of a look-up. */
+  /** What the look-up of sends has read so far. Absent if the poll is not part of a look-up. */
   lookUp?: LookUpReads;
 }
 

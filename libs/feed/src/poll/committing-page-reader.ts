@@ -51,7 +51,7 @@ export class CommittingPageReader {
   order: PageOrder;
   /** Largest number of messages per page that upstream honours; undefined while it is unknown. */
   limit: number | undefined;
-  /** Polling state of the contact, read before the last page was requested. */
+  /** Polling state of the contact. It is read again before each request for a page. */
   state: ContactState;
   /**
    * True if a page contained a message that was not known before. Reset when the read starts again at page 1.
@@ -200,7 +200,10 @@ export class CommittingPageReader {
     return whole;
   }
 
-  /** Returns how many messages the page probably has. Upstream may return fewer than `limit`. */
+  /**
+   * Estimates how many messages a failed page contains. Upstream may return fewer messages per page than
+   * `limit`, so the length of earlier pages is used if it is below `limit`.
+   */
   private sizeOf(limit: number): number {
     return Math.min(limit, this.previousCount ?? this.reader.pageSize);
   }
@@ -287,8 +290,8 @@ export class CommittingPageReader {
 
   /**
    * Commits a new baseline, because upstream shows messages of the contact, but none of the known ones. The
-   * pages that waited for their commit become the new snapshot. A later read goes through all pages again.
-   * @returns false, because the read has not reached its end
+   * pages that waited for their commit become the new snapshot.
+   * @returns false: the read is not complete, because a later read must go through all pages again
    */
   async startNewBaseline(): Promise<false> {
     const served = this.heldPages.flatMap(({ items }) => items);
@@ -313,8 +316,8 @@ export class CommittingPageReader {
       ...(limit === undefined ? {} : { limit }),
       skipped: reader.skipped,
       unreadable: [...reader.unreadable],
-      // The clock difference is calculated from `date` and the time at which the contact's state was read. The
-      // state is read again before each request, so `date` must be the time of the latest reply.
+      // The clock difference is calculated from `date` and `state.now`. The state is read again before each
+      // request. `date` is therefore the time of the latest reply, not of the first one.
       ...(reader.latestDate === undefined ? {} : { date: reader.latestDate }),
       ...(reader.date === undefined ? {} : { firstDate: reader.date }),
       detectsVolatility: false,
@@ -324,16 +327,16 @@ export class CommittingPageReader {
   }
 
   /**
-   * Returns true if the last retried page was this page or one next to it. New messages may have moved the
-   * message that causes the failure from one page to the next.
+   * Returns true if the last retried page is `page` or next to it. The message that upstream fails to return
+   * may have moved to a neighbouring page since the retry.
    */
   wasRetried(page: number): boolean {
     return this.retriedPage !== undefined && Math.abs(page - this.retriedPage) <= 1;
   }
 
   /**
-   * Returns true if an earlier read found a message of the contact that upstream fails to return. It is then
-   * useless to retry the page.
+   * Returns true if an earlier read of the contact found a message that upstream fails to return. Retries of
+   * a failed page are then useless.
    */
   private hasFailingMessage(): boolean {
     return (

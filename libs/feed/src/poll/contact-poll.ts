@@ -64,9 +64,10 @@ export class ContactPoll {
 
   /**
    * Reads all new messages of a contact. Reads the newest messages first. Then also reads older messages, if
-   * the pages with the newest messages may not show all new messages.
+   * older pages may contain more new messages.
    * @param lookUp receives the messages, if they are read because of a look-up of sends
-   * @returns true if the reads were committed; false if the contact is unknown
+   * @returns true if the reads were completed; false if the contact is unknown, or if the read of older
+   * messages ended early
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async pollNewMessages(
@@ -122,7 +123,8 @@ export class ContactPoll {
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
     const { account, contactId, state, lookUp } = start;
     const expected = state.extension.unchangedPage;
-    // A look-up needs the messages of the first page, but an unchanged page is returned without messages.
+    // Requests no page for a look-up. A look-up needs the messages of the page, and an unchanged page is
+    // returned without messages.
     if (lookUp !== undefined) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
@@ -308,8 +310,8 @@ interface HeadCommit {
 }
 
 /**
- * Returns the field `requestsPerSecond` of a {@link PollStart}, or an empty object if no worker claimed the
- * contact.
+ * Returns an object with the field `requestsPerSecond` if a worker claimed the contact; otherwise an empty
+ * object.
  */
 function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
   return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
@@ -369,7 +371,7 @@ function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
 interface HeadSnapshots {
   /** Snapshots of the messages that were read, by message id. */
   served: ReadonlyMap<string, KnownMessage>;
-  /** Snapshots of all known messages of the contact, by message id. Absent if they were not read. */
+  /** Snapshots of all known messages of the contact, by message id. Present only if a flag check is due. */
   all?: ReadonlyMap<string, KnownMessage>;
 }
 
@@ -379,8 +381,8 @@ function planOf({ state, resync }: PollStart): HeadPlan {
   const { headLimit, headLimitUntil = 0 } = extension;
   return {
     ...{ order, length, pageSize, longestPage, failures },
-    // Until all pages were read once, it is unknown how long an oldest-first list is, and on which page its
-    // newest messages are.
+    // Until all pages were read once, it is unknown which page of an oldest-first list is the last one. The
+    // order is therefore set to `unknown`.
     ...(pollState.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? storedMessages : 0,
     isFirst: state.emitAfter !== undefined || resync !== undefined,
@@ -423,7 +425,8 @@ function isHeadDisturbed(
   const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
   const isSortOrderChanged = order !== pollState.order;
   if (isSortOrderChanged) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
-  // The head of an oldest-first list counts as disturbed if its last page shows other known messages than before.
+  // An oldest-first list grows at its end. If the known messages at the end differ from those of the previous
+  // read, messages have disappeared or moved.
   if (order === 'oldestFirst') {
     const { page, limit } = requestForLastPage(length, pollState.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;

@@ -31,8 +31,8 @@ const MAX_MESSAGES = 200_000;
  */
 const MAX_PASSES = 5;
 /**
- * If a page up to this number fails even after its retries, the read starts again at page 1, because then
- * only few pages are read twice.
+ * If the retries of a page up to this number fail, the read starts again at page 1. After a later page, a new
+ * start would read too many pages twice.
  */
 const MAX_RESTART_PAGE = 5;
 /**
@@ -119,7 +119,7 @@ export class DeepRead {
 
   /**
    * Runs the read of older messages.
-   * @returns true if the read reached its end
+   * @returns true if the read reached its goal and was committed; false if the read ended early
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async run(): Promise<boolean> {
@@ -188,8 +188,8 @@ export class DeepRead {
       const pages = await this.pass();
       if (pages === 'stopped') return false;
       if (this.pages.showsOtherMessages) return this.pages.startNewBaseline();
-      // An element that cannot be parsed may be one of the missing messages. Reading the pages again would
-      // not help.
+      // If an element could not be parsed, it may be one of the missing messages. Missing messages are then
+      // no reason to read the pages again.
       const isWhole = this.reader.skipped === 0;
       const isMissing = this.stable && isWhole && this.areSomeMissing();
       // At the first read of a contact, all messages are new. New messages are then no reason to read the pages
@@ -231,9 +231,9 @@ export class DeepRead {
   }
 
   /**
-   * Finds out the largest page limit that upstream honours. Requests page 1 with the documented limit, unless
-   * earlier reads showed that a page with this limit is full. If the page is full, requests page 1 with a
-   * larger limit. Returns page 1 as it was read last.
+   * Finds out the largest page limit that upstream honours. Requests page 1 with the documented limit. If the
+   * page is full, requests page 1 again with a larger limit. Skips the first request if earlier reads showed
+   * that the page is full. Returns the last form of page 1, or undefined if the read ended early.
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;
@@ -268,9 +268,9 @@ export class DeepRead {
   }
 
   /**
-   * Reads all pages.
+   * Reads all pages. Returns the number of pages, or `stopped` if the read ended early.
    * @param limit number of messages per page
-   * @param first page 1, if it was just read with this limit
+   * @param first page 1, if page 1 was already read with this limit
    */
   private async passOf(limit: number, first?: PageRead): Promise<number | 'stopped'> {
     if (first === undefined) this.beginPass();
@@ -367,7 +367,10 @@ export class DeepRead {
     for (const message of messages) this.rowMessages.add(rowMessageOf(message, clock, false));
   }
 
-  /** Returns the order, the length and the newest messages of the list, as a read of all pages shows them. */
+  /**
+   * Returns what this deep read found out: the order of the contact's messages at upstream, their number, and
+   * the new head. Leaves out the head if the stored head is kept.
+   */
   private observedOrder(): Pick<PagesRead, 'order' | 'length' | 'head'> {
     const seen = this.orderDetector.order;
     const order = seen === 'unknown' ? this.pages.order : seen;
@@ -378,8 +381,9 @@ export class DeepRead {
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
-    // Reads of the newest messages ran meanwhile, so the stored head is newer than the head that this read
-    // saw. The stored head is replaced only if it is empty or the order of the list changed.
+    // The stored head is usually kept, because reads of the newest messages may have updated it during this
+    // deep read. If the stored head is empty or the order of the list changed, page 1 of this deep read
+    // becomes the head.
     const isKnown = order === pollState.order && pollState.head !== '';
     return {
       order,
@@ -389,8 +393,8 @@ export class DeepRead {
   }
 
   /**
-   * Returns true if the read showed how many messages per page upstream honours. A contact with few messages
-   * cannot show this, because they do not fill a larger page.
+   * Returns true if the read showed how many messages per page upstream honours. If all messages of the
+   * contact fit on a page of the documented size, the read cannot show this.
    */
   private knowsLimit(): boolean {
     return (

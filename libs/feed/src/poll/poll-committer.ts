@@ -59,8 +59,8 @@ export interface PollStart {
 }
 
 /**
- * What is committed. `head`: a read of the newest messages, which also sets the next due time. `page`: one
- * page of a read of older messages. `end`: the end of a read of older messages.
+ * What a commit contains. `head`: a read of the newest messages, and the due time of the next read of the
+ * newest messages. `page`: one page of a read of older messages. `end`: the end of a read of older messages.
  */
 export type CommitKind = 'head' | 'page' | 'end';
 
@@ -85,8 +85,8 @@ export class PollCommitter {
 
   /**
    * Commits a read of messages.
-   * @param known what the contact's snapshot contains about the messages that were read; if `kind` is `end`,
-   * about all messages of the contact
+   * @param known snapshots of the known messages among those that were read, by message id; at the end of a
+   * deep read, snapshots of all known messages of the contact
    * @returns true if the read was committed or contained nothing to commit; false if another read of the
    * contact was committed meanwhile
    */
@@ -196,8 +196,9 @@ export class PollCommitter {
       row,
       report: {
         startedAt: state.now,
-        // The clock difference is calculated from `upstreamDate` and `startedAt`. At the end of a deep read,
-        // `startedAt` is later than upstream's latest reply, so `upstreamDate` is left out.
+        // The clock difference is calculated from `startedAt` and `upstreamDate`, the time of a later reply.
+        // At the end of a deep read, `startedAt` is set again and no reply follows, so `upstreamDate` is left
+        // out.
         ...(reading.date === undefined || kind === 'end' ? {} : { upstreamDate: reading.date }),
         arrivals,
         interval: this.settings.interval,
@@ -461,8 +462,8 @@ export class PollCommitter {
 }
 
 /**
- * Time in milliseconds after which another worker may take over an
- * unfinished read of older messages.
+ * If older messages must be read too, the worker that committed the newest messages reads them at once. If
+ * that worker fails, another worker may read the older messages this many milliseconds after the commit.
  */
 const DEEP_READ_TAKEOVER_MS = 30_000;
 
@@ -480,8 +481,8 @@ function baselineAfter(
   { state, resync }: PollStart,
   { fullRead, date, firstDate = date }: PagesRead,
 ): PollCommit['baseline'] {
-  // Upstream's `Date` header is rounded down to a second. Messages of the whole second in the header belong to
-  // the baseline.
+  // Upstream rounds the time in its `Date` header down to a second, so the actual time may be almost a second
+  // later. The baseline includes messages up to the actual time.
   if (resync !== undefined) return { emitAfter: (firstDate ?? state.now) + 1_000 };
   return fullRead === undefined ? 'unchanged' : 'over';
 }
@@ -503,12 +504,13 @@ function suspicionIn(
 const MAX_REVISIONS_BETWEEN_LOSSES = 1_000;
 
 /**
- * Returns a number above all revisions that the contact's messages had before a loss of stored state. If a
- * message had the same revision twice, two of its events would have the same id, and the event log would drop
- * the second one.
+ * Returns a number above all revisions that the contact's messages had before a loss of stored state. Later
+ * changes get revisions above this number. Otherwise, two events of a message could have the same id, and the
+ * event log would drop the second one.
  *
  * The Unix time in seconds is high enough, because a message has less than one event per second on average.
- * Losses may follow each other within seconds, so the result is also above the number of an earlier loss.
+ * If losses follow each other within seconds, the result is {@link MAX_REVISIONS_BETWEEN_LOSSES} above the
+ * result after the previous loss.
  */
 function floorAfterLoss({ now, pollState }: ContactState): number {
   return Math.max(Math.floor(now / 1_000), (pollState.revisionFloor ?? 0) + MAX_REVISIONS_BETWEEN_LOSSES);

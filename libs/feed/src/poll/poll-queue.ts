@@ -53,8 +53,8 @@ export type ClaimReply =
 /**
  * Result of a claimed read.
  *
- * - `done`: the read was committed, and the commit set the next due time. If the commit of a read of older
- *   messages sets no due time, no further read of older messages is needed.
+ * - `done`: the read was committed. The commit has also scheduled the next read of the same kind (`head`
+ *   or `deep`), if one is needed.
  * - `failed`: the read failed because of this contact. The backoff grows with each consecutive failure.
  * - `postponed`: the read failed for a reason outside the contact. The contact is due again after
  *   {@link POSTPONED_READ_DELAY_MS}.

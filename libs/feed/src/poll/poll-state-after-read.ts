@@ -7,8 +7,9 @@ import { hashIds, type PollState } from '../snapshot/poll-state.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
 /**
- * Extra delay of the read that decides whether a missing message is deleted, in milliseconds. It is needed
- * because `missingSince` is stored in whole seconds, rounded up.
+ * Extra delay of the read that decides whether a missing message is deleted, in milliseconds. `missingSince`
+ * is stored in whole seconds, rounded up. Without the extra delay, the read could come up to a second too
+ * early to decide.
  */
 const MISSING_SINCE_ROUNDING_MS = 1_000;
 
@@ -28,7 +29,7 @@ export interface PollStateInput {
   /** Hashes of the contact's messages that could not be read; see `addUnreadableElementHashes`. */
   unreadable: string;
   /**
-   * Each new change of a message gets a revision above this number, because lower revisions may belong to lost
+   * New revisions of the contact's messages are above this number, because lower revisions may belong to lost
    * changes. Undefined if the contact's snapshot was never lost.
    */
   revisionFloor: number | undefined;
@@ -36,8 +37,8 @@ export interface PollStateInput {
 }
 
 /**
- * A missing message may be one of the unreadable elements of the list. All pages are then read again after this
- * time, in milliseconds.
+ * If a message is missing and the list has more unreadable elements than before, one of these elements may be
+ * the message. All pages are then read again after this time, in milliseconds.
  */
 const UNREADABLE_RECHECK_MS = 1_800_000;
 
@@ -72,8 +73,8 @@ export function pollStateAfterRead(input: PollStateInput): PollState {
 }
 
 /**
- * Returns when an extra read of all pages is due, in milliseconds since 1970. Undefined if the next regular
- * read of all pages is early enough.
+ * Returns when an extra read of all pages is due, in milliseconds since 1970. Undefined if the regular reads
+ * of all pages are enough.
  */
 function nextFullReadAt({ state, reading, absence, settings }: PollStateInput): number | undefined {
   const { pollState, now } = state;
@@ -111,9 +112,9 @@ function nextFlagCheckAt({
 }
 
 /**
- * Returns the time until the next flag check of the contact's messages, in milliseconds. Returns Infinity if no
- * flag check is planned. Also returns Infinity if a flag check is already due, because a deep read then does
- * it.
+ * Returns the time until the next flag check of the contact's messages, in milliseconds. Returns Infinity if
+ * no flag check is planned. Also returns Infinity if a flag check is already due: a deep read does that flag
+ * check, so no poll is planned for it.
  */
 export function msUntilNextFlagCheck({ flagCheckDueAt }: PollState, now: number): number {
   return flagCheckDueAt === undefined || flagCheckDueAt <= now ? Infinity : flagCheckDueAt - now;

@@ -12,7 +12,7 @@ import type { KnownMessage } from '../snapshot/known-message.js';
 import type { BoundSend } from '../ports.js';
 import type { FullRead } from '../walk/pages-read.js';
 
-/** The data of a commit that determine how the row of its contact changes. */
+/** What a commit records about a contact. The changes of the contact's row are computed from it. */
 export interface RowUpdateInput {
   /**
    * False if the contact has no row yet. The commit then creates the row from all messages that the read
@@ -23,7 +23,7 @@ export interface RowUpdateInput {
   isResync: boolean;
   /** True if the commit ends a resync. */
   endsResync: boolean;
-  /** Messages that the read returned. */
+  /** Messages that the committed read returned. */
   observed: readonly UpstreamMessage[];
   /**
    * What the contact's snapshot contained about the messages of {@link observed} before the commit, by message
@@ -44,7 +44,7 @@ export interface RowUpdateInput {
 
 /** Data for converting the timestamp of a message from upstream's clock to Redis' clock. */
 export interface MessageClock {
-  /** When the read began, in milliseconds since 1970. */
+  /** When the read that returned the message began, in milliseconds since 1970 by Redis' clock. */
   now: number;
   /** How far upstream's clock is ahead of Redis' clock, in milliseconds. */
   upstreamAheadMs: number;
@@ -81,7 +81,7 @@ export function rowUpdateOf(input: RowUpdateInput): RowUpdate {
   return { entries, isNew: !input.hasRow };
 }
 
-/** Returns the entries of the conversation's row for new messages. Only the entry of the latest message has a preview. */
+/** Returns the row changes for new messages. Only the change for the latest message contains a preview. */
 function messagesOf({
   hasRow,
   isResync,
@@ -139,8 +139,8 @@ function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdate
 }
 
 /**
- * Returns the entries of the conversation's row for known messages that were bound to a send. The row then shows
- * the message instead of the send.
+ * If a read shows that a known message belongs to a send, the row no longer shows the send. Returns the row
+ * changes for these messages.
  */
 function boundSends({
   hasRow,

@@ -33,8 +33,8 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     try {
       return await super.commitContacts(account, { ...commit, updates: counted() });
     } finally {
-      // The contact list is committed in batches. If one batch fails, earlier batches may have made contacts
-      // due.
+      // Informs the agenda even if the commit fails. The contact list is committed in batches, and earlier
+      // batches may have made contacts due.
       if (count > 0) this.hints.announce(account, POLL_TASK_NAMES.due, 0);
     }
   }
@@ -58,9 +58,9 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     commit: UnchangedPoll,
   ): Promise<NextDue | undefined> {
     const nextDue = await super.commitUnchangedPoll(account, contactId, commit);
-    // Informs the agenda when the contact is due, unless a worker has claimed the contact. A worker with claims
-    // informs the agenda itself, after it has polled all due contacts of the account. If the worker dies first,
-    // the account's next round polls the due contacts.
+    // If no worker has claimed the contact, informs the agenda of the contact's due time. A worker that
+    // claims contacts informs the agenda itself, after it has polled all due contacts of the account. If the
+    // worker dies first, the account's next round polls the due contacts.
     if (nextDue !== undefined && commit.lease === undefined) this.announceDue(account, commit.dueInMs);
     return nextDue;
   }

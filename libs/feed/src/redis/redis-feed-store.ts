@@ -53,8 +53,8 @@ import {
  */
 const CONTACTS_A_COMMIT = 200;
 /**
- * If the JSON of the contacts in one script run is longer than this number of characters, another run commits
- * the next contacts.
+ * The contacts of a contact list are committed by several script runs. A script run gets no more contacts
+ * once the JSON of its contacts is longer than this number of characters.
  */
 const CHARACTERS_A_COMMIT = 1_000_000;
 /** Number of messages to request per HSCAN when all message snapshots of a contact are read. */

@@ -1,7 +1,7 @@
 import type { AccountKeys } from '#platform';
 import type { NextDue } from '../poll/poll-queue.js';
 
-/** Returns the keys of an account's due contacts and of their leases. */
+/** Returns the Redis keys of an account's poll queue: its due contacts and their leases. */
 export function pollQueueKeys(keys: AccountKeys): Record<'due' | 'deep' | 'leases' | 'leased', string> {
   return {
     due: keys('polls', 'due'),

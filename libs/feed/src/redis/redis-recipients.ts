@@ -38,7 +38,10 @@ function timeOf(text: Buffer | undefined): number | undefined {
 export interface PhoneNumberContactKeys {
   /** Maps a phone number to its most likely contact. */
   numbers: string;
-  /** Maps a phone number to the ids of its less likely contacts: a JSON array, most likely first. */
+  /**
+   * Maps a phone number to the ids of all other contacts that it may belong to: a JSON array, most likely
+   * first.
+   */
   otherNumbers: string;
 }
 

@@ -71,7 +71,10 @@ function newestReport(polls: readonly PollOfContact[]): PollReport {
   );
 }
 
-/** Returns the reports that give the closest lower and upper bound of the clock difference. */
+/**
+ * Each poll report gives a lower and an upper bound of the clock difference. Returns the report with the
+ * closest lower bound and the report with the closest upper bound.
+ */
 function tightestReports(polls: readonly PollOfContact[]): Iterable<PollReport> & readonly PollReport[] {
   const reports = polls.map(({ poll: { report } }) => report);
   // The clock difference is at least the `Date` header minus the time of the commit. All reports are committed at

@@ -5,7 +5,7 @@ import type { RateHistogram } from './rate-histogram.js';
 export interface DetectionDelay {
   /**
    * `p50Ms` and `p95Ms` are the median and the 95th percentile of the time from a message's timestamp to the
-   * commit of its event, in milliseconds. Absent if there were no new messages.
+   * commit of its event, in milliseconds. Absent if the account had no new messages in the last hour.
    */
   p50Ms?: number;
   p95Ms?: number;

@@ -10,8 +10,8 @@ export interface DelayForecast {
 }
 
 /**
- * The new messages of all contacts with the same polling interval. Their detection delays are spread evenly
- * between 0 and this interval.
+ * Contacts with the same polling interval. `perSecond` is the number of new messages per second that they
+ * have together. The detection delays of these messages are spread evenly between 0 and the polling interval.
  */
 interface Share {
   perSecond: number;

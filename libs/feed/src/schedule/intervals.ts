@@ -23,13 +23,14 @@ interface Group {
 /** Usual time between the first and the second message of a burst of messages, in seconds. */
 const SECOND_MESSAGE_AFTER_SECONDS = 60;
 /**
- * Upper bound of the longest polling interval, as a multiple of the interval that results if all contacts are
- * polled equally often.
+ * If all contacts were polled equally often, they would have one common interval. The longest polling
+ * interval is at most this many times the common interval.
  */
 const LONGEST_INTERVAL_MAX_RATIO = 1.25;
 /**
- * Lower bound of the longest polling interval, as a multiple of the interval that results if all contacts are
- * polled equally often. The multiple is above 1, to leave a part of the budget for contacts with many messages.
+ * If all contacts were polled equally often, they would have one common interval. The longest polling
+ * interval is at least this many times the common interval. The number is above 1, to leave a part of the
+ * budget for contacts with many messages.
  */
 const LONGEST_INTERVAL_MIN_RATIO = 1.1;
 
@@ -98,8 +99,9 @@ function limitsOf(groups: readonly Group[], requestsPerSecond: number, bounds: I
 }
 
 /**
- * Returns the {@link delayCost} at which the polls of all contacts together use the whole request budget. The
- * cost is the same for each contact and determines the contact's polling interval.
+ * Late detection of messages has a cost; see {@link delayCost}. Polling intervals are chosen so that this
+ * cost is the same for each contact. Returns the cost at which the polls of all contacts together use the
+ * whole request budget.
  */
 function delayCostForBudget(groups: readonly Group[], requestsPerSecond: number, limits: Limits): number {
   const requestsPerSecondAt = (cost: number): number => {

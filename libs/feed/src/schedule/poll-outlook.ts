@@ -15,9 +15,10 @@ export interface PlannedBudget {
    */
   allowed: number;
   /**
-   * Number of recent requests per second that leave less of the budget for the next polls: sends, look-ups,
-   * reads of callers, and all requests of a poll except the first one. Requests of deep reads count only if
-   * another poll waited.
+   * Request rate that is subtracted from the budget before polls are planned, in requests per second. It is
+   * measured from recent sends, look-ups, reads of callers, and polls. The first request of each poll is not
+   * included, because the plan already accounts for it. Requests of deep reads are included only if another
+   * poll waited.
    */
   usedByOthers: number;
 }

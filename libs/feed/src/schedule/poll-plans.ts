@@ -3,7 +3,7 @@ import { type IntervalBounds, type IntervalPlan, planPollIntervals } from './int
 import type { RateHistogram } from './rate-histogram.js';
 import { expectedMessageRate } from './rate.js';
 
-/** How often the contacts of an account change. */
+/** Message rates of an account's contacts. */
 export interface ContactRates {
   /** Number of contacts in each bucket of the message rate. Contacts that were never read are not counted. */
   rates: RateHistogram;

@@ -9,18 +9,27 @@
 export interface MessageRateState {
   /** When the contact's last message arrived, in milliseconds since 1970. */
   at: number;
-  /** Number of bursts of messages that began. The weight of a burst halves every two days. */
+  /** Weighted number of bursts of messages that began. The weight of a burst halves every two days. */
   starts: number;
-  /** Number of messages that continued a burst of messages. The weight of a message halves every two days. */
+  /**
+   * Weighted number of messages that continued a burst of messages. The weight of a message halves every two
+   * days.
+   */
   follows: number;
   /**
    * Time for which the contact has been observed, in milliseconds. Earlier time counts less: its weight
    * halves every two days.
    */
   watchedMs: number;
-  /** Weighted number of time gaps between the messages of a burst. Older gaps have less weight. */
+  /**
+   * Weighted number of time gaps between successive messages of bursts. The gaps of all bursts count, but
+   * older gaps have less weight.
+   */
   gaps: number;
-  /** Weighted sum of the time gaps between the messages of a burst, in milliseconds. Older gaps have less weight. */
+  /**
+   * Weighted sum of the time gaps between successive messages of bursts, in milliseconds. The gaps of all
+   * bursts count, but older gaps have less weight.
+   */
   gapsMs: number;
 }
 
@@ -30,7 +39,7 @@ export interface ReadFindings {
    * Number of new messages that the read found. Known messages whose flags or fields changed do not count.
    */
   arrivals: number;
-  /** When the contact was read, in milliseconds since 1970. */
+  /** When the read of the contact began, in milliseconds since 1970 by Redis' clock. */
   at: number;
   /**
    * When the contact was previously read, in milliseconds since 1970; absent at the first read. A new message

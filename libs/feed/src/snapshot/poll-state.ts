@@ -56,7 +56,7 @@ export interface PollState {
    */
   suspectSince?: number;
   /**
-   * Each new change of a message gets a revision above this number, because lower revisions may belong to lost
+   * New revisions of the contact's messages are above this number, because lower revisions may belong to lost
    * changes. Absent if the contact's snapshot was never lost.
    */
   revisionFloor?: number;
