@@ -73,7 +73,8 @@ export class DeliveryMetrics {
 
   private countEvent(account: string, { type, position }: LoggedEvent): void {
     this.events.labels(type).inc();
-    // The position of an event begins with the time of its commit.
+    // The position of an event in the event log begins with the time of the event's commit. The event is counted for
+    // the minute of its commit.
     const at = Number.parseInt(position, 10);
     this.stats.add(account, 'eventsTotal', 1, at);
     if (type === 'message.received') this.stats.add(account, 'eventsReceived', 1, at);

@@ -48,7 +48,7 @@ export class EventLoopLagMeter {
     clearTimeout(this.timer);
   }
 
-  /** Returns the lags since the last call of this method. */
+  /** Returns the lags of the event loop that were measured since the last call of this method. */
   report(): LagReport {
     const { lags } = this;
     const last = this.lastMs / 1_000;

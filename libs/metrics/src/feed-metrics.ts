@@ -68,8 +68,8 @@ export class FeedMetrics {
           this.stats.addDelay(account, 'detection', delayMs);
         }
       },
-      // If the commit is called with a lease, the commit itself ends the poll's claim. The method `end` of the
-      // queue is then not called and cannot count the poll.
+      // A commit with a lease also ends the poll's claim. The queue's method `end`, which counts polls, is then not
+      // called. The poll is therefore counted here.
       commitUnchangedPoll: ({ parameters: [, , { lease }], outcome }) => {
         if (lease !== undefined && 'result' in outcome && outcome.result !== undefined)
           this.polls.labels('head', 'done').inc();

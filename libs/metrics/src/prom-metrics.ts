@@ -3,11 +3,14 @@ import { EventLoopLagMeter, type LagReport } from './event-loop-lag-meter.js';
 
 export type { Counter, Gauge, Histogram };
 
-/** Upper bounds of the buckets of a delay that may last from milliseconds to a day, in seconds. */
+/** Upper bounds, in seconds, of the buckets of a histogram of delays. A delay may last from milliseconds to a day. */
 export const DELAY_BUCKET_BOUNDS_SECONDS = [
   0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3_600, 14_400, 86_400,
 ];
-/** Upper bounds of the buckets of a request's duration, in seconds. */
+/**
+ * Default upper bounds, in seconds, of the buckets of a histogram. They suit the durations of HTTP requests and Redis
+ * commands.
+ */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
@@ -46,8 +49,8 @@ function metricsOfNode(): Registry {
 function registerEventLoopLag(registry: Registry): void {
   const lag = new EventLoopLagMeter();
   lag.start();
-  // prom-client reads gauges in the order in which they are registered. The gauge `last` is registered first, because
-  // its function `collect` also sets the gauges in `others`.
+  // The gauge `nodejs_eventloop_lag_seconds` also sets the gauges in `others`. It is registered before them, because
+  // prom-client reads gauges in the order of their registration.
   const last: Gauge = new Gauge({
     ...{ name: 'nodejs_eventloop_lag_seconds', help: 'Lag of the event loop when it was last measured.' },
     registers: [registry],

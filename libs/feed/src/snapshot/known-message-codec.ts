@@ -105,7 +105,8 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      // To save memory, messages share one array if all their field hashes are those of a message without content.
+      // If the packed snapshot contains no field hash, all field hashes are the usual ones. Messages then share the
+      // array `USUAL[direction]`, to save memory.
       fields:
         (follows & (HAS_TIMESTAMP - 1)) === 0
           ? USUAL[direction]

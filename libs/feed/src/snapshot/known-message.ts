@@ -16,7 +16,7 @@ export interface KnownMessage {
   deliveredEmitted: boolean;
   readEmitted: boolean;
   fingerprint: Fingerprint;
-  /** Revision of the message in its last event. */
+  /** Revision of the message when its last event was recorded. */
   revision: number;
   /**
    * Timestamp of the message by upstream's clock, in milliseconds since 1970. Redis stores it rounded down to whole

@@ -25,18 +25,17 @@ export interface PollState {
    */
   unreadable?: string;
   /**
-   * Number of unreadable elements at the last read of all pages that found every known message. If a later read
-   * finds more, a missing message may be one of the unreadable elements.
+   * Number of unreadable elements in the contact's list when a read of all pages last found every known message. If a
+   * later read finds more unreadable elements, one of them may be a missing message.
    */
   skipped?: number;
   /** Hashes of the ids of the messages in the contact's head; see {@link hashIds}. */
   head: string;
   /**
-   * The contact's rate of new messages, in the form of older builds of Tidings. Kept for older builds that
-   * still run.
+   * Data from which older builds of Tidings compute the contact's message rate. Kept for older builds that still run.
    */
   activity?: { weight: number; at: number };
-  /** Time of the last read of all pages. */
+  /** When all pages of the contact's messages were last read, in milliseconds since 1970 by Redis' clock. */
   completeAt?: number;
   /**
    * When an extra read of all pages is due, before the next sweep. Present if messages seem to be missing.
@@ -73,12 +72,14 @@ export const EMPTY_POLL_STATE: PollState = {
 
 const ID_HASH_BYTES = 3;
 
-/** Max number of unreadable elements that are remembered per contact. Further ones are not counted. */
+/**
+ * Max number of unreadable elements per contact whose hashes are stored. Further unreadable elements are not counted.
+ */
 const MAX_UNREADABLE = 20;
 
 /**
- * Adds unreadable elements to the stored hashes.
- * @returns the number of elements that were not stored before, and the hashes of all elements
+ * Adds the hashes of a contact's unreadable elements to the hashes that are already stored for the contact.
+ * @returns the number of hashes that were added, and all hashes
  */
 export function addUnreadableElementHashes(
   before: string | undefined,

@@ -35,7 +35,7 @@ export interface RebuildablePollState {
 export interface UnchangedPage {
   /** Value of `ContactState.version` when the contact's first page was compared with the snapshot. */
   version: number;
-  /** Hash of the HTTP response body that contained the contact's first page. */
+  /** Hash of the HTTP response body that contained the contact's first page at the last read of the newest messages. */
   digest: string;
 }
 
@@ -53,8 +53,8 @@ const RESYNCING = 5;
 const UNCHANGED_PAGE = 6;
 
 /**
- * Packs the state: a format version (1 byte), then a tag, a length and the content of each section. The
- * result for an empty state has no bytes.
+ * Packs the state. An empty state becomes an empty buffer. Any other state becomes a format version (1 byte), followed
+ * by sections. A section consists of a tag, a length and the content.
  */
 export function packRebuildablePollState(state: RebuildablePollState): Buffer {
   const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage } = state;

@@ -9,7 +9,7 @@ export interface UnreadableElementHistory {
   count: number;
   /** When the last read of the contact list began, in milliseconds since 1970 by Redis' clock. */
   at: number;
-  /** Number of unreadable elements before the first increase in {@link rises}. */
+  /** Number of unreadable elements in the contact list before the first entry of {@link rises}. */
   base: number;
   /**
    * The increases of the number of unreadable elements, latest last. Empty once the number has fallen to

@@ -75,8 +75,9 @@ export interface HeadRead {
    */
   served: UpstreamMessage[];
   /**
-   * Ids of the messages on page 1, in the order in which upstream lists them. If the list is oldest first: ids of the
-   * messages from the beginning of the previous head to the end of the list.
+   * Ids of the messages that are compared with the previous head, in the order in which upstream lists them. They are
+   * the messages on page 1. In an oldest-first list, they are all messages from the index on at which the previous head
+   * began.
    */
   shown: readonly string[];
   /** Ids of the messages in the new head, in the order in which upstream lists them. */
@@ -86,13 +87,13 @@ export interface HeadRead {
   pageSize: number;
   /** Number of messages on the longest page that upstream returned to this read. */
   longestPage: number;
-  /** True if the list ends on the first page, because that page was not full when it was last read. */
+  /** True if page 1 was not full when it was last read. The list then ends on page 1. */
   showsEnd: boolean;
   limit?: number;
   headLimit?: number;
   /** True if this read found all new messages. If false, a read of all pages is needed. */
   coversAllNew: boolean;
-  /** True if the read reached the end of the list because no page had a known message as its last message. */
+  /** True if a newest-first list was read to its end, and no page ended in a known message. */
   metNoKnownMessage: boolean;
   skipped: number;
   unreadable: readonly string[];
@@ -102,8 +103,8 @@ export interface HeadRead {
    */
   onlyPage?: { limit: number; digest: string };
   /**
-   * Time of the first reply by upstream's clock, in milliseconds since 1970. Absent if upstream did not send
-   * a `Date` header.
+   * Time of upstream's first reply in a read of the newest messages, by upstream's clock, in milliseconds since 1970.
+   * Absent if upstream did not send a `Date` header.
    */
   date?: number;
 }
@@ -127,8 +128,8 @@ export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Pr
 }
 
 /**
- * Returns the largest page limit that upstream is expected to honour for the contact. If upstream honoured
- * {@link LARGE_PAGE_LIMIT} for one contact, it is expected to do so for all contacts.
+ * Returns the largest page limit that upstream is expected to honour for the contact. If the contact's own limit is
+ * unknown, returns {@link LARGE_PAGE_LIMIT} if upstream honoured it for another contact, and undefined otherwise.
  */
 function knownLimitOf({ limit, longestPage }: HeadPlan): number | undefined {
   return limit ?? (longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : undefined);
@@ -160,8 +161,8 @@ class HeadWalk {
     source: WalkSource,
     private readonly plan: HeadPlan,
   ) {
-    // A reduced limit of the first page shows that some message makes upstream fail. Later pages with the message are
-    // read in parts, without the message.
+    // An error is attributed to a single message only if page 1 had to be read with a reduced limit. A page that fails
+    // with the error is then read in parts.
     const isMessageFault = (error: unknown): boolean =>
       this.headLimit !== undefined && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
@@ -312,8 +313,8 @@ class HeadWalk {
     this.head = first.ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     this.shown = first.ids;
     const { pageSize } = this.pages;
-    // If the contact has messages on several pages, its longest page so far is a full page. Otherwise the longest page
-    // of any contact counts as a full page.
+    // A page with fewer messages than `longest` is the last page of the list. If the contact has messages on several
+    // pages, `longest` is the size of the contact's longest page. Otherwise the longest page of any contact counts too.
     const isCapped = this.length > pageSize;
     const longest = isCapped
       ? pageSize
@@ -367,8 +368,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads page 1 again with the large limit. Returns the page unchanged if upstream is known not to honour
-   * that limit, or if the page is not full.
+   * Reads page 1 again with {@link LARGE_PAGE_LIMIT}. Returns `first` unchanged if upstream is known not to honour
+   * {@link LARGE_PAGE_LIMIT}, or if `first` is not full.
    */
   private async enlarged(first: PageRead): Promise<PageRead> {
     if (
@@ -423,8 +424,9 @@ class HeadWalk {
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
-    // If the page is empty or starts with a new message, the list became shorter or messages moved. Earlier
-    // pages are then read, back to a page that starts with a known message.
+    // The requested page should start with a known message. If the page is empty, the list became shorter. If the page
+    // starts with a new message, messages moved from page to page. In both cases, earlier pages are read, back to a
+    // page that starts with a known message.
     while (first > 1 && page - first < MAX_PAGES) {
       const isEmpty = reads[0]?.count === 0;
       if (!isEmpty && reads[0]?.firstIsNew !== true) break;
@@ -468,7 +470,7 @@ class HeadWalk {
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = requestForLastPage(this.length, this.pages.pageSize);
     const nextFrom = (page - 1) * limit;
-    // The next read will begin at the index `nextFrom` of the list, and compares the messages from there on.
+    // The head begins at the index `nextFrom` of the list, because the next read will begin there.
     this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);
   }
 }

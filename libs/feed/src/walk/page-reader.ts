@@ -105,9 +105,9 @@ export class PageReader {
    */
   onlyPage: { limit: number; digest: string } | undefined;
   /**
-   * True if a message appeared on two pages for another reason than the arrival of new messages. The read may then
-   * have missed a message. New messages only move older messages from the end of one page to the beginning of the
-   * next.
+   * New messages move older messages from the end of one page to the beginning of the next, so the older messages may
+   * appear on two pages. `servedTwice` is true if a message appeared on two pages for another reason. The read may then
+   * have missed a message.
    */
   servedTwice = false;
   /** Ids of the messages on the pages that were read since the last call of {@link beginPass}. */
@@ -231,8 +231,8 @@ export class PageReader {
     this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
-    // A page with fewer messages than `longestPage` may be taken for the last page of the list. `longestPage` does not
-    // count unreadable elements, because it must not be too large.
+    // If `longestPage` were too large, a full page would be taken for the last page of the list. Unreadable elements
+    // are therefore not counted.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.largestPage = Math.max(this.largestPage, items.length);
     const countWithDocumentedLimit =

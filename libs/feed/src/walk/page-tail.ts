@@ -8,8 +8,8 @@ export interface PageRequest {
 }
 
 /**
- * The last page of an oldest-first list should contain at least `MIN_ROOM` messages. The limit of the page should
- * exceed the number of its messages by at least `MIN_ROOM`, to leave room for new messages.
+ * Minimum number of messages that the last page of an oldest-first list should contain, and minimum number of further
+ * messages for which the page should have room. {@link requestForLastPage} explains both.
  */
 const MIN_ROOM = 3;
 

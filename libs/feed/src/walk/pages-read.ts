@@ -41,8 +41,9 @@ export interface PagesRead {
    */
   onlyPage?: { limit: number; digest: string };
   /**
-   * Time of a reply by upstream's clock, in milliseconds since 1970: of the first reply in a read of the newest
-   * messages, and of the latest reply in a read of older messages. Absent if upstream did not send a `Date` header.
+   * Time of a reply by upstream's clock, in milliseconds since 1970. In a read of the newest messages, the reply is the
+   * first one. In a read of older messages, the reply is the latest one. Absent if upstream did not send a `Date`
+   * header.
    */
   date?: number;
   /**

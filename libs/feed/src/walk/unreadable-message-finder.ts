@@ -12,8 +12,8 @@ export class UnreadableMessageFinder {
   private at: number;
   private readonly end: number;
   /**
-   * Index in the contact's list: some message from index `at` to index `failsBefore - 1` makes requests fail.
-   * Undefined if no failing message is known.
+   * End (exclusive) of a range of the contact's list that contains a failing message. The range begins at the index
+   * `at`. Undefined if no failing message is known.
    */
   private failsBefore: number | undefined;
 
@@ -38,8 +38,8 @@ export class UnreadableMessageFinder {
   }
 
   /**
-   * Must be called after a failed read of the part that {@link next} returned. If the part was a single message, skips
-   * the message and returns true.
+   * Must be called if upstream failed to return the part of the page that was requested last. If the part is a single
+   * message, skips the message and returns true. Otherwise returns false, and {@link next} returns a smaller part.
    */
   failed(): boolean {
     const limit = this.largestPart();

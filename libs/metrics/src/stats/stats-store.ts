@@ -3,11 +3,13 @@ import type { CountsByMinute } from './minute-counts.js';
 /** Number of minutes that the statistics show. The last of them is the current, incomplete minute. */
 export const STATISTICS_MINUTES = 60;
 
-/** The stored counts of an account. */
+/** The stored statistics of an account: counts of its sends, events, deliveries and upstream requests. */
 export interface KeptStats {
   /** When the counts were read, in milliseconds since 1970 by the clock of the store. */
   now: number;
-  /** The counts of the minutes in which anything was counted. May include minutes that are no longer shown. */
+  /**
+   * The counts of each minute in which anything was counted. May include minutes that are too old for the statistics.
+   */
   minutes: CountsByMinute;
 }
 

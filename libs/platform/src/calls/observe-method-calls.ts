@@ -6,7 +6,7 @@ import {
   type ResultOf,
 } from './intercept-method-calls.js';
 
-/** A call that has ended. */
+/** A method call that has ended. */
 export interface ObservedCall<Method> {
   parameters: ParametersOf<Method>;
   /** The result, or the error with which the call failed. */

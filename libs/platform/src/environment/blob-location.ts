@@ -6,8 +6,8 @@ export type BlobLocation =
 
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 /**
- * Matches one part of the prefix, between slashes. It allows only characters that every S3 server accepts
- * unencoded, and neither `.` nor `..`.
+ * The prefix of the object names in the bucket consists of segments, separated by slashes. `SEGMENT` matches one
+ * segment. It allows only characters that every S3 server accepts unencoded, and neither `.` nor `..`.
  */
 const SEGMENT = /^(?!\.{1,2}$)[\w.-]+$/;
 

@@ -88,8 +88,8 @@ export class CommonEnvironment {
   @BlobStoreLocation()
   BLOB_STORE: BlobLocation = { kind: 'file', directory: '.data/blobs' };
   /**
-   * The S3 client itself reads `AWS_ENDPOINT_URL_S3` and `AWS_ENDPOINT_URL`. Tidings validates their values. Apart
-   * from that, it only checks whether either variable is set.
+   * The S3 client itself reads `AWS_ENDPOINT_URL_S3` and `AWS_ENDPOINT_URL` from the environment. Tidings declares the
+   * two variables only to validate them, and to know whether one of them is set.
    */
   @Description('Address of an S3 server other than Amazon’s. The bucket name is then part of the path.')
   @HttpAddress('https://s3.example.com')

@@ -11,7 +11,10 @@ export interface UnknownVariable {
   nearest: string;
 }
 
-/** Maximum number of reported variables. If more are unknown, they are probably meant for another program. */
+/**
+ * Maximum number of unknown variables that are reported. Further ones are not reported, because so many unknown
+ * variables are probably meant for another program.
+ */
 const MAX_NAMED = 20;
 /**
  * Maximum length of a name that is checked for misspelling, in characters. Every valid name is much shorter.

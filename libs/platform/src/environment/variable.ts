@@ -74,7 +74,8 @@ export function NotBelowVariable(other: string): PropertyDecorator {
     ValidateBy({
       name: 'notBelow',
       validator: {
-        // Returns true if the value or the minimum is not a number, because another check reports that fault.
+        // Returns true if the value is not below the value of the variable `other`. Also returns true if one of the two
+        // values is not a number, because another check reports values that are not numbers.
         validate: (value: unknown, context) => {
           const bound = minimum(context?.object);
           return typeof value !== 'number' || typeof bound !== 'number' || value >= bound;
@@ -208,7 +209,10 @@ export function RedisUrl(): PropertyDecorator {
   );
 }
 
-/** Decorator of the location of the blob store. {@link parseBlobLocation} describes the valid forms. */
+/**
+ * Decorator of a variable that contains the location of the blob store. {@link parseBlobLocation} describes the valid
+ * forms.
+ */
 export function BlobStoreLocation(): PropertyDecorator {
   return variable(
     'file:DIRECTORY, or s3://BUCKET/PREFIX such as s3://company-tidings/uploads',

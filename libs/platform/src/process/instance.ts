@@ -4,7 +4,7 @@ import { formatWorkerHeartbeatMember, type WorkerRole } from '../environment/wor
 
 /** A running gateway or worker, as other processes see it. */
 export interface Instance {
-  /** Unique name of letters, digits, dots, dashes and underscores. */
+  /** Name of the process, which no other process has. It consists of letters, digits, dots, dashes and underscores. */
   name: string;
   /**
    * Version of the build; undefined if the process is of an earlier build, which does not announce its

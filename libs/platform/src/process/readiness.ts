@@ -32,7 +32,7 @@ export interface Reason {
   code: ReasonCode;
   /** Number of accounts, processes or other objects that the fault affects. */
   count: number;
-  /** Description that anybody may read, so it names no account, address or file. */
+  /** Description of the fault. Anybody may read the description, so it names no account, address or file. */
   description: string;
 }
 

@@ -44,8 +44,8 @@ export interface DueTasks {
  */
 export interface Agenda {
   /**
-   * Makes each of these tasks due at its time, unless it is due earlier. If a task is claimed, it becomes due
-   * again at its time, but only after the claim has ended.
+   * Makes each task due at its `time`, unless the task is due earlier. A claimed task stays claimed. It becomes due
+   * again at `time`, but not before its claim ends.
    */
   schedule(tasks: readonly ScheduledTask[]): Promise<void>;
 

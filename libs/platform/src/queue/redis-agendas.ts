@@ -9,10 +9,7 @@ export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';
 
 export interface OpenedAgenda {
   agenda: Agenda;
-  /**
-   * Writes hints to the agenda in the background. A hint is a task of an account, with the time at which it may be
-   * due.
-   */
+  /** Writes tasks to the agenda in the background, with the times at which the tasks may be due. */
   hints: BackgroundTaskScheduler;
 }
 

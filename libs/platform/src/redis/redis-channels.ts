@@ -114,5 +114,5 @@ export class RedisChannels {
  * works again, listeners get no notifications and rely on their periodic checks.
  */
 function ignoreClosed(): void {
-  // The error of the Redis command needs no action.
+  // A failed Redis command needs no action, because the Redis connection logs its own errors.
 }

@@ -21,8 +21,8 @@ export class RedisClock implements Clock {
   private timer: NodeJS.Timeout | undefined;
   private measuring: Promise<void> | undefined;
   /**
-   * The moment of the last measurement, as read from three clocks, in milliseconds. Before the first
-   * measurement, Redis' clock is assumed to equal the machine's wall clock.
+   * Times that three clocks showed when Redis' clock was last read, in milliseconds. Until Redis' clock is first read,
+   * it is assumed to equal the machine's wall clock.
    */
   private moment = { redis: Date.now(), steady: performance.now(), wall: Date.now() };
   private hadFault = false;
@@ -37,8 +37,9 @@ export class RedisClock implements Clock {
   now(): number {
     const { redis, steady, wall } = this.moment;
     const elapsed = performance.now() - steady;
-    // The wall clock and the steady clock differ: the wall clock was set, or the machine was suspended and
-    // its steady clock stood still. A new measurement corrects the result in both cases.
+    // Since Redis' clock was last read, the wall clock and the steady clock have advanced differently. Either the wall
+    // clock was set, or the machine was suspended and the steady clock stood still. Redis' clock is therefore read
+    // again.
     if (Math.abs(Date.now() - wall - elapsed) > JUMP_MS) void this.measure();
     return Math.floor(redis + elapsed);
   }

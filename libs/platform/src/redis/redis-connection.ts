@@ -111,13 +111,14 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
       const patient = behaviour === 'patient';
       return new Cluster(nodes, {
         enableOfflineQueue: patient,
-        // With the ready check, `connect()` never settles while the cluster is down, and BullMQ's workers wait for
-        // `connect()` endlessly. Without the check, commands fail with CLUSTERDOWN. A connection with the behaviour
-        // `patient` then retries the commands.
+        // The ready check is off. If the ready check fails because the cluster is down, the promise of `connect()`
+        // never settles, even after the cluster is back. BullMQ's workers would wait for the promise endlessly. Without
+        // the ready check, commands fail with CLUSTERDOWN, and a `patient` connection retries them.
         enableReadyCheck: false,
         clusterRetryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
-        // The library's default is to retry a command sixteen times, even one that may have run already.
-        // A `failFast` connection needs no retries. A `patient` connection retries without limit.
+        // With a delay of 0, a failed command is not retried. A `failFast` connection does not retry, because the
+        // command may have run already. A `patient` connection retries without limit. The library's default limit is
+        // sixteen.
         retryDelayOnFailover: patient ? CLUSTER_RETRY_MS : 0,
         retryDelayOnClusterDown: patient ? CLUSTER_RETRY_MS : 0,
         ...(patient ? { maxRedirections: Infinity } : {}),

@@ -4,8 +4,8 @@ import { LuaScript } from './redis-lua-script.js';
 import { redisTime } from './redis-time.js';
 
 /**
- * Interval between two heartbeats, in milliseconds. Other processes must notice within 10 s that a process
- * has crashed, so three intervals must be shorter than that.
+ * Interval between two heartbeats, in milliseconds. A process counts as crashed if its last heartbeat is older than
+ * three intervals. A crash must be noticed within 10 s.
  */
 const BEAT_EVERY_MS = 3_000;
 /** A process counts as running while its last heartbeat is at most this old, in milliseconds. */
@@ -29,7 +29,7 @@ export class RedisHeartbeat {
   private lastBeatAt = -Infinity;
 
   /**
-   * @param key Redis key of the sorted set
+   * @param key Redis key of the sorted set that contains the heartbeats of all gateways or of all workers
    * @param member identity of this process; see `formatProcessInstance`
    */
   constructor(

@@ -5,13 +5,13 @@ import type { RedisClient } from './redis-connection.js';
 import { type RedisArgument, EvalshaScript } from './redis-script.js';
 
 /**
- * Redis keys for a script, by the names that the header of the script declares, in camel case. The value for
- * a name that `@keys` declares is a list.
+ * Redis keys for a script. Their names are declared in the header of the script with `@key` or `@keys`, and are in
+ * camel case here. The value for a name that `@keys` declares is a list.
  */
 export type LuaKeys = Readonly<Record<string, string | readonly string[]>>;
 /**
- * Arguments for a script, by the names that the header of the script declares, in camel case. The value for a
- * name that `@args` declares is a list.
+ * Arguments for a script. Their names are declared in the header of the script with `@arg` or `@args`, and are in camel
+ * case here. The value for a name that `@args` declares is a list.
  */
 export type LuaArguments = Readonly<Record<string, RedisArgument | readonly RedisArgument[]>>;
 

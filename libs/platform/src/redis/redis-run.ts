@@ -42,11 +42,11 @@ async function refresh(client: Redis, state: SeenRun): Promise<void> {
   const { stream } = client;
   try {
     const [server, replication] = await Promise.all([client.info('server'), client.info('replication')]);
-    // The reply is ignored if the client has reconnected meanwhile, because the run may have changed.
+    // If the client has reconnected since it sent INFO, the reply is ignored, because the Redis run may have changed.
     if (client.stream === stream)
       Object.assign(state, { run: runOf(server, replication), readAt: performance.now() });
   } catch {
-    // While Redis does not answer, its run is unknown. The connection reports the error.
+    // While Redis does not answer, the Redis run is unknown.
     state.run = '';
   }
   state.isReading = false;

@@ -1,6 +1,9 @@
 import type { Writable } from 'node:stream';
 
-/** Maximum number of writes in one system call. With a larger number, Redis would be idle while this process works. */
+/**
+ * Maximum number of writes in one system call. With a larger number, Redis would receive the first command later, and
+ * would be idle until then.
+ */
 const MAX_COMMANDS = 16;
 
 /**

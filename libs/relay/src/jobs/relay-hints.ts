@@ -1,7 +1,7 @@
 import type { BackgroundTaskScheduler } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
-/** Names of the relay's periodic tasks. A task runs for one account at a time. */
+/** Names of the relay's periodic tasks. Each run of a task works for one account. */
 export const RELAY_TASK_NAMES = {
   /** Wakes lanes (recipients' queues of sends) that are due, in case their wake-up jobs were lost. */
   reconcile: 'reconcile',
