@@ -17,8 +17,8 @@ export interface Sender {
   budgetOf(account: string): Promise<number>;
 
   /**
-   * Returns the check that replaces a token of the request budget if the token has expired. `RelayStore.fence` took the
-   * token when it marked a send as `relaying`.
+   * Returns the function that must be called right before a POST. If the POST's token of the request budget has
+   * expired, the function replaces the token. `RelayStore.fence` took the token when it marked the send as `relaying`.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   admissionOf(account: string, requestedAt: number): BudgetTokenCheck;

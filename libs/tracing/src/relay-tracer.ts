@@ -3,8 +3,8 @@ import type { RelayStore, SendRecord, SendState, StateChange } from '#relay';
 import { type Attributes, isSampled, type SpanStart, type Tracing } from './tracing.js';
 
 /**
- * Traces the stages of sends. When a send leaves a stage, the span of that stage is created, even if the stage began in
- * another process.
+ * Traces the stages of sends: the wait in the queue, the POST, the look-ups, and the wait for the message. When a stage
+ * ends, its span is created, even if the stage began in another process.
  */
 export class RelayTracer {
   constructor(private readonly tracing: Tracing) {}
@@ -23,7 +23,7 @@ export class RelayTracer {
     }) as T;
   }
 
-  /** Creates the span that ends with a transition of a send. */
+  /** Creates the span of the stage (for example, the POST) that a transition of a send ends. */
   private trace(
     account: string,
     { order, state: before }: SendRecord,
@@ -46,7 +46,7 @@ export class RelayTracer {
   }
 }
 
-/** The transitions after which a POST counts as failed. */
+/** The transitions that mark the span of a stage as failed. */
 const FAILURES: ReadonlySet<string> = new Set(['refused', 'not_taken', 'ambiguous', 'marked_unknown']);
 
 /** A stage of a send, with the name and kind of its span. */

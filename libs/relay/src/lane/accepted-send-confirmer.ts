@@ -86,8 +86,8 @@ export class AcceptedSendConfirmer {
    * Checks whether the messages of the accepted sends to one recipient have appeared. All these sends share one read of
    * the recipient's messages, even sends whose check is not due yet.
    *
-   * A send's confirmation period counts down only while the recipient's messages can be read completely. The period
-   * ends at a complete read, or when the send reaches its maximum age.
+   * A send's confirmation period counts down only while the recipient's messages can be read completely. The checks of
+   * a send end with the first complete read after the confirmation period, or when the send reaches its maximum age.
    * @param due sends whose check was due
    */
   private async confirmRecipient(
@@ -136,9 +136,9 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Returns a time in milliseconds since 1970. A look-up counts as complete only if the contact list was last read at
-   * or after this time. Only the last look-up of a send needs a recent list, because the send's message may belong to a
-   * new contact. For every other look-up, returns -Infinity.
+   * Returns the earliest time at which the contact list may have been read for a look-up, in milliseconds since 1970.
+   * The last look-up of a send must not miss a new contact, so the contact list must be recent. For earlier look-ups,
+   * returns -Infinity: a later look-up still finds the message of a new contact.
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
@@ -154,14 +154,15 @@ export class AcceptedSendConfirmer {
     const lookedAt = state.lookLeftMs === undefined ? begunAtOf(record) : state.lookedAt;
     return {
       leftMs: state.lookLeftMs ?? confirmationPeriodMs(order, this.settings),
-      // After a failed look-up, `lookedAt` is absent: the confirmation period stands still until a look-up succeeds.
+      // If `lookedAt` is absent, the last look-up failed. The time since a failed look-up does not count as part of the
+      // confirmation period.
       passedMs: Math.max(now - (lookedAt ?? now), 0),
     };
   }
 
   /**
-   * Stores the result of a look-up with an accepted send. Changes nothing if the look-up found the send's message,
-   * because `MessageBinder` has then already stored the result.
+   * Stores the result of a look-up in the record of an accepted send. If the look-up found the send's message,
+   * `MessageBinder` has already stored the result, so nothing changes.
    */
   private async recordResult(
     account: string,

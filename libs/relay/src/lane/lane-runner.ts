@@ -134,8 +134,9 @@ export class LaneRunner {
   ): Promise<number | undefined> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
-    // A POST to an unreachable server is safe: no service gets it. After a failed check, a POST to the address for
-    // which the send was stored is safe, too.
+    // The service behind the upstream address is not known, but a POST is still safe in two cases. First: the server is
+    // unreachable, so no service gets the POST. Second: the contact list could not be read, but the address has not
+    // changed since the send was stored.
     const isStoredForAddress = upstreamAddressHashStoredWithSend(head.record, address) === address;
     const isSafe = result === 'unreachable' || (result === 'failed' && isStoredForAddress);
     if (!isSafe) return VERIFY_INTERVAL_MS;
@@ -213,7 +214,10 @@ export class LaneRunner {
   }
 }
 
-/** True if the server answered but has no contact list, for example because the address lacks its path. */
+/**
+ * True if the server answered but has no contact list, for example because the upstream address was configured without
+ * its path.
+ */
 function lacksContactList(error: Error): boolean {
   if (error instanceof UpstreamReplyUnreadableError) return true;
   if (!(error instanceof UpstreamStatusError)) return false;

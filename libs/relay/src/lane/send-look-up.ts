@@ -89,13 +89,15 @@ export class SendLookUpRunner {
    * Makes one look-up: reads the recipient's messages. If the send's message is found, the send leaves its lane.
    * Returns the wait before the lane's next step, in milliseconds.
    *
-   * The time for look-ups counts down only while the recipient's messages can be read completely. The look-ups end with
-   * the first complete read after this time, or when they have lasted for the maximum age of a send.
+   * The send's confirmation period counts down only while the recipient's messages can be read completely. The look-ups
+   * end with the first complete read after the confirmation period, or when they have lasted for the maximum age of a
+   * send.
    */
   async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
     const since = state.lookSince ?? now;
-    // After a failed look-up, `lookedAt` is absent. The remaining time then stands still until a look-up succeeds.
+    // If `lookedAt` is absent, the last look-up failed. The time since a failed look-up does not count as part of the
+    // confirmation period.
     const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
     const leftMs = state.lookLeftMs ?? 0;
     const isFinalStep = passedMs >= leftMs;

@@ -199,7 +199,7 @@ export class SendPoster {
   }
 
   /**
-   * Returns the state of a send that is marked as being posted.
+   * Returns the new state by which a send is marked as being posted.
    * @param leaseEnd end of the lease of the POST, in milliseconds since 1970 by Redis' clock
    */
   private fencedState({ record, now }: LaneHead, leaseEnd: number): SendProgress {
@@ -310,7 +310,7 @@ export class SendPoster {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // The next check of the accepted send requests an earlier poll again.
+      // The failed request does no harm: the next check of the accepted send repeats the request.
       this.logger.debug(
         { account, err: error },
         'could not expedite the next poll of the recipient of an accepted send',

@@ -9,9 +9,11 @@ const ADDRESS_PROPAGATION_MS = 60_000;
  * which the send was stored or last resent.
  * - `same_service`: the send may be posted;
  * - `other_service`: the send must not be posted;
- * - `unverified`: the service behind the current address is not known, because no contact list was read from it yet;
- * - a number: the send was stored for another address, whose service is not known. The send must wait for this time, in
- *   milliseconds, because this process may learn the service in the meantime.
+ * - `unverified`: the service behind the current address is not known. Before the POST, the caller must try to read
+ *   the contact list, which shows the service;
+ * - a number: the service behind the current address is known, but the send was stored for another address, whose
+ *   service is not known. The send must wait for this time, in milliseconds. If the account's address was just changed,
+ *   this process learns the new address within this time.
  */
 export type ServiceCheckResult = 'same_service' | 'other_service' | 'unverified' | number;
 

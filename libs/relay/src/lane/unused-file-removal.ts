@@ -7,8 +7,8 @@ import type { RelayStore } from '../send/relay-store.js';
 /** Maximum number of uploaded files that one clean-up of an account examines. */
 const MAX_FILES_PER_SWEEP = 1_000;
 /**
- * Minimum age of an uploaded file that the clean-up removes, in milliseconds. A send is stored within minutes of its
- * upload. The rest of the time allows for clock differences between machines.
+ * Minimum age of an uploaded file that the clean-up removes, in milliseconds. A send is stored within minutes of the
+ * upload of its file. The rest of the time allows for clock differences between machines.
  */
 const MIN_ORPHAN_AGE_MS = 24 * 3_600_000;
 

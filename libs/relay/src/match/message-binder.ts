@@ -35,7 +35,7 @@ export interface Sightings {
 const MAX_AWAITING = 1_000;
 
 /**
- * Maximum number of times that other processes may change the sends during one call. After that, the poll fails, and
+ * Maximum number of tries to update sends that other processes change at the same time. After that, the poll fails, and
  * the next poll retries.
  */
 const MAX_CONFLICTS = 10;
@@ -95,16 +95,17 @@ export class MessageBinder {
     const { account, contactId, upstreamNow } = sightings;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
       const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
-      // The waiting sends are read before the bound messages. In the reverse order, another poll could bind a message
-      // between the two reads. The message would look unbound, although its send no longer waits.
+      // First read the sends that wait for a message, then the messages that belong to no send. In the reverse order,
+      // another poll could bind a message to its send between the two reads. The message could then be matched with a
+      // wrong send.
       const withoutSend = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
       const { matches, undecided } = matchMessages(open, waiting, ahead);
       if (matches.length === 0 && (await this.endUndecidedSearches(sightings, undecided))) return;
-      // Only a conflict is counted. After a success, the matching also runs again, because a send that was posted twice
-      // has two messages.
+      // A conflict means that another process changed a send. The matching runs again even without a conflict, because
+      // a send that was posted twice has two messages.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
     }
     throw new Error(
@@ -199,8 +200,8 @@ export class MessageBinder {
 }
 
 /**
- * Returns true if a send became unknown because this message and other messages fit the send equally well. A later
- * change of this message, for example its delivery, does not make it fit better.
+ * Returns true if a send became unknown because this message and other messages fit the send equally well. The message
+ * is not matched again when it changes, for example when it is delivered.
  */
 function wasUndecided(contactId: string, messageId: string, sends: readonly SendRecord[]): boolean {
   const lookups = sends.flatMap(({ state }) => state.lookups ?? []);
@@ -209,8 +210,8 @@ function wasUndecided(contactId: string, messageId: string, sends: readonly Send
 }
 
 /**
- * Returns the send's record with a read of the recipient's messages added to the send's list of look-ups. A read by a
- * look-up is always added. A read by a poll is added only if the send has the phase `looking`.
+ * Adds a read of the recipient's messages to the send's list of look-ups, and returns the new record of the send. A
+ * read by a look-up is always added. A read by a poll is added only if the send has the phase `looking`.
  */
 function recordAfterRead(
   { contactId, readAt, messagesRead, lookUp }: Sightings,

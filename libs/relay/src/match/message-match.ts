@@ -16,8 +16,8 @@ export interface Match {
 
 export interface MatchResult {
   /**
-   * The matches, at most one per send. If a second message matches a send, {@link matchMessages} returns the second
-   * match when it is called again after the first match was recorded.
+   * The matches, at most one per send. A send that was posted twice has two messages. For the second match, record the
+   * first match and call {@link matchMessages} again.
    */
   matches: Match[];
   /** Sends for which several messages match equally well. */
@@ -121,7 +121,8 @@ interface ExpectedMessage {
   from: number;
   likelyUntil: number;
   /**
-   * The higher the rank, the less likely the message. 0: not overdue. 1: overdue. 2: the send already has a message.
+   * How unlikely it is that upstream still shows a new message for the send. 2: the send already has a message. 1: the
+   * message is overdue. 0: neither.
    */
   rank: number;
   taken: boolean;
@@ -166,9 +167,9 @@ function isPart(message: UpstreamMessage, text: string, attachments: number): bo
 }
 
 /**
- * Pairs messages with expected messages, oldest first. An expected message stands for a message that upstream should
- * show for a send. A pair is ambiguous under two conditions: a message without a pair fits the send, too, and upstream
- * perhaps did not accept the send.
+ * Pairs messages with expected messages, oldest first. An expected message is the message that upstream should show
+ * after one POST of a send. A pair is ambiguous if two conditions are both true: upstream perhaps did not accept the
+ * send, and a message without a pair also fits the send.
  */
 function pair(
   candidates: readonly UpstreamMessage[],
@@ -200,8 +201,8 @@ function pair(
 }
 
 /**
- * Pairs messages with expected messages in order, oldest first. An expected message stands for a message that upstream
- * should show for a send. A message that is clearly older than the POST of the next expected message is skipped.
+ * Pairs messages with expected messages in order, oldest first. An expected message is the message that upstream should
+ * show after one POST of a send. A message that is clearly older than the POST of the next expected message is skipped.
  */
 function pairInOrder(
   messages: readonly UpstreamMessage[],
@@ -216,9 +217,9 @@ function pairInOrder(
 }
 
 /**
- * Returns the expected messages without the unlikely ones. An expected message stands for a message that upstream
- * should show for a send. First, expected messages of sends that already have a message are left out, then overdue
- * ones. An expected message stays if `isEnough` rejects the list without it.
+ * Returns the expected messages without the least likely ones. An expected message is the message that upstream should
+ * show after one POST of a send. Each unlikely message is left out if `isEnough` accepts the list without it. Messages
+ * of sends that already have a message are tried first, then overdue messages.
  */
 function likeliestMessages(
   open: readonly ExpectedMessage[],

@@ -20,7 +20,10 @@ const MAX_BEFORE_POST_MS = 3_600_000;
 interface SimilarMessage {
   contactId: string;
   message: UpstreamMessage;
-  /** Time between the POST and the message, in milliseconds. Negative if the message is older. */
+  /**
+   * Time from the POST of the send to the timestamp of the message, in milliseconds. Negative if the timestamp is
+   * earlier than the POST. Undefined if the message has no timestamp.
+   */
   afterPostMs: number | undefined;
 }
 

@@ -78,8 +78,8 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 
   /**
-   * Returns the time until the next probe of upstream may be due, in milliseconds. Returns 0 if an outage has just
-   * ended, and undefined if there is no outage.
+   * Returns the time until {@link takeProbeTurn} must be called next, in milliseconds. During an outage: the time until
+   * the next probe is due. If an outage has just ended: 0, so that the caller learns of the end. Otherwise: undefined.
    */
   async nextTurnInMs(account: string): Promise<number | undefined> {
     const reply = await nextTurn.run(this.redis, { upstream: this.keys(account)('upstream') });

@@ -43,7 +43,7 @@ export class UpstreamProbe {
     try {
       await this.probe(account);
     } catch (error) {
-      // The budget had no token, so no request was made. The next call tries again.
+      // The budget had no token, so no request was made. The next call of `run` tries again.
       if (!(error instanceof BudgetExhaustedError)) throw error;
     }
   }

@@ -10,7 +10,7 @@ const survey = LuaScript.from(import.meta.url, 'lua/relay-survey.lua');
 export interface RelayDueTimes {
   /** Time until the first lane (a recipient's queue) is due. */
   lanesInMs?: number;
-  /** Time until the first check for the message of an accepted send. */
+  /** Time until the next check of any accepted send is due. */
   confirmsInMs?: number;
   /** Time until the first scheduled send is due. */
   scheduledInMs?: number;

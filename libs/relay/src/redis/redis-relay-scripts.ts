@@ -14,14 +14,14 @@ export const readFirstSendInLane = LuaScript.from(import.meta.url, 'lua/lane-hea
 export const readSendsAwaitingMessage = LuaScript.from(import.meta.url, 'lua/awaiting-sends.lua');
 /** Lists the lanes that are due. */
 export const readDueLanes = LuaScript.from(import.meta.url, 'lua/due-members.lua');
-/** Reads the sends in a sorted set that are due. */
+/** Reads the due sends from a sorted set that orders sends by due time. */
 export const readDueSends = LuaScript.from(import.meta.url, 'lua/due-sends.lua');
 /** Postpones the next check for the messages of accepted sends. */
 export const rescheduleChecksOfAcceptedSends = LuaScript.from(
   import.meta.url,
   'lua/reschedule-confirmations.lua',
 );
-/** Makes waiting lanes due now. */
+/** Makes lanes due now that would otherwise be due later. */
 export const makeLanesDue = LuaScript.from(import.meta.url, 'lua/make-lanes-due.lua');
 /** Postpones the time at which a lane is due. */
 export const postponeLane = LuaScript.from(import.meta.url, 'lua/postpone-lane.lua');

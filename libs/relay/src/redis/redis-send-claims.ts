@@ -2,7 +2,10 @@ import { type AccountKeys, isTraceContext, type RedisClient } from '#platform';
 import type { BoundSend } from '../send/relay-store.js';
 import type { BoundMessage } from '../send/send-record.js';
 
-/** Word in the value that Redis stores for a message. It means that the message's send already had another message. */
+/**
+ * For each message of a send, Redis stores a value of several words. This word means that the send already had another
+ * message.
+ */
 const DUPLICATE = 'duplicate';
 
 /**
@@ -13,7 +16,10 @@ export function messageBindingHashField({ contactId, messageId }: BoundMessage):
   return JSON.stringify([contactId, messageId]);
 }
 
-/** Prefix of the word that contains the send's reference, in the value that Redis stores for a message of the send. */
+/**
+ * For each message of a send, Redis stores a value of several words. The word with this prefix contains the send's
+ * reference.
+ */
 const REFERENCE = 'reference=';
 
 /**

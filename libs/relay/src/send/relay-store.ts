@@ -29,7 +29,7 @@ export interface StateChange {
    * - `update`: the current run becomes the send's run, because a look-up starts now.
    */
   redisRun?: 'mustMatch' | 'update';
-  /** Called if the change takes the send out of its lane, and the lane is then empty. */
+  /** Called if the transition takes the send out of its lane, and the lane is then empty. */
   onLaneEmpty?: () => void;
 }
 
@@ -40,7 +40,10 @@ export type NewSendOrder = Omit<SendOrder, 'createdAt'> & Partial<Pick<SendOrder
 export interface Fence {
   /** The send's state during the POST, without the fields that the store sets itself, such as the status. */
   state: SendProgress;
-  /** Time until the lane (the recipient's queue) is due again, in milliseconds. */
+  /**
+   * Duration of the lease of the POST, in milliseconds. When the lease ends, the lane (the recipient's queue) is due
+   * again.
+   */
   leaseMs: number;
   /** Request budget of the account. */
   requestsPerSecond: number;
@@ -50,8 +53,9 @@ export interface Fence {
  * The result of {@link RelayStore.fence}.
  * - `fenced`: the send is marked as being posted, and a token of the request budget is taken.
  * - `changed`: the send has changed since it was read, or Redis restarted.
- * - `unusual`: the send is not marked, for example because the request budget has no token now, or during an outage.
- *   The caller first waits for a token, and then applies the transition `fenced`.
+ * - `unusual`: the send is not marked, and no token is taken. For example, the request budget has no token now, or
+ *   there is an outage. The caller must call `Sender.admit`. If a token is available in time, the caller then applies
+ *   the transition `fenced`.
  */
 export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };
 
@@ -100,8 +104,8 @@ export interface LaneHead {
    */
   services: ReadonlyMap<string, string>;
   /**
-   * When Redis restarted or failed over, in milliseconds since 1970. Present only in the first reply after a restart
-   * was noticed.
+   * When a restart or failover of Redis was noticed, in milliseconds since 1970. Present only if the read of this lane
+   * head was the first to notice it.
    */
   noticedRestartAt?: number;
 }

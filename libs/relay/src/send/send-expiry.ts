@@ -1,7 +1,7 @@
 import type { StateChange } from './relay-store.js';
 import { isAwaitingMessage, type SendRecord, fieldsKeptAcrossTransitions } from './send-record.js';
 
-/** The time at which a queued send expires, in milliseconds since 1970, and the `reason` text. */
+/** When a queued send expires, in milliseconds since 1970, and the `reason` text that the expired send gets. */
 export interface Expiry {
   at: number;
   reason: string;

@@ -2,10 +2,12 @@ import type { Send } from './send.js';
 import type { SendRecord } from './send-record.js';
 import { toPublicSend } from './send-record.js';
 
-/** A send with the times that decide its position among the messages of a contact. */
+/**
+ * A send with the times that decide its position among the messages of a contact. Times are in milliseconds since 1970.
+ */
 export interface SendWithTimes {
   send: Send;
-  /** Times in milliseconds since 1970, by Redis' clock. */
+  /** When the send was stored, by Redis' clock. */
   createdAt: number;
   sendAt?: number;
   /**

@@ -4,7 +4,7 @@ import type { Send, SendStatus } from './send.js';
 export interface SendFilter {
   status?: SendStatus;
   reference?: string;
-  /** Phone number of the recipient in E.164 format. */
+  /** Selects the sends to one recipient: a phone number in E.164 format. */
   phoneNumber?: string;
 }
 
@@ -35,7 +35,7 @@ export interface SendsOverview {
   oldestQueuedMs: number;
 }
 
-/** Lists sends. The indexes are written in the same atomic steps as the sends. */
+/** Lists and counts an account's sends. */
 export interface SendList {
   /**
    * Returns a page of the sends that match the filter, newest first. A call examines a limited number of sends,

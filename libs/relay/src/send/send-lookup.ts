@@ -2,7 +2,6 @@ import type { SendLookup } from './send.js';
 
 /**
  * One look-up of a send, as stored with the send. Times are in milliseconds since 1970. No text of a message is stored.
- * Earlier versions of the software ignore the list of look-ups, or drop the list when the send changes.
  */
 export interface StoredLookup {
   /** When the look-up started, by Redis' clock. */
@@ -23,7 +22,7 @@ export interface StoredCandidate {
   /** The timestamp of the message, by upstream's clock. Absent if the message has no readable timestamp. */
   sentAt?: number;
   reason: string;
-  /** The send that the message belongs to. */
+  /** Id of the send that the resembling message belongs to. Absent if the message belongs to no send. */
   sendId?: string;
 }
 

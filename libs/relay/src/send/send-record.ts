@@ -53,9 +53,7 @@ export interface SendState {
   notBefore?: number;
   /** Start of the last POST. */
   begunAt?: number;
-  /**
-   * Start time of the earliest POST of the send whose message is not bound yet. Absent if the send was posted only once.
-   */
+  /** Used only if the send was posted more than once: start of the earliest POST that has no bound message yet. */
   firstBegunAt?: number;
   /** Time of the last resend that an operator requested. */
   resentAt?: number;
@@ -64,17 +62,18 @@ export interface SendState {
   /** True if the send must be looked up before its next POST, because a resend was requested. */
   lookFirst?: true;
   /**
-   * Remaining time for look-ups of the send, in milliseconds. Absent before the first look-up of an accepted send.
+   * Remaining time for look-ups of the send, in milliseconds. Present in the phase `looking`, and in an accepted send
+   * after its first look-up.
    */
   lookLeftMs?: number;
   /**
-   * Time of the last look-up. Before the first look-up: the time at which the look-ups started, or absent for an
-   * accepted send. Absent after a failed look-up.
+   * When the last look-up was made. Before the first look-up in the phase `looking`: when the phase started. Absent
+   * after a failed look-up. In an accepted send, also absent before the first look-up.
    */
   lookedAt?: number;
   /**
-   * Number of consecutive look-ups with the same result: all succeeded, or all failed. The number selects the wait
-   * before the next look-up. If the look-ups failed, {@link lookedAt} is absent.
+   * Number of consecutive look-ups that read the recipient's messages, or of consecutive look-ups that failed to read
+   * them. If the look-ups failed, {@link lookedAt} is absent. The number selects the wait before the next look-up.
    */
   looks?: number;
   /** When the look-ups of the send started. */
@@ -88,10 +87,7 @@ export interface SendState {
   forgotten?: true;
   contactId?: string;
   messageId?: string;
-  /**
-   * When {@link messageId} was set. The message's event is committed later. Absent if an older version of the software
-   * set {@link messageId}.
-   */
+  /** When {@link messageId} was set. Absent if an older version of the software set {@link messageId}. */
   boundAt?: number;
   /**
    * Further messages of this send, because the send was posted again although upstream had accepted an earlier POST.
@@ -100,8 +96,8 @@ export interface SendState {
   /** Why the send failed, expired or is unknown, as text. */
   reason?: string;
   /**
-   * The first look-up of the send and the latest ones, in order of time. Absent if there was no look-up. Incomplete if
-   * an earlier build changed the send.
+   * The first look-up of the send and the latest ones, in order of time. Absent if there was no look-up. Earlier builds
+   * drop the list when they change the send.
    */
   lookups?: readonly StoredLookup[];
 }

@@ -122,7 +122,7 @@ const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
   not_taken: -1,
 };
 
-/** Adds the effect of a transition to a send's number of POSTs that upstream accepted or may have accepted. */
+/** Returns how many POSTs of a send upstream accepted or may have accepted, after a transition. */
 export function possiblyAcceptedPostCountAfter(transition: TransitionName, countBefore: number): number {
   return countBefore + (COPIES_DELTA[transition] ?? 0);
 }

@@ -81,7 +81,7 @@ export interface LookupCandidate {
   sentAt: string | null;
   /** Why the message was not recorded as the send's message, as text. */
   reason: string;
-  /** The send that the message belongs to, or null. */
+  /** Id of the send that the resembling message belongs to, or null. */
   sendId: string | null;
 }
 

@@ -64,8 +64,8 @@ export class BudgetedUpstream {
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
   /**
-   * The checks that {@link admissionOf} returned. When their tokens were taken, the account's number of 403 answers was
-   * 0. Therefore, a successful POST with one of these checks need not reset that number.
+   * The functions that {@link admissionOf} returned. A successful POST with one of these functions does not reset the
+   * account's number of 403 answers, because the number was 0 when the token was taken.
    */
   private readonly withoutForbidden = new WeakSet<BudgetTokenCheck>();
 
@@ -102,8 +102,8 @@ export class BudgetedUpstream {
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
   ): Promise<BudgetTokenCheck> {
-    // Redis shows no outage, so if the circuit breaker of this process is open, it is out of date. If this
-    // process failed to record an outage, the next failures open the circuit breaker again.
+    // Close the circuit breaker of this process, because Redis shows no outage. If upstream is still down, the next
+    // failures open the circuit breaker again.
     this.circuitOf(account).reset();
     if (typeof purpose === 'string') {
       const patience = MAX_WAIT_MS[purpose];
@@ -123,9 +123,10 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Returns a function that replaces a token if it has expired; see {@link admit}. The caller has taken the token
-   * itself. When it took the token, Redis must have shown no outage of the account, and no 403 answers to POSTs of the
-   * account.
+   * Returns a function that replaces a token if the token has expired; see {@link admit}. The caller must have taken
+   * the token itself. When the caller took the token, Redis must have shown no outage of the account, and the account's
+   * number of 403 answers to POSTs must have been 0. Therefore, the circuit breaker is closed, and {@link post} does
+   * not reset the number after a success.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   admissionOf(account: string, requestedAt: number, purpose: keyof typeof MAX_WAIT_MS): BudgetTokenCheck {
@@ -305,7 +306,8 @@ export class BudgetedUpstream {
       async () => {
         for (let returned = unused, waited = 0; ; returned = 0) {
           if (stop.aborted) throw new BudgetExhaustedError(waited);
-          // The account's budget and outage may have changed during the wait.
+          // Read the account's budget and outage before each try, because they may have changed during the wait for a
+          // token.
           const { requestsPerSecond } = await this.findOpen(account);
           const { waitMs, requestedAt } = await this.budget.tryAcquire(
             account,
@@ -385,8 +387,8 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Writes to Redis what a request showed about an account. A failed write is only logged, so that it does
-   * not hide the outcome of the request.
+   * Records in Redis how the outcome of a request changes the budget, the outage or the number of 403 answers of the
+   * account. A failed write is only logged, so that it does not hide the outcome of the request.
    */
   private async recordQuietly(account: string, write: () => Promise<void>): Promise<void> {
     try {
@@ -404,9 +406,9 @@ export class BudgetedUpstream {
 }
 
 /**
- * Returns the kind of outage that continues after a failed probe. Returns undefined if the outage is over,
- * because upstream answered. A 403 answer to the contact list continues an outage only if upstream refused
- * the account before.
+ * Returns the kind of outage that the error of a probe shows, or undefined if the outage is over. An error answer such
+ * as 404 ends the outage, because it shows that upstream works. A 403 answer ends the outage, too, unless upstream
+ * refused the account before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
   if (meansUpstreamIsDown(error)) return before;
