@@ -65,8 +65,8 @@ export class UpstreamStatusError extends UpstreamError {
  */
 export class UpstreamIsTidingsError extends UpstreamError {
   /**
-   * @param mayBeProcessed false if the Tidings gateway that received the request by mistake rejected it; true if that
-   * gateway may have processed the request
+   * @param mayBeProcessed true if the Tidings gateway may have processed the request; false if the gateway rejected the
+   * request
    */
   constructor(readonly mayBeProcessed: boolean) {
     super(

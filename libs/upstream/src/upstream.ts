@@ -12,7 +12,10 @@ export interface UpstreamAddress {
   apiKey: string;
   /** Id of the account, if the request belongs to an account. It is used for metrics, and is not sent to upstream. */
   id?: string;
-  /** Check that is awaited right before the request is written; see {@link BudgetTokenCheck}. */
+  /**
+   * Replaces an expired token of the budget. Must be awaited right before the request is sent. See
+   * {@link BudgetTokenCheck}.
+   */
   admission?: BudgetTokenCheck;
 }
 
@@ -51,8 +54,8 @@ export interface MessagePage extends ParsedList<UpstreamMessage> {
 export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 
 /**
- * Upstream's HTTP API. Each call makes one request without retries, and ends within the deadline. A call that
- * fails throws the {@link UpstreamError} that says how it failed.
+ * Upstream's HTTP API. Each call makes one request without retries. A call fails if upstream takes longer than the
+ * configured timeout. A call that fails throws the {@link UpstreamError} that says how it failed.
  */
 export interface Upstream {
   /**

@@ -18,8 +18,8 @@ import {
  * Number of consecutive failures after which the circuit breaker opens. A failure is a request that gets a 5xx answer
  * or no answer.
  *
- * An overloaded upstream rejects some requests at once and answers the others late. Therefore, 5xx answers open the
- * breaker only if there are at least as many consecutive failures as running requests.
+ * 5xx answers open the breaker only if there are at least as many consecutive failures as running requests. Otherwise,
+ * upstream may only be overloaded: it rejects some requests at once, and answers the running requests late.
  */
 export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 /**
@@ -132,7 +132,7 @@ class OwnFault extends Error {
 class ConsecutiveFailuresBreaker implements IBreaker {
   /** Number of consecutive failures: 5xx answers and requests without an answer. `IBreaker` requires this name. */
   state = 0;
-  /** Number of requests without an answer since upstream last answered with a status other than 5xx. */
+  /** Number of requests that got no answer, not even a 5xx, since upstream last answered with a status below 500. */
   unanswered = 0;
 
   constructor(private readonly runningRequests: () => number) {}

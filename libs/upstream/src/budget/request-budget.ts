@@ -8,8 +8,8 @@
  * 5. `deep`: reads of older messages
  *
  * The classes `more`, `poll` and `deep` together always get at least a fifth of the tokens. While requests of
- * `more` or `poll` wait, `deep` gets only a small share of the polls' tokens. The share grows with the delay of
- * the reads of older messages.
+ * `more` or `poll` wait, `deep` gets only a small fraction of the number of tokens that `more` and `poll` get. The
+ * fraction grows with the delay of the reads of older messages.
  */
 export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 
@@ -41,7 +41,10 @@ export interface AdaptiveBudget extends RequestBudget {
    */
   shrink(account: string, rate: number): Promise<void>;
 
-  /** Records a successful answer: if the account's budget was halved, raises it by one step, up to `rate`. */
+  /**
+   * Records a successful answer. If 429 answers have reduced the account's budget, raises the budget by one step.
+   * @param rate configured requests per second of the account; the budget is not raised above this rate
+   */
   grow(account: string, rate: number): Promise<void>;
 }
 
@@ -92,13 +95,11 @@ export interface BudgetUsage {
    * It is also less if the configured rate is below 1.25, because such a rate needs a safety margin.
    */
   allowed: number;
-  /**
-   * Requests made recently, as a moving average in which the weight of a request halves every ten seconds.
-   */
+  /** Recent requests per second, as a moving average. The weight of a request halves every ten seconds. */
   used: number;
   /**
-   * The part of {@link used} for requests other than the first requests of polls. A read of older messages counts only
-   * if a poll waited at that time: otherwise, the read took no token from a poll.
+   * The part of {@link used} that takes tokens from the first requests of polls. The first requests of polls are not
+   * counted. A read of older messages is counted only if a poll waited when the read took its token.
    */
   usedByOthers: number;
   /**

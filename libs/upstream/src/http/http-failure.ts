@@ -27,7 +27,7 @@ const NEVER_CONNECTED = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Status and headers of a reply, whichever client received it. The names of the headers are in lower case. */
+/** Status and headers of a reply. The names of the headers are in lower case. */
 export interface ReplyHead {
   status: number;
   headers: Readonly<Record<string, unknown>>;

@@ -17,7 +17,10 @@ export interface HttpRead {
   /** Aborts the read, even while the body is arriving. */
   signal: AbortSignal;
   admission?: BudgetTokenCheck | undefined;
-  /** Called when a part of the body arrives, with the size of that part in bytes, before decompression. */
+  /**
+   * Called for each part of the body that arrives.
+   * @param count size of the part in bytes; of a compressed body, the compressed size
+   */
   onBytes(count: number): void;
 }
 
@@ -50,9 +53,9 @@ export class HttpReadClient {
   }
 
   /**
-   * Makes a read. Resolves to the reply. If the body is large or compressed, it is a stream. If reading the body fails
-   * later, the stream ends with the error. Before the call, the caller must await `read.admission`, which replaces an
-   * expired token of the budget.
+   * Makes a read. Resolves to the reply. A small uncompressed body is passed on as a whole, and any other body as a
+   * stream. If the rest of the body cannot be read, the stream ends with the error. Before the call, the caller must
+   * await `read.admission`, which replaces an expired token of the budget.
    */
   async get(read: HttpRead): Promise<HttpReply> {
     for (let starts = 1; ; starts += 1) {

@@ -62,8 +62,8 @@ export class HttpReplyReader {
   ): Promise<ReplyHead['headers']> {
     await admission?.();
     const exchange = new Exchange(this.timeoutMs);
-    // Number of bytes of the body that arrived, counted before decompression. Unlike `exchange.received`, it
-    // includes bytes that were not passed on because the read failed.
+    // Number of bytes of the body that arrived, counted before decompression. If the request fails early,
+    // `exchange.received` may be 0 although bytes have arrived.
     let arrived = 0;
     try {
       const { deadline } = exchange;
@@ -79,8 +79,8 @@ export class HttpReplyReader {
       for await (const chunk of response.body as AsyncIterable<Buffer> | Iterable<Buffer>) {
         exchange.received += chunk.length;
         if (exchange.received > limits.maxBytes) throw new UpstreamReplyTooLargeError(limits.maxBytes);
-        // The deadline counts only the time that upstream takes. So it is paused while this process handles
-        // the chunk or waits for a slot.
+        // The deadline counts only the time that upstream takes. So it is paused while this process handles a chunk of
+        // the body or waits for a slot for a large reply.
         deadline.pause();
         if (limits.isBuffered && exchange.received > LARGE_BYTES)
           exchange.releaseSlot ??= await this.largeReplies.acquire(baseUrl, this.timeoutMs);

@@ -82,7 +82,7 @@ export class HttpUpstream implements Upstream {
       const reply = await postOnFreshConnection({
         url: `${address.baseUrl}/messages/send`,
         headers: { ...form.getHeaders(), ...headersOf(address) },
-        // A form without a file is sent as one buffer, because a piped form would be written part by part.
+        // A form without a file is sent as one buffer, in a single write. A stream would write each field on its own.
         body: send.file === undefined ? form.getBuffer() : form,
         length: form.getLengthSync(),
         timeoutMs: this.timeoutMs,
@@ -200,7 +200,7 @@ function getRequest(
   return { method: 'GET', url: address.baseUrl + path, params, headers: headersOf(address) };
 }
 
-/** Returns the URL and headers of a read whose reply may be compressed. */
+/** Returns the URL and headers of a read. The headers allow upstream to compress the reply. */
 function readOf(address: UpstreamAddress, path: string, query = ''): Pick<HttpRead, 'url' | 'headers'> {
   return {
     url: new URL(address.baseUrl + path + query),

@@ -19,6 +19,7 @@ export class LargeReplySlots {
 
   /**
    * Waits for a slot. Resolves to the function that releases the slot.
+   * @param owner upstream address that the large reply comes from
    * @param patienceMs maximum wait, in milliseconds
    * @throws {TooManyLargeRepliesError} if the owner gets no slot within `patienceMs`
    */

@@ -33,7 +33,7 @@ export interface RequestedContact {
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Hash of the upstream address that the list came from. */
   upstream: string;
-  /** The reader that the caller supplied. It has received all contacts of the list. */
+  /** The reader that has received all contacts of the list. */
   reader: R;
   /** Number of elements of the list that could not be read as contacts. */
   skipped: number;

@@ -18,7 +18,7 @@ export class MessagePageReader {
   private kept: Buffer[] | undefined;
   private keptBytes = 0;
 
-  /** @param knownDigest digest of a page that the caller has already read, if any */
+  /** @param knownDigest digest of the page from an earlier read, if any; an unchanged page is not parsed */
   constructor(
     maxElements: number,
     private readonly knownDigest?: string,

@@ -2,7 +2,7 @@ import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
 import { isRecord } from './message.js';
 import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
-/** The readable elements of a list, and the number of unreadable ones. */
+/** A list from an upstream reply: its readable elements, and the number of its unreadable elements. */
 export interface ParsedList<T> {
   items: T[];
   skipped: number;
@@ -136,7 +136,8 @@ interface FoundList {
 }
 
 /**
- * Finds the list in a parsed reply: the reply itself, or the list in the field given by `name` or another usual field.
+ * Finds the list in a parsed reply. The list is the reply itself, or is in the field given by `name` or by
+ * {@link ENVELOPES}.
  * @throws {UpstreamReplyUnreadableError} if there is no list
  */
 export function findListInReply(body: unknown, name: string): FoundList {

@@ -5,7 +5,7 @@ import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 /** Number of bytes of stored texts above which the texts are moved from memory to a file. */
 const MEMORY_BYTES = 4 * 1024 * 1024;
-/** Approximate number of bytes that are written to the file, or read from the file, at once. */
+/** Approximate number of bytes that are written to the temporary file, or read from the temporary file, at once. */
 const BATCH_BYTES = 64 * 1024;
 
 /**
@@ -27,7 +27,7 @@ export class TemporaryReplyElementStore {
   private readonly lists: number[] = [];
   private readonly positions: number[] = [];
   /**
-   * Offset in bytes at which each text ends, by the index of the text. The next text begins at that offset.
+   * For each stored element, the offset in bytes at which its text ends, counted from the beginning of the first text.
    */
   private readonly ends: number[] = [];
   private bytes = 0;
@@ -67,8 +67,8 @@ export class TemporaryReplyElementStore {
   }
 
   /**
-   * Yields all texts in batches, in the order in which they were added.
-   * @throws {UpstreamReplyUnreadableError} if the file cannot be read
+   * Yields all stored elements in batches, in the order in which they were added.
+   * @throws {UpstreamReplyUnreadableError} if the temporary file cannot be read
    */
   async *read(): AsyncGenerator<StoredReplyElement[]> {
     for (let from = 0; from < this.ends.length;) {

@@ -14,7 +14,7 @@ import { signDelivery } from '../endpoint/signature.js';
 import { DecryptedSecretCache } from '../endpoint/opened-secrets.js';
 import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
-/** A finished delivery attempt and its consequences. */
+/** A finished delivery attempt, the next step of the delivery, and the throttling of the endpoint. */
 export interface AttemptResult {
   attempt: Attempt;
   /** What happens to the delivery next. */

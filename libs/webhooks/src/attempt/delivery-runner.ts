@@ -158,8 +158,8 @@ export class DeliveryRunner {
         await this.claimAll(account, endpointId);
       }
     } finally {
-      // The run is deleted synchronously after the loop's last check. So no call of `work` is lost: a later call starts
-      // a new loop.
+      // There must be no `await` between the last check of `run.workCalls` and the deletion of the run. Otherwise, a
+      // call of `work` in between would claim no deliveries.
       this.runs.delete(key);
     }
   }
@@ -174,7 +174,7 @@ export class DeliveryRunner {
 
   /**
    * Claims up to `maxDeliveries` deliveries and starts their attempts. The caller has taken a slot for each of them.
-   * Returns true if more deliveries could be claimed.
+   * Returns true if the caller must call this method again at once, because more deliveries may be due.
    */
   private async claim(account: string, endpointId: string, maxDeliveries: number): Promise<boolean> {
     let started = 0;
@@ -337,7 +337,8 @@ export class DeliveryRunner {
     try {
       await this.jobs.wake(account, [endpointId], delayMs);
     } catch (error) {
-      // No delivery is lost: Redis records when a delivery is due, and the next call of `reconcile` wakes a worker.
+      // A failed wake-up loses no delivery: Redis records when a delivery is due, and the next call of `reconcile`
+      // wakes a worker.
       this.logger.warn(
         { account, endpointId, err: error },
         'could not wake up a worker for the deliveries of a webhook; a periodic task tries again',

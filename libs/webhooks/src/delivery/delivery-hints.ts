@@ -9,7 +9,10 @@ export const DELIVERY_TASK_NAMES = {
   trim: 'trim-deliveries',
 } as const;
 
-/** Time from a wake-up job to the check for deliveries that are still due because the job was lost, in milliseconds. */
+/**
+ * Time between a wake-up job and a check for due deliveries, in milliseconds. The check finds deliveries whose wake-up
+ * job was lost.
+ */
 export const DUE_DELIVERY_CHECK_DELAY_MS = 2_000;
 
 /**

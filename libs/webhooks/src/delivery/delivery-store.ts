@@ -44,7 +44,9 @@ export type ClaimResult =
       hasMore: boolean;
       /** True if deliveries can now be created for events that got no delivery because the backlog was full. */
       canRefill: boolean;
-      /** Number of due deliveries that ended as missed, because the event log no longer contains their events. */
+      /**
+       * Number of due deliveries that the claim ended as missed, because the event log no longer contains their events.
+       */
       missed: number;
       /**
        * Time in milliseconds until the next claim. Present only if further deliveries are due but the endpoint may get
@@ -85,9 +87,9 @@ export interface SettlementResult {
 
 /** Limits on the age and number of finished deliveries. Pending deliveries are always kept. */
 export interface DeliveryRetention {
-  /** Max time since the delivery finished, in milliseconds. */
+  /** Time after which a finished delivery is removed, in milliseconds. */
   maxAgeMs: number;
-  /** Max number of finished deliveries per account. */
+  /** Max number of finished deliveries that are kept per account. */
   maxCount: number;
 }
 
@@ -120,8 +122,9 @@ export interface DeliveryQuery {
 export type RetryResult = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 
 /**
- * Result of a request to deliver one event to one endpoint now. `lost`: the event log no longer contains the event.
- * `full`: the endpoint has the maximum number of pending deliveries. `disabled` or `removed`: state of the webhook.
+ * Result of a request to deliver one event to one endpoint now. `due`: the delivery is pending, and due as soon as
+ * possible. `lost`: the event log no longer contains the event. `full`: the backlog of the endpoint is full. `disabled`
+ * or `removed`: state of the endpoint.
  */
 export type DeliverNowResult = 'due' | 'lost' | 'full' | 'disabled' | 'removed';
 
@@ -135,7 +138,7 @@ export const MAX_DELIVERIES_PER_REFILL = 500;
 export interface PendingStretch {
   from: string;
   to: string;
-  /** Number of deliveries that may be created now. */
+  /** Number of deliveries that may be created for the endpoint now. */
   room: number;
 }
 
@@ -163,8 +166,9 @@ export type ReplayScope = 'failed' | 'missed' | 'pending' | 'all';
 export interface DeliveryStore {
   /**
    * Stores new deliveries, which are due at once. Skips deliveries that already exist, and deliveries to removed
-   * endpoints. If an endpoint is disabled or has too many pending deliveries, its delivery is not stored. Instead, the
-   * event is recorded in the newest of the endpoint's {@link Gap}s. See {@link DeliveryStore.pendingStretch}.
+   * endpoints. If an endpoint is disabled or its backlog is full, its delivery is not stored. Instead, the event is
+   * recorded in the newest of the endpoint's {@link Gap}s. After the backlog was full, {@link DeliveryStore.refill}
+   * creates the delivery later.
    * @param reader lease under which the events were read from the log, if any
    * @throws {EventLogReaderLeaseLostError} if the lease belongs to another process
    */
@@ -182,16 +186,22 @@ export interface DeliveryStore {
    */
   retry(account: string, id: string): Promise<RetryResult>;
   /**
-   * Makes the endpoint's deliveries that `scope` selects pending and due now. Returns their number. A pending delivery
-   * only becomes due earlier. A finished delivery restarts its retry schedule. Does nothing for a disabled or removed
-   * endpoint. If the endpoint has the maximum number of pending deliveries, no other delivery becomes pending.
+   * Replays events. Of the given deliveries, changes only those that `scope` selects:
+   *
+   * - A delivery that is not stored is created.
+   * - A finished delivery becomes pending, and its retry schedule restarts.
+   * - A pending delivery becomes due now.
+   *
+   * Does nothing for a disabled or removed endpoint. If the backlog of an endpoint is full, only its pending deliveries
+   * are changed. Returns the number of changed deliveries.
+   * @param deliveries one delivery for each endpoint and event of the replay, whether stored or not
    */
   replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
   /**
-   * Returns the number of deliveries that {@link DeliveryStore.replay} would make pending and due now. Changes nothing.
+   * Returns the number of deliveries that {@link DeliveryStore.replay} would change. Changes nothing.
    * @param events the next events of the replay
-   * @param counted number of deliveries that were already counted for earlier events of the replay; they also need room
-   * in the endpoint's backlog
+   * @param counted sum of the results for the earlier events of the replay; their deliveries take up room in the
+   * backlog
    */
   countReplay(
     account: string,
@@ -212,10 +222,11 @@ export interface DeliveryStore {
    */
   pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined>;
   /**
-   * Creates deliveries for the range that {@link DeliveryStore.pendingStretch} returned, until the endpoint has the
-   * maximum number of pending deliveries. Returns false if the range has changed since it was read.
+   * Creates deliveries for the range that {@link DeliveryStore.pendingStretch} returned, until the endpoint's backlog
+   * is full. Then moves the start of the range past the processed events. Does nothing and returns false if the range
+   * has changed since it was read, or if the endpoint may get no more deliveries now.
    * @param from start of the range, as `pendingStretch` returned it
-   * @param next new start of the range after all given deliveries are created
+   * @param next new start of the range if all given deliveries are created
    * @param deliveries at most {@link MAX_DELIVERIES_PER_REFILL}, in the order of the event log
    */
   refill(

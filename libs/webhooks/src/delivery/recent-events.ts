@@ -11,9 +11,9 @@ export type EventContent = Pick<ClaimedDelivery, 'body' | 'trace'>;
 
 /** The events of an account's log that were recorded within a period. Times are in milliseconds since 1970. */
 export interface RecentStretch {
-  /** Start of the period, in milliseconds since 1970. Events of exactly this time are excluded. */
+  /** Start of the {@link RecentStretch} in milliseconds since 1970, exclusive. */
   after: number;
-  /** End of the period, in milliseconds since 1970. Events of exactly this time are included. */
+  /** End of the {@link RecentStretch} in milliseconds since 1970, inclusive. */
   until: number;
 }
 
@@ -39,7 +39,10 @@ export class RecentEventCache {
 
   constructor(private readonly maxCharacters = MAX_CHARACTERS) {}
 
-  /** Adds events. Must be called before their deliveries are created. */
+  /**
+   * Adds events to the cache. Must be called before deliveries of the events are created, so that claims in this
+   * process find the events in the cache.
+   */
   add(account: string, events: readonly LoggedEvent[]): void {
     for (const event of events) {
       const ms = Number.parseInt(event.position, 10);
@@ -55,8 +58,8 @@ export class RecentEventCache {
   }
 
   /**
-   * Returns the range of an account's log that the cache covers. An event of the range may be missing from the cache if
-   * only another process has read the event. If no event is cached, the range is empty.
+   * Returns the period whose events the cache contains. An event of the period is missing from the cache if only
+   * another process has read the event. If no event is cached, the period is empty.
    */
   stretchOf(account: string): RecentStretch {
     return this.stretches.get(account) ?? { after: 0, until: 0 };

@@ -9,7 +9,10 @@ export function describeRequestFailure(error: unknown): string {
   return (text === '' ? cause.name : text).slice(0, MAX_LENGTH);
 }
 
-/** Returns the first error of an AggregateError, which contains one error for each address that was tried. */
+/**
+ * Returns the first error of an AggregateError, which contains one error for each address that was tried. Returns any
+ * other error unchanged.
+ */
 function innermost(error: unknown): unknown {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0] as unknown;
   return error;

@@ -6,7 +6,7 @@ import { HostsFile } from './hosts-file.js';
 /** Returns all IP addresses of a host name, at least one. Rejects if the name has no address. */
 export type Resolver = (hostname: string) => Promise<string[]>;
 
-/** Timeout of the first query to a DNS server, in milliseconds. Each later query waits twice as long. */
+/** Timeout of the first query to a DNS server, in milliseconds. The timeout doubles with each further query. */
 const DNS_TRY_MS = 1_000;
 /** Max number of queries to a DNS server for one name. */
 const DNS_TRIES = 3;

@@ -8,9 +8,14 @@ import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { logPositionAfter, logPositionBefore, readEventsFromCursorOrOldest } from './log-window.js';
 
-/** Max pages of the event log that one call reads. The next call continues. */
+/**
+ * Max number of pages of the event log that one call of {@link BacklogRefill.refill} reads. The next call continues.
+ */
 const MAX_PAGES = 10;
-/** Min number of events per page, because most of the events may not match the endpoint's filter. */
+/**
+ * Min number of events that are read from the event log at once, even if the backlog has room for fewer deliveries.
+ * Most of the events may not match the endpoint's filter and need no delivery.
+ */
 const MIN_PAGE_SIZE = 20;
 
 /**
@@ -46,7 +51,8 @@ export class BacklogRefill {
     epoch: string,
     { from, to, room }: PendingStretch,
   ): Promise<boolean> {
-    // Read the endpoint for each page, because its filter can change meanwhile.
+    // Read the endpoint again for each page of the event log, because the endpoint's filter may change between two
+    // pages.
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return false;
     const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MAX_DELIVERIES_PER_REFILL);
@@ -58,7 +64,7 @@ export class BacklogRefill {
     );
     const here = events.filter(({ position }) => !isLogPositionBefore(to, position));
     const last = here.at(-1);
-    // A page with fewer events than `limit` is the last page of the range.
+    // Fewer events than `limit` mean that all events up to `to` were read. Then continue after `to`.
     const next =
       last === undefined || here.length < limit ? logPositionAfter(to) : logPositionAfter(last.position);
     const deliveries = here

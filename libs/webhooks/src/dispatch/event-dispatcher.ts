@@ -9,15 +9,18 @@ import { EndpointIndexCache } from '../endpoint/endpoint-index-cache.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 
 /**
- * Max number of events in a call of `dispatch` up to which this process starts the deliveries itself. If a call has
- * more events, wake-up jobs are queued instead, so that all processes share the deliveries.
+ * Max number of events for which one call of `dispatch` starts the deliveries in this process. If a call has more
+ * events, wake-up jobs are queued instead, so that all processes share the deliveries.
  */
 const MAX_EVENTS_BEGUN_HERE = 20;
 
 /** Starts deliveries in this process, which is faster and cheaper than a wake-up job for another process. */
 export interface OwnDeliveries {
   runner: Pick<DeliveryRunner, 'tryWork'>;
-  /** Schedules a check that finds the deliveries if this process ends before it has attempted them. */
+  /**
+   * Schedules a check for due deliveries, in case this process ends before it has attempted the deliveries that it
+   * started.
+   */
   recovery: Pick<DeliveryJobsWithReconcileTask, 'checkLater'>;
 }
 
@@ -64,7 +67,7 @@ export class EventDispatcher {
     try {
       await this.jobs.wake(account, endpointIds);
     } catch (error) {
-      // The deliveries are stored and due. A periodic task wakes workers for these deliveries later.
+      // A failed wake-up loses no delivery: the deliveries are already stored, and a periodic task wakes workers later.
       this.logger.warn(
         { account, err: error },
         'could not wake up a worker for the deliveries of a webhook; a periodic task tries again',

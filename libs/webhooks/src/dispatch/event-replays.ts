@@ -23,7 +23,10 @@ export class ReplayTooLargeError extends Error {
   constructor(
     /** Max number of events of one replay. */
     readonly maxEvents: number,
-    /** Latest end for which the time window contains at most `maxEvents` events, as an ISO 8601 time. */
+    /**
+     * Latest possible end of the replay's time window, as an ISO 8601 time. With a later end, the window would contain
+     * more than `maxEvents` events.
+     */
     readonly maxUntil: string,
   ) {
     super(`The window holds more than ${maxEvents} events.`);

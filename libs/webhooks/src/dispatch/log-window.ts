@@ -7,7 +7,7 @@ import {
   type LoggedEvent,
 } from '#events';
 
-/** Max number of events per page. */
+/** Max number of events that are read from the event log at once. */
 const PAGE_SIZE = 500;
 
 /** A span of time in milliseconds since 1970. `since` is inclusive, `until` is exclusive. */

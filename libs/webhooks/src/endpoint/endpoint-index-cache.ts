@@ -5,8 +5,9 @@ import type { EndpointStore } from './endpoint-store.js';
 /** Max number of accounts whose endpoints are cached. */
 const MAX_ACCOUNTS = 500;
 /**
- * Max age of a cached index, in milliseconds. An older build that runs beside the current one changes endpoints without
- * a new revision. The cache may notice such a change only when the index has reached its max age.
+ * Max age of a cached index of endpoints, in milliseconds. An older build that runs beside the current one changes
+ * endpoints but not the revision of the account's endpoints. The cache may notice such a change only when the index has
+ * reached its max age.
  */
 const MAX_AGE_MS = 60_000;
 

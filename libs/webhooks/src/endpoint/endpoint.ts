@@ -5,7 +5,9 @@ export interface NewEndpoint {
   url: string;
   /** Event types or patterns such as `message.*`. Default: all types. */
   eventTypes?: readonly EventTypePattern[];
-  /** Ids of the contacts whose events are delivered. Default: all events. */
+  /**
+   * Ids of the contacts whose events are delivered. Default: all events are delivered, even events without a contact.
+   */
   contactIds?: readonly string[];
   description?: string;
   /** Additional headers for every attempt, besides the headers that Tidings sets. */
@@ -55,7 +57,10 @@ export interface Endpoint {
   updatedAt: string;
 }
 
-/** Thrown if webhooks must not use a URL or address. The message says why, and what to do about it. */
+/**
+ * Thrown if webhooks must not use a URL, or an IP address of the URL's host. The message says why, and what to do about
+ * it.
+ */
 export class ForbiddenDestinationError extends Error {
   constructor(reason: string) {
     super(reason);

@@ -48,8 +48,8 @@ export class RedisDeliveryReader {
   }
 
   /**
-   * Looks up the event's delivery to each endpoint. The id of this delivery is computed from the ids of the event and
-   * the endpoint. An account has at most a thousand endpoints.
+   * Returns a page of ids of the event's deliveries to one endpoint or to all endpoints. No index by event is needed,
+   * because the id of a delivery is computed from the ids of the event and the endpoint.
    */
   private async idsOfEvent(
     account: string,

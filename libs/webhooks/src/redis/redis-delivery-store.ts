@@ -303,8 +303,8 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
     const keys = accountKeys(this.prefix, account);
-    // Redis Cluster finds the node for the script by the key `webhooks`. `base` is the prefix of all keys that the
-    // script uses.
+    // Redis Cluster needs a key to find the node that runs the script: `webhooks`. The script builds the names of its
+    // other keys from the prefix `base`.
     return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
   }
 }
@@ -320,12 +320,16 @@ interface ClaimReply {
 }
 
 /**
- * Part of the reply of `claim-deliveries.lua` for one delivery. `body`: '' unless an older version of the software
- * stored it. `entry`: the event's entry in the event log, or '' if the event should be in the cache of this process.
+ * The fields of one delivery in the reply of `claim-deliveries.lua`. `body`: the body of the delivery's requests if an
+ * older build stored the body, otherwise ''. `entry`: the event's entry in the event log. `entry` is '' if `body` is
+ * not '', or if the cache of this process covers the time of the event.
  */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry | ''];
 
-/** Returns the attempts with their indexes, grouped by endpoint. Attempts of one endpoint keep their order. */
+/**
+ * Returns the attempts grouped by endpoint, each with its index in `attempts`. Attempts of one endpoint keep their
+ * order.
+ */
 function groupedByEndpoint(
   attempts: readonly FinishedAttempt[],
 ): readonly { one: FinishedAttempt; index: number }[] {

@@ -3,7 +3,7 @@ import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { encryptionContextOfHeaders, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
-/** Counts what happened to secrets and headers when they were encrypted with the current key. */
+/** Results of encrypting endpoints' secrets and headers with the current key, as counts. */
 export interface EndpointReencryptionCounts {
   secrets: ReencryptionCounts;
   headers: ReencryptionCounts;
