@@ -287,6 +287,8 @@ class OrderedWalk {
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;
     const { newer, older } = this.unjoined;
+    // The page that settles an uncertain end may be read first.
+    if (page.request.page !== newer.request.page) return;
     newer.next = older;
     page.next = older;
     this.unjoined = undefined;
