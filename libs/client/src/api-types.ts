@@ -36,7 +36,7 @@ export type SendLookupCandidate = {
      */
     reason: string;
     /**
-     * Id of the other send to which the message `messageId` belongs, or null.
+     * Id of the send to which the message `messageId` belongs, or null if the message belongs to no send.
      */
     sendId: string | null;
 };
@@ -219,7 +219,7 @@ export type ConversationList = {
      */
     next: string | null;
     /**
-     * Cursor of the event log, taken before the page was read. Read the events after this cursor to keep the page up to date. Some events after the cursor may report changes that the page already includes.
+     * Cursor of the event log, taken before this page of conversations was read. Read the events after this cursor to keep the page up to date. Some events after the cursor may report changes that the page already includes.
      */
     after: string;
 };
@@ -273,7 +273,7 @@ export type Timeline = {
      */
     next: string | null;
     /**
-     * Cursor of the event log, taken before the page was read. The events after this cursor report every change that the page does not include.
+     * Cursor of the event log, taken before this page of the timeline was read. The events after this cursor report every change that the page does not include.
      */
     after: string;
     /**
@@ -530,7 +530,7 @@ export type DeliveryAttempt = {
      */
     statusCode: number | null;
     /**
-     * First KB of the response body.
+     * First KB of the body with which the webhook responded.
      */
     reply: string;
     /**
@@ -651,11 +651,11 @@ export type Account = {
      */
     source: 'environment' | 'api';
     /**
-     * Null if the account settings come from environment variables.
+     * Time when the account was created. Null if the settings of the account come from environment variables.
      */
     createdAt: string | null;
     /**
-     * Null if the account settings come from environment variables.
+     * Time when the account was last changed. Null if the settings of the account come from environment variables.
      */
     updatedAt: string | null;
 };
@@ -777,7 +777,7 @@ export type CreatedToken = {
 
 export type Caller = {
     /**
-     * Account of the API key or token.
+     * Account of the API key or token that made the request.
      */
     account: string;
     /**
@@ -844,7 +844,7 @@ export type AuditEntry = {
      */
     tokenId?: string;
     /**
-     * The `X-Request-Id` of the request.
+     * The `X-Request-Id` of the request that this audit log entry is about.
      */
     requestId: string;
     /**
@@ -867,7 +867,7 @@ export type AuditEntryList = {
 export type ReadinessReason = {
     code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'blob_store_not_shared' | 'clock_off';
     /**
-     * Number of affected accounts, processes or other objects.
+     * Number of accounts, processes or other objects that are affected by the fault.
      */
     count: number;
     remedy: string;
@@ -883,7 +883,7 @@ export type AccountReason = {
 export type FullReadiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text for each thing that is wrong: what is wrong, and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
+     * One text for each fault of the installation: what is wrong, and the remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
@@ -948,7 +948,7 @@ export type ContactListFault = {
 
 export type VolatileField = {
     /**
-     * Whether messages or contacts have the field.
+     * Kind of object that has the volatile field: a message or a contact.
      */
     of: 'message' | 'contact';
     field: string;
@@ -1159,7 +1159,7 @@ export type DeliveriesStatus = {
 export type Status = {
     account: string;
     /**
-     * Time when Tidings was first started with this Redis, that is, when the first event log was created.
+     * Time when the event log of the account was first created in this Redis.
      */
     installedAt: string | null;
     /**
@@ -1313,7 +1313,7 @@ export type Liveness = {
 export type Readiness = {
     status: 'ok' | 'degraded' | 'unavailable';
     /**
-     * One text for each thing that is wrong: what is wrong, and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
+     * One text for each fault of the installation: what is wrong, and the remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.
      */
     reasons: Array<string>;
     /**
@@ -1429,7 +1429,7 @@ export type NewSendForm = {
  */
 export type Message = {
     /**
-     * Id that the messaging service assigned.
+     * Id that the messaging service gave to the message or contact.
      */
     id: string | number;
     /**
@@ -1472,7 +1472,7 @@ export type Message = {
  */
 export type Contact = {
     /**
-     * Id that the messaging service assigned.
+     * Id that the messaging service gave to the message or contact.
      */
     id: string | number;
     [key: string]: unknown;

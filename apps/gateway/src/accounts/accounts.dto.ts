@@ -131,14 +131,16 @@ export class AccountView implements AccountDescription {
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'Null if the account settings come from environment variables.',
+    description:
+      'Time when the account was created. Null if the settings of the account come from environment variables.',
   })
   createdAt!: string | null;
   @ApiProperty({
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'Null if the account settings come from environment variables.',
+    description:
+      'Time when the account was last changed. Null if the settings of the account come from environment variables.',
   })
   updatedAt!: string | null;
 }

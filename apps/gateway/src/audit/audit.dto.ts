@@ -65,7 +65,7 @@ export class AuditEntryView implements AuditEntry {
   tokenId?: string;
   @ApiProperty({
     example: 'req_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description: 'The `X-Request-Id` of the request.',
+    description: 'The `X-Request-Id` of the request that this audit log entry is about.',
   })
   requestId!: string;
   @ApiProperty({

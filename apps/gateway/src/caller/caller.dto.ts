@@ -4,7 +4,8 @@ import { API_KEY_SCOPES, type Scope } from '#accounts';
 /** Who makes the request, and what it may do. */
 @ApiSchema({ name: 'Caller' })
 export class CallerView {
-  @ApiProperty({ example: 'default', description: 'Account of the API key or token.' }) account!: string;
+  @ApiProperty({ example: 'default', description: 'Account of the API key or token that made the request.' })
+  account!: string;
   @ApiProperty({
     example: 'key_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
     description:

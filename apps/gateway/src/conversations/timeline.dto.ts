@@ -90,7 +90,7 @@ export class TimelineReply {
 
   @ApiProperty({
     description:
-      'Cursor of the event log, taken before the page was read. The events after this cursor report every change that the page does not include.',
+      'Cursor of the event log, taken before this page of the timeline was read. The events after this cursor report every change that the page does not include.',
   })
   after!: string;
 

@@ -6,7 +6,7 @@ type Schema = Schemas[string];
 /** The messaging service documents ids as text, but other types are passed on as well. */
 const ID = {
   type: ['string', 'number'],
-  description: 'Id that the messaging service assigned.',
+  description: 'Id that the messaging service gave to the message or contact.',
 } as unknown as Schema;
 const TEXT: Schema = { type: 'string' };
 const FLAG: Schema = { type: 'boolean' };

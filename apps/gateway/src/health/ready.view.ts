@@ -7,7 +7,7 @@ class ReasonDetailView implements ReasonDetail {
   @ApiProperty({ enum: READINESS_REASON_CODES, example: 'no_worker' }) code!: ReasonCode;
   @ApiProperty({
     type: 'integer',
-    description: 'Number of affected accounts, processes or other objects.',
+    description: 'Number of accounts, processes or other objects that are affected by the fault.',
     example: 1,
   })
   count!: number;
@@ -21,7 +21,7 @@ export class ReadyView implements Readiness {
   @ApiProperty({
     type: [String],
     description:
-      'One text for each thing that is wrong: what is wrong, and its remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.',
+      'One text for each fault of the installation: what is wrong, and the remedy. The texts in `reasons` say how many accounts are affected, but not which accounts. `GET /v1/status` shows the ids of the affected accounts.',
     example: [
       'no worker has sent a heartbeat in the last 9 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],

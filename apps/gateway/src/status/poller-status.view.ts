@@ -94,7 +94,7 @@ class DeepReadsView {
 class VolatileFieldView implements VolatileField {
   @ApiProperty({
     enum: ['message', 'contact'],
-    description: 'Whether messages or contacts have the field.',
+    description: 'Kind of object that has the volatile field: a message or a contact.',
   })
   of!: VolatileField['of'];
 

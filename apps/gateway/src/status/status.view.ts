@@ -124,8 +124,7 @@ export class StatusView {
     type: String,
     format: 'date-time',
     nullable: true,
-    description:
-      'Time when Tidings was first started with this Redis, that is, when the first event log was created.',
+    description: 'Time when the event log of the account was first created in this Redis.',
   })
   installedAt!: string | null;
 

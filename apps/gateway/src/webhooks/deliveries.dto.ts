@@ -100,7 +100,7 @@ class AttemptView implements Attempt {
     description: 'HTTP status of the response, or null if there was no response.',
   })
   statusCode!: number | null;
-  @ApiProperty({ description: 'First KB of the response body.' }) reply!: string;
+  @ApiProperty({ description: 'First KB of the body with which the webhook responded.' }) reply!: string;
   @ApiProperty({ type: 'string', nullable: true, description: 'Reason why the attempt failed.' })
   error!: string | null;
 }
