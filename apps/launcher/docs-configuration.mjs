@@ -9,8 +9,8 @@ const root = resolve(import.meta.dirname, '../..');
 await build(root);
 const built = join(root, 'dist/libs/platform/src/environment/configuration-page.js');
 /** @type {typeof import('../../libs/platform/src/environment/configuration-page.js')} */
-const { configurationPage } = await import(pathToFileURL(built).href);
+const { renderConfigurationDocument } = await import(pathToFileURL(built).href);
 const page = join(root, 'docs/configuration.md');
 await mkdir(join(root, 'docs'), { recursive: true });
-await writeFile(page, configurationPage());
+await writeFile(page, renderConfigurationDocument());
 console.log('Wrote docs/configuration.md.');

@@ -1,13 +1,13 @@
 import { expect, it } from '@jest/globals';
-import { configurationPage } from '../../libs/platform/src/environment/configuration-page.js';
+import { renderConfigurationDocument } from '../../libs/platform/src/environment/configuration-page.js';
 import { read } from './pages.js';
 
 it('docs/configuration.md is identical to the output of npm run docs:configuration', () => {
-  expect(read('docs/configuration.md')).toBe(configurationPage());
+  expect(read('docs/configuration.md')).toBe(renderConfigurationDocument());
 });
 
 it('docs/configuration.md describes the purpose and the allowed values of every variable', () => {
-  const rows = configurationPage()
+  const rows = renderConfigurationDocument()
     .split('\n')
     .filter((line) => line.startsWith('| `'));
   expect(rows.length).toBeGreaterThan(40);
@@ -15,7 +15,9 @@ it('docs/configuration.md describes the purpose and the allowed values of every 
 });
 
 it('docker-compose.yml or the Dockerfile passes every variable on or sets it', () => {
-  const names = [...configurationPage().matchAll(/^\| `([A-Z\d_]+)`/gm)].map(([, name = '']) => name);
+  const names = [...renderConfigurationDocument().matchAll(/^\| `([A-Z\d_]+)`/gm)].map(
+    ([, name = '']) => name,
+  );
   expect(names.length).toBeGreaterThan(40);
   const files = read('docker-compose.yml') + read('Dockerfile');
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(files))).toEqual([]);

@@ -49,10 +49,10 @@ describe('the faults of the simulator', () => {
   });
 
   it.each([
-    ['resetBefore', 'before', 0],
-    ['resetAfter', 'after', 1],
-    ['resetDuringUpload', 'before', 0],
-  ])('include "%s": the connection is reset %s the send is accepted', async (fault, _, times) => {
+    ['resetBefore', 'before the send is accepted', 0],
+    ['resetAfter', 'after the send was accepted', 1],
+    ['resetDuringUpload', 'before the send is accepted', 0],
+  ])('include "%s", which resets the connection %s', async (fault, _, times) => {
     addFaults({ fault });
     expect(await failureOf(send())).toMatch(/ECONNRESET|UND_ERR_SOCKET/);
     expect(acceptedSends()).toBe(times);

@@ -47,7 +47,7 @@ describe('a request for the metrics', () => {
     expect(await spaced.mayRead({ address: '203.0.113.9', headers })).toBe(true);
   });
 
-  it('is refused with any token if no token is configured', async () => {
+  it('with a token is refused if no token is configured', async () => {
     const headers = { authorization: 'Bearer x' };
     expect(await access({ networks: '' }).mayRead({ address: '127.0.0.1', headers })).toBe(false);
   });

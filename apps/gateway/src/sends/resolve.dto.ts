@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { RESOLUTION_OUTCOMES, type ResolutionOutcome, type Send } from '#relay';
+import { REQUESTABLE_OUTCOMES, type RequestableOutcome, type Send } from '#relay';
 import { OneOf, rule } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
@@ -14,8 +14,8 @@ const OUTCOME =
 @ApiSchema({ name: 'SendResolution' })
 export class ResolveDto {
   @ApiProperty({ description: OUTCOME })
-  @OneOf(RESOLUTION_OUTCOMES)
-  outcome!: ResolutionOutcome;
+  @OneOf(REQUESTABLE_OUTCOMES)
+  outcome!: RequestableOutcome;
 }
 
 @ApiSchema({ name: 'SendsResolution' })

@@ -97,7 +97,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
     } catch (error) {
       this.logger.debug(
         { account, err: error },
-        'could not store the due time of the next scheduled send of an account; a worker checks the account again when the lease of the task expires',
+        'could not store the due time of the next scheduled send of an account; a worker checks the account again in a few seconds',
       );
     }
   }

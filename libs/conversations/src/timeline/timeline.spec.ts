@@ -186,7 +186,7 @@ describe('A contact whose messages are too many to be sorted in memory', () => {
   });
 });
 
-describe('A message that is not committed', () => {
+describe('A message that no poll has committed yet', () => {
   it('is not shown, and its contact becomes due for polling', async () => {
     const account = accountWith(5);
     account.known.delete('m4');

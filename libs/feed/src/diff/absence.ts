@@ -27,10 +27,9 @@ export interface AbsenceInput {
    */
   mayBeUnreadable: boolean;
   /**
-   * Present only if the read of all pages returned no message. Upstream may then have an outage. So a message
-   * counts as deleted only if it went missing before this time (milliseconds since 1970 by Redis' clock). The
-   * time is the later of two: when upstream last returned a message of any contact of the account, and when an
-   * administrator last confirmed deletions.
+   * Time until which upstream is known to have had no outage, in milliseconds since 1970 by Redis' clock: when upstream
+   * last returned a message of any contact of the account, or when an administrator last confirmed deletions. Present
+   * only if the read of all pages returned no message. A message then counts as deleted only if it went missing earlier.
    */
   lastShownAt?: number;
 }

@@ -40,7 +40,10 @@ export const consumeContactListPollRequest = LuaScript.from(
   import.meta.url,
   'lua/consume-contact-list-poll-request.lua',
 );
-export const readChangeRateHistogram = LuaScript.from(import.meta.url, 'lua/read-change-rate-histogram.lua');
+export const readMessageRateHistogram = LuaScript.from(
+  import.meta.url,
+  'lua/read-message-rate-histogram.lua',
+);
 export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
 export const expeditePollsOfRecipients = LuaScript.from(
   import.meta.url,

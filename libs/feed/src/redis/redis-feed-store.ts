@@ -28,7 +28,7 @@ import { packId, unpackId } from '../snapshot/id-codec.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import type { ContactRates } from '../schedule/poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
-import { phoneNumberContactKeys, readContactsOfPhoneNumber } from './redis-recipients.js';
+import { redisKeysOfContactsByPhoneNumber, readContactsOfPhoneNumber } from './redis-recipients.js';
 import {
   parseUnreadableElementHistory,
   serializeUnreadableElementHistory,
@@ -44,7 +44,7 @@ import {
   readContactJson,
   readContactsJson,
   readContactListState,
-  readChangeRateHistogram,
+  readMessageRateHistogram,
   consumeContactListPollRequest,
 } from './redis-feed-scripts.js';
 
@@ -202,7 +202,7 @@ export class RedisFeedStore implements FeedStore {
       rates: keys('polls', 'rates'),
       upstreams: keys('upstreams'),
       ...eventLogRedisKeys(keys),
-      ...phoneNumberContactKeys(keys),
+      ...redisKeysOfContactsByPhoneNumber(keys),
       ...rowRedisKeys(keys),
     };
     let expected = version;
@@ -279,7 +279,7 @@ export class RedisFeedStore implements FeedStore {
 
   async contactRates(account: string): Promise<ContactRates> {
     const keys = this.keys(account);
-    const reply = await readChangeRateHistogram.run(this.redis, {
+    const reply = await readMessageRateHistogram.run(this.redis, {
       rates: keys('polls', 'rates'),
       due: this.dueKey(account),
     });
@@ -329,7 +329,7 @@ export class RedisFeedStore implements FeedStore {
         deep: this.deepKey(account),
         rates: keys('polls', 'rates'),
         ...eventLogRedisKeys(keys),
-        ...phoneNumberContactKeys(keys),
+        ...redisKeysOfContactsByPhoneNumber(keys),
         ...rowRedisKeys(keys),
         ...pollReportKeys(keys, report.startedAt),
       },
@@ -393,7 +393,7 @@ export class RedisFeedStore implements FeedStore {
         contacts: keys('contacts'),
         list: keys('contact-list'),
         due: this.dueKey(account),
-        ...phoneNumberContactKeys(keys),
+        ...redisKeysOfContactsByPhoneNumber(keys),
       },
       { contactPrefix: keys('c', ''), dueIn: ms, phoneNumbers },
     );

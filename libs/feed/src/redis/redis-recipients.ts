@@ -12,7 +12,7 @@ export async function readContactsOfPhoneNumber(
 ): Promise<Recipient> {
   const { readAt, suspectSince, deletionsConfirmedAt, rest } = (await readRecipient.runForBuffers(
     redis,
-    { contacts: keys('contacts'), list: keys('contact-list'), ...phoneNumberContactKeys(keys) },
+    { contacts: keys('contacts'), list: keys('contact-list'), ...redisKeysOfContactsByPhoneNumber(keys) },
     { phoneNumber },
   )) as Record<'readAt' | 'suspectSince' | 'deletionsConfirmedAt', Buffer> & { rest: Buffer[] };
   const contacts: Recipient['contacts'][number][] = [];
@@ -35,7 +35,7 @@ function timeOf(text: Buffer | undefined): number | undefined {
 }
 
 /** Keys of the Redis hashes that say which contacts a phone number may belong to. */
-export interface PhoneNumberContactKeys {
+export interface ContactsByPhoneNumberKeys {
   /** Maps a phone number to its most likely contact. */
   numbers: string;
   /**
@@ -45,6 +45,6 @@ export interface PhoneNumberContactKeys {
   otherNumbers: string;
 }
 
-export function phoneNumberContactKeys(keys: AccountKeys): PhoneNumberContactKeys {
+export function redisKeysOfContactsByPhoneNumber(keys: AccountKeys): ContactsByPhoneNumberKeys {
   return { numbers: keys('numbers'), otherNumbers: keys('numbers', 'others') };
 }

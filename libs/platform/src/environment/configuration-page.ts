@@ -32,7 +32,7 @@ const AWS = `## Variables of the AWS SDK
 With \`BLOB_STORE=s3://…\` the AWS SDK reads \`AWS_REGION\`, \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and its other variables (profiles, roles of the machine) itself.`;
 
 /** Returns the full text of docs/configuration.md. */
-export function configurationPage(): string {
+export function renderConfigurationDocument(): string {
   const tables = GROUPS.map(({ title, shape }) => `## ${title}\n\n${tableOf(shape)}`);
   return `${[INTRODUCTION, ...tables, AWS].join('\n\n')}\n`;
 }

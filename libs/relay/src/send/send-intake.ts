@@ -60,14 +60,14 @@ export class SendNotCancellableError extends Error {
  * How an operator resolves a send whose status is `unknown` or `failed`. `resend`: post the send again. `sent` or
  * `failed`: record this as the send's outcome.
  */
-export type ResolutionOutcome = 'resend' | 'sent' | 'failed';
+export type RequestableOutcome = 'resend' | 'sent' | 'failed';
 
-/** All values of {@link ResolutionOutcome}. */
-export const RESOLUTION_OUTCOMES = [
+/** All values of {@link RequestableOutcome}. */
+export const REQUESTABLE_OUTCOMES = [
   'resend',
   'sent',
   'failed',
-] as const satisfies readonly ResolutionOutcome[];
+] as const satisfies readonly RequestableOutcome[];
 
 /** Thrown if a send cannot be resolved in the requested way. */
 export class SendNotResolvableError extends Error {
@@ -126,5 +126,5 @@ export interface SendIntake {
    * Returns undefined if the send was not found.
    * @throws {SendNotResolvableError}
    */
-  resolve(account: string, id: string, outcome: ResolutionOutcome): Promise<Send | undefined>;
+  resolve(account: string, id: string, outcome: RequestableOutcome): Promise<Send | undefined>;
 }
