@@ -279,6 +279,38 @@ describe('a read that checks older messages for changed flags', () => {
     expect(await messageEvents()).toContain(`message.received ${late ?? ''}`);
     await expectGaplessSequences();
   });
+
+  it('begins with the message before the head, although the head was read with another page limit', async () => {
+    harness.control('settings', { order: 'oldestFirst', limitCap: 20 });
+    const contactId = harness.createContact(NUMBER);
+    const now = Date.now();
+    const create = (count: number, ageMs: number, isDone: boolean): string[] =>
+      harness.createMessages(contactId, {
+        ...{ direction: 'outbound', count, timestamp: now - ageMs, delivered: isDone, read: isDone },
+      });
+    create(12, 3_000, true);
+    const [unsettled] = create(1, 2_000, false);
+    create(5, 1_000, true);
+    const fault = { kind: 'poisonMessage', garbage: 'noId', mode: 'insert' };
+    harness.control('faults', { match: { contactId }, fault, times: 'always' });
+    await harness.sweep();
+    await harness.polls.poll(ACCOUNT, contactId);
+    harness.control('faults/clear');
+    harness.control('messages/flags', { id: unsettled, delivered: true });
+    harness.store.aheadMs = 60_000;
+    const pages: string[] = [];
+    const counted: FeedSource = {
+      ...harness.source,
+      listMessages: (account, id, page, limit, purpose) => {
+        pages.push(`${page}/${limit}`);
+        return harness.source.listMessages(account, id, page, limit, purpose);
+      },
+    };
+    await harness.poller(counted).poll(ACCOUNT, contactId);
+    // With the unreadable element, the list was longer. The head then began with the 14th message.
+    expect(pages).toEqual(['2/13', '2/12']);
+    expect(await messageEvents()).toContain(`message.delivered ${unsettled ?? ''}`);
+  });
 });
 
 describe('a read of all pages that finds a new message at the head', () => {

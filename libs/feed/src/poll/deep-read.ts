@@ -172,8 +172,12 @@ export class DeepRead {
   }
 
   private async lookUpFromTail(): Promise<'all' | 'end' | 'stopped'> {
-    const { page: last, limit } = requestForLastPage(this.pages.state.pollState.length, this.reader.pageSize);
-    for (let page = Math.max(last - 1, 1); page >= 1; page -= 1) {
+    const { length, head } = this.pages.state.pollState;
+    const { limit } = requestForLastPage(length, this.reader.pageSize);
+    // The read starts with the newest message before the head. The head may have been read with another limit
+    // and may then start in the middle of a page.
+    const older = length - splitIdHashes(head).length;
+    for (let page = Math.max(Math.ceil(older / limit), 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
       if ((await this.pages.take(page, limit)) === undefined) return 'stopped';
       if (this.hasMetAllUnsettled()) return 'all';
