@@ -43,6 +43,8 @@ describe('the property test of emitted events', () => {
     'passes for the unchanged product',
     async () => {
       const { code, output } = await runProperty({ name: 'none', patches: [] });
+      // Shows how to replay a history that failed.
+      if (code !== 0) process.stdout.write(`${output}\n`);
       expect(output).toContain('histories in');
       expect(code).toBe(0);
     },
