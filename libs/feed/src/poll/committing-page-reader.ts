@@ -16,7 +16,8 @@ import { FAILING_MESSAGE_PLACEHOLDER } from '../walk/read-in-parts.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
 import { addUnreadableElementHashes } from '../snapshot/poll-state.js';
-import type { PollCommitter, PollStart } from './poll-committer.js';
+import type { PollCommitter } from './poll-committer.js';
+import type { PollStart } from './poll-start.js';
 import type { FeedSource, LookUpReads, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 

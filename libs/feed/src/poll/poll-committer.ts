@@ -9,8 +9,7 @@ import {
   isAccountSuspect,
   createEventIfAccountBecomesSuspect,
 } from '../diff/absence.js';
-import type { RebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
-import { type Arrival, arrivalTimesOfNewMessages } from '../delay/poll-report.js';
+import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
@@ -18,58 +17,30 @@ import { messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { compareWithStoredFingerprint, isMessageChangeEmitted } from '../form/message-form.js';
-import { doesFirstPageShowNewestMessages, sortOldestFirst } from '../walk/page-order.js';
+import { sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
-import { PollIntervalPlanner } from '../schedule/poll-plans.js';
-import { msUntilNextFlagCheck, pollStateAfterRead } from './poll-state-after-read.js';
+import { NextReads } from './next-reads.js';
+import type { CommitKind, PollStart } from './poll-start.js';
+import { pollStateAfterRead } from './poll-state-after-read.js';
+import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
 import { type RowUpdateInput, rowUpdateOf, upstreamClockLeadMs } from './row-update.js';
-import type { BoundSend, LookUpReads, RecordedMessages, SendBinder } from '../ports.js';
+import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
-import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
-import { messageRateBucketIndexOf } from '../schedule/rate-histogram.js';
-import { expectedMessageRate, messageRateStateAfterRead } from '../schedule/rate.js';
-import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 import {
   NO_WITHHELD_OR_MUTED_FIELDS,
   type VolatileFieldsUpdate,
-  packVolatileFields,
   unpackVolatileFields,
 } from '../form/volatile-message-fields.js';
-
-/** A contact and its stored state at the start of a read. The commit of the read compares the state with the messages. */
-export interface PollStart {
-  account: string;
-  contactId: string;
-  state: ContactState;
-  /**
-   * Why the commit starts a new baseline, for example because stored state was lost. Absent if the commit
-   * starts none.
-   */
-  resync?: string;
-  /**
-   * Part of the account's budget that is left for polls, in upstream requests per second, as determined when a
-   * worker claimed the contact. Absent if no worker claimed it.
-   */
-  requestsPerSecond?: number;
-  /** Receives the messages, if they are read because of a look-up of sends. */
-  lookUp?: LookUpReads;
-}
-
-/**
- * What a commit contains. `head`: a read of the newest messages, and the due time of the next read of the
- * newest messages. `page`: one page of a read of older messages. `end`: the end of a read of older messages.
- */
-export type CommitKind = 'head' | 'page' | 'end';
 
 /**
  * Compares a read of messages with the snapshot, and commits the events, the new snapshots and the next due
  * times.
  */
 export class PollCommitter {
-  private readonly planner: PollIntervalPlanner;
+  private readonly nextReads: NextReads;
 
   constructor(
     private readonly store: FeedStore,
@@ -79,8 +50,7 @@ export class PollCommitter {
     private readonly logger: Logger,
     private readonly volatile?: VolatileFieldStore,
   ) {
-    const { min: minMs, max: maxMs } = settings.interval;
-    this.planner = new PollIntervalPlanner((account) => store.contactRates(account), { minMs, maxMs });
+    this.nextReads = new NextReads(store, settings);
   }
 
   /**
@@ -149,7 +119,9 @@ export class PollCommitter {
     const readAt = kind === 'head' ? state.extension.readAt : undefined;
     const arrivals = arrivalTimesOfNewMessages({ contactId, startedAt: state.now, readAt, observed, events });
     const schedule =
-      kind === 'head' ? await this.schedule(start, reading.date, pollState, arrivals) : undefined;
+      kind === 'head'
+        ? await this.nextReads.ofNewestMessages(start, reading.date, pollState, arrivals)
+        : undefined;
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
@@ -159,7 +131,7 @@ export class PollCommitter {
       next.size === 0 &&
       events.length === 0 &&
       isSamePollState(pollState, state.pollState);
-    const extension = this.extensionAfter(start, reading, kind, changes.volatile, isQuiet);
+    const extension = rebuildablePollStateAfterRead(start, reading, kind, changes.volatile, isQuiet);
     const row = await this.rowUpdate(start, {
       hasRow: state.hasRow,
       isResync: resync !== undefined,
@@ -189,7 +161,7 @@ export class PollCommitter {
       ...(extension === undefined ? {} : { extension: { ...extension, ...schedule?.extension } }),
       ...(schedule === undefined ? {} : { bucket: schedule.bucket, dueInMs: schedule.dueInMs }),
       baseline: baselineAfter(start, reading),
-      deep: this.deepAfter(start, reading, pollState, kind),
+      deep: this.nextReads.ofOlderMessages(start, reading, pollState, kind),
       // Phone numbers are taken only from new and reappeared messages. A change of an old message does not
       // show who owns the phone number now.
       numbers: numbersIn(reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false)),
@@ -224,7 +196,12 @@ export class PollCommitter {
     lease: string | undefined,
   ): Promise<NextDue | undefined> {
     const { account, contactId, state } = start;
-    const { extension, bucket, dueInMs } = await this.schedule(start, date, state.pollState, []);
+    const { extension, bucket, dueInMs } = await this.nextReads.ofNewestMessages(
+      start,
+      date,
+      state.pollState,
+      [],
+    );
     return this.store.commitUnchangedPoll(account, contactId, {
       version: state.version,
       redisRun: state.redisRun,
@@ -300,108 +277,6 @@ export class PollCommitter {
     });
   }
 
-  /**
-   * Returns when the newest messages of the contact are read next, which depends on how often the contact
-   * changes.
-   */
-  private async schedule(
-    { account, state, requestsPerSecond }: PollStart,
-    date: number | undefined,
-    pollState: PollState,
-    arrivals: readonly Arrival[],
-  ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
-    const { now, extension } = state;
-    const aheadMs = upstreamClockLeadMs(date, now);
-    const before = extension.rate === undefined ? undefined : unpackMessageRate(extension.rate);
-    const rate = messageRateStateAfterRead(before, {
-      arrivals: arrivals.length,
-      at: now,
-      ...(extension.readAt === undefined ? {} : { since: extension.readAt }),
-      times: arrivals.flatMap(({ timestamp }) => (timestamp === undefined ? [] : timestamp - aheadMs)),
-    });
-    const perSecond = expectedMessageRate(rate, now);
-    const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
-    const plan = await this.planner.planOf(account, budget, state.contacts);
-    // The contact is polled at the latest when its next flag check is due.
-    const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(pollState, now));
-    return {
-      extension: { rate: packMessageRate(rate) },
-      bucket: messageRateBucketIndexOf(perSecond),
-      dueInMs: Math.max(intervalMs, this.settings.interval.min),
-    };
-  }
-
-  /**
-   * Returns when older messages of the contact are read next: in `inMs` milliseconds, never (`over`), or as
-   * scheduled before (`unchanged`).
-   */
-  private deepAfter(
-    { state, resync }: PollStart,
-    { unsettledLookedUp, needsFullRead, order }: PagesRead,
-    pollState: PollState,
-    kind: CommitKind,
-  ): PollCommit['deep'] {
-    const { completeDueAt, completeAt, flagCheckDueAt } = pollState;
-    if (kind === 'end') {
-      return completeDueAt === undefined
-        ? 'over'
-        : { inMs: Math.max(completeDueAt - state.now, 0), overwrites: true };
-    }
-    if (resync !== undefined) return { inMs: 0, overwrites: true };
-    if (kind === 'page') return 'unchanged';
-    const isDue =
-      state.emitAfter !== undefined ||
-      completeAt === undefined ||
-      completeAt + this.settings.sweepMs <= state.now ||
-      (completeDueAt !== undefined && completeDueAt <= state.now) ||
-      (!unsettledLookedUp && flagCheckDueAt !== undefined && flagCheckDueAt <= state.now);
-    if (!isDue) return 'unchanged';
-    // If older pages may contain more new messages, this worker reads them right after the commit. Another
-    // worker takes over only after a delay, in case this worker fails.
-    const continuesAtOnce =
-      !doesFirstPageShowNewestMessages(order) && (needsFullRead || state.emitAfter !== undefined);
-    return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };
-  }
-
-  private extensionAfter(
-    { state, resync }: PollStart,
-    reading: PagesRead,
-    kind: CommitKind,
-    { volatility }: VolatileFieldsUpdate,
-    isQuiet: boolean,
-  ): RebuildablePollState | undefined {
-    const before = state.extension;
-    const { headLimit, detectsVolatility, fullRead } = reading;
-    // A resync ends only with a read of all pages during which no message moved between pages. Any other read
-    // may have missed messages.
-    const isOver = kind === 'end' && before.resyncing === true && fullRead?.isStable === true;
-    if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
-    const after: RebuildablePollState = { ...before };
-    if (resync !== undefined) after.resyncing = true;
-    else if (isOver) delete after.resyncing;
-    if (detectsVolatility) {
-      delete after.volatile;
-      if (volatility.size > 0) after.volatile = packVolatileFields(volatility);
-    }
-    // Only a read of the newest messages sets `readAt`, `unchangedPage` and `headLimit`. It may run during a deep
-    // read and then has newer values.
-    if (kind !== 'head') return after;
-    after.readAt = state.now;
-    delete after.unchangedPage;
-    if (isQuiet && reading.onlyPage?.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE)
-      after.unchangedPage = { version: state.version, digest: reading.onlyPage.digest };
-    delete after.headLimit;
-    delete after.headLimitUntil;
-    if (headLimit !== undefined) {
-      after.headLimit = headLimit;
-      after.headLimitUntil =
-        headLimit === before.headLimit && before.headLimitUntil !== undefined
-          ? before.headLimitUntil
-          : state.now + HEAD_LIMIT_MS;
-    }
-    return after;
-  }
-
   private absences(
     { contactId, state }: PollStart,
     reading: PagesRead,
@@ -460,18 +335,6 @@ export class PollCommitter {
     return { emitAfter: state.emitAfter, undated };
   }
 }
-
-/**
- * If older messages must be read too, the worker that committed the newest messages reads them at once. If
- * that worker fails, another worker may read the older messages this many milliseconds after the commit.
- */
-const DEEP_READ_TAKEOVER_MS = 30_000;
-
-/**
- * After upstream failed to return a full first page, shorter first pages are requested for this time, in
- * milliseconds.
- */
-const HEAD_LIMIT_MS = 600_000;
 
 /**
  * Returns how the commit changes the baseline of the contact. `{ emitAfter }`: a new baseline begins. `over`:

@@ -1,0 +1,27 @@
+import type { ContactState } from '../feed-store.js';
+import type { LookUpReads } from '../ports.js';
+
+/** A contact and its stored state at the start of a read. The commit of the read compares the state with the messages. */
+export interface PollStart {
+  account: string;
+  contactId: string;
+  state: ContactState;
+  /**
+   * Why the commit starts a new baseline, for example because stored state was lost. Absent if the commit
+   * starts none.
+   */
+  resync?: string;
+  /**
+   * Part of the account's budget that is left for polls, in upstream requests per second, as determined when a
+   * worker claimed the contact. Absent if no worker claimed it.
+   */
+  requestsPerSecond?: number;
+  /** Receives the messages, if they are read because of a look-up of sends. */
+  lookUp?: LookUpReads;
+}
+
+/**
+ * What a commit contains. `head`: a read of the newest messages, and the due time of the next read of the
+ * newest messages. `page`: one page of a read of older messages. `end`: the end of a read of older messages.
+ */
+export type CommitKind = 'head' | 'page' | 'end';

@@ -1,0 +1,55 @@
+import type { CommitKind, PollStart } from './poll-start.js';
+import type { RebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
+import type { PagesRead } from '../walk/pages-read.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
+import { type VolatileFieldsUpdate, packVolatileFields } from '../form/volatile-message-fields.js';
+
+/**
+ * After upstream failed to return a full first page, shorter first pages are requested for this time, in
+ * milliseconds.
+ */
+const HEAD_LIMIT_MS = 600_000;
+
+/**
+ * Computes the part of the contact's state that can be rebuilt after a loss. Has no side effects. Returns
+ * undefined if that part does not change.
+ * @param isQuiet true if the commit contains no events, no changed snapshots and no changed poll state
+ */
+export function rebuildablePollStateAfterRead(
+  { state, resync }: PollStart,
+  reading: PagesRead,
+  kind: CommitKind,
+  { volatility }: VolatileFieldsUpdate,
+  isQuiet: boolean,
+): RebuildablePollState | undefined {
+  const before = state.extension;
+  const { headLimit, detectsVolatility, fullRead } = reading;
+  // A resync ends only with a read of all pages during which no message moved between pages. Any other read
+  // may have missed messages.
+  const isOver = kind === 'end' && before.resyncing === true && fullRead?.isStable === true;
+  if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
+  const after: RebuildablePollState = { ...before };
+  if (resync !== undefined) after.resyncing = true;
+  else if (isOver) delete after.resyncing;
+  if (detectsVolatility) {
+    delete after.volatile;
+    if (volatility.size > 0) after.volatile = packVolatileFields(volatility);
+  }
+  // Only a read of the newest messages sets `readAt`, `unchangedPage` and `headLimit`. It may run during a deep
+  // read and then has newer values.
+  if (kind !== 'head') return after;
+  after.readAt = state.now;
+  delete after.unchangedPage;
+  if (isQuiet && reading.onlyPage?.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE)
+    after.unchangedPage = { version: state.version, digest: reading.onlyPage.digest };
+  delete after.headLimit;
+  delete after.headLimitUntil;
+  if (headLimit !== undefined) {
+    after.headLimit = headLimit;
+    after.headLimitUntil =
+      headLimit === before.headLimit && before.headLimitUntil !== undefined
+        ? before.headLimitUntil
+        : state.now + HEAD_LIMIT_MS;
+  }
+  return after;
+}
