@@ -1,12 +1,14 @@
 // What an installation costs while nothing changes: processor time in % of a core, and resident memory. First 10
-// contacts with the default settings, then 10,000 contacts at one request a second. TIDINGS_IDLE_SECONDS sets the length
-// of a measurement.
+// contacts with the default settings, then 10,000 contacts at one request a second. At the same time, a bare loop reads
+// as many pages per second with two scripts of a Redis of its own a page. TIDINGS_IDLE_SECONDS sets the length of a
+// measurement.
 import { setTimeout as pause } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT_ID } from '#accounts';
 import { accountKeys } from '#platform';
 import { usageOf } from '../support/process-usage.js';
-import { Installation, pidOf } from './throughput/installation.js';
+import { BenchmarkRedis, Installation, pidOf } from './throughput/installation.js';
 import { Program } from './throughput/program.js';
+import type { BareIdleReport, BareIdleSettings } from './throughput/programs/bare-idle.js';
 import type { UpstreamReport, UpstreamSettings } from './throughput/programs/bench-upstream.js';
 import { BenchmarkTable } from './throughput/table.js';
 
@@ -28,10 +30,27 @@ interface IdleCost {
   workerMb: number;
   gatewayMb: number;
   requests: number;
+  bareLoop: number;
+  bareRedis: number;
+  bareRequests: number;
 }
 
-/** Measures an installation after all contacts were read. @param settings of the worker that is measured */
-async function costsOf(contacts: number, settings: Record<string, string>): Promise<IdleCost[]> {
+/** The bare loop and its Redis. */
+interface Bare {
+  loop: Program;
+  redis: BenchmarkRedis;
+}
+
+/**
+ * Measures an installation after all contacts were read.
+ * @param requestsPerSecond rate of the bare loop
+ * @param settings of the worker that is measured
+ */
+async function costsOf(
+  contacts: number,
+  requestsPerSecond: number,
+  settings: Record<string, string>,
+): Promise<IdleCost[]> {
   const settingsOfUpstream: UpstreamSettings = { contacts, messages: MESSAGES };
   await using upstream = Program.start('bench-upstream', settingsOfUpstream);
   const { port } = await upstream.ask<UpstreamReport>({});
@@ -50,27 +69,44 @@ async function costsOf(contacts: number, settings: Record<string, string>): Prom
     ...settings,
   });
   await makeAllDue(installation);
+  await using redis = await BenchmarkRedis.start();
+  const bareSettings: BareIdleSettings = { port, redisUrl: redis.url, contacts, requestsPerSecond };
+  await using loop = Program.start('bare-idle', bareSettings);
   await pause(SETTLE_MS);
   const rounds: IdleCost[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure(installation, upstream));
+  for (let round = 0; round < ROUNDS; round += 1)
+    rounds.push(await measure(installation, upstream, { loop, redis }));
   return rounds;
 }
 
-async function measure({ worker, gateway, redis }: Installation, upstream: Program): Promise<IdleCost> {
-  const redisPid = Number(/process_id:(\d+)/.exec(await redis.client.info('server'))?.[1]);
-  const pids = [pidOf(worker), pidOf(gateway), redisPid];
+async function measure(
+  { worker, gateway, redis }: Installation,
+  upstream: Program,
+  bare: Bare,
+): Promise<IdleCost> {
+  const redisPids = await Promise.all([redis, bare.redis].map(pidOfRedis));
+  const pids = [pidOf(worker), pidOf(gateway), ...redisPids, bare.loop.pid];
   const read = (): Promise<{ cpuMs: number; rss: number }[]> => Promise.all(pids.map(usageOf));
-  const [before, reportBefore] = [await read(), await upstream.ask<UpstreamReport>({})];
+  const pagesOfBare = async (): Promise<number> => (await bare.loop.ask<BareIdleReport>({})).pages;
+  const [pagesBefore, reportBefore] = [await pagesOfBare(), await upstream.ask<UpstreamReport>({})];
+  const before = await read();
   await pause(SECONDS * 1_000);
-  const [after, report] = [await read(), await upstream.ask<UpstreamReport>({})];
+  const after = await read();
+  const [pages, report] = [await pagesOfBare(), await upstream.ask<UpstreamReport>({})];
+  const barePages = pages - pagesBefore;
   const percent = (place: number): number =>
     ((after[place]?.cpuMs ?? 0) - (before[place]?.cpuMs ?? 0)) / SECONDS / 10;
   const megabytes = (place: number): number => (after[place]?.rss ?? 0) / MEGABYTE;
   return {
     ...{ worker: percent(0), gateway: percent(1), redis: percent(2) },
     ...{ workerMb: megabytes(0), gatewayMb: megabytes(1) },
-    requests: (report.pages + report.lists - reportBefore.pages - reportBefore.lists) / SECONDS,
+    requests: (report.pages + report.lists - reportBefore.pages - reportBefore.lists - barePages) / SECONDS,
+    ...{ bareRedis: percent(3), bareLoop: percent(4), bareRequests: barePages / SECONDS },
   };
+}
+
+async function pidOfRedis({ client }: BenchmarkRedis): Promise<number> {
+  return Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]);
 }
 
 /** Waits until all pages of each contact were read once. */
@@ -94,16 +130,18 @@ async function makeAllDue({ redis: { client } }: Installation): Promise<void> {
 }
 
 const table = new BenchmarkTable('idle');
-const few = await costsOf(10, {});
 const column = (costs: IdleCost[], name: keyof IdleCost): number[] => costs.map((cost) => cost[name]);
-table.single('10 contacts: requests a second', column(few, 'requests'));
-table.single('10 contacts: worker, % of a core', column(few, 'worker'), ['≤', 0.5]);
+const few = await costsOf(10, 5, {});
+const requests = 'requests a second';
+table.single(`10 contacts: ${requests}`, column(few, 'requests'), undefined, column(few, 'bareRequests'));
+table.single('10 contacts: worker, % of a core', column(few, 'worker'), ['≤', 0.5], column(few, 'bareLoop'));
 table.single('10 contacts: gateway, % of a core', column(few, 'gateway'), ['≤', 0.1]);
-table.single('10 contacts: Redis, % of a core', column(few, 'redis'), ['≤', 0.3]);
+table.single('10 contacts: Redis, % of a core', column(few, 'redis'), ['≤', 0.3], column(few, 'bareRedis'));
 table.single('10 contacts: worker, MB', column(few, 'workerMb'), ['≤', 200]);
 table.single('10 contacts: gateway, MB', column(few, 'gatewayMb'), ['≤', 200]);
-const many = await costsOf(10_000, { UPSTREAM_REQUESTS_PER_SECOND: '1' });
-table.single('10,000 contacts, 1 request/s: requests a second', column(many, 'requests'));
-table.single('10,000 contacts, 1 request/s: worker, % of a core', column(many, 'worker'), ['≤', 1.5]);
-table.single('10,000 contacts, 1 request/s: Redis, % of a core', column(many, 'redis'));
+const many = await costsOf(10_000, 1, { UPSTREAM_REQUESTS_PER_SECOND: '1' });
+const name = '10,000 contacts, 1 request/s';
+table.single(`${name}: ${requests}`, column(many, 'requests'), undefined, column(many, 'bareRequests'));
+table.single(`${name}: worker, % of a core`, column(many, 'worker'), ['≤', 1.5], column(many, 'bareLoop'));
+table.single(`${name}: Redis, % of a core`, column(many, 'redis'), undefined, column(many, 'bareRedis'));
 table.print();

@@ -25,10 +25,15 @@ export class BenchmarkTable {
     this.add({ figure, product: spreadOf(product), limit: spreadOf(limit), ratio }, ratio.median, bound);
   }
 
-  /** Adds a figure that has no limit beside it. */
-  single(figure: string, values: readonly number[], bound?: Bound): void {
+  /**
+   * Adds a figure whose bound is a value.
+   * @param limit figure of the limit, which is only printed
+   */
+  single(figure: string, values: readonly number[], bound?: Bound, limit?: readonly number[]): void {
     const product = spreadOf(values);
-    this.add({ figure, product }, product.median, bound);
+    const beside =
+      limit === undefined ? {} : { limit: spreadOf(limit), ratio: spreadOf(ratios(values, limit)) };
+    this.add({ figure, product, ...beside }, product.median, bound);
   }
 
   /**
