@@ -6,28 +6,34 @@ interface Closable {
   destroy(): Promise<void>;
 }
 
+/** Max inaccuracy of the age of a pool, in milliseconds. */
+const AGE_RESOLUTION_MS = 100;
+
 /**
- * LRU cache of connection pools, one per origin (scheme, host and port). A pool that is evicted finishes its requests,
- * then closes.
+ * LRU cache of connection pools, one per origin (scheme, host and port). A pool that is evicted or reaches its max age
+ * finishes its requests, then closes. No connection therefore gets a new request after the max age.
  */
 export class ConnectionPoolCache<T extends Closable> {
   private readonly pools: LRUCache<string, T>;
-  /** Evicted pools that have not closed yet, each with a promise that resolves when the pool is closed. */
+  /** Removed pools that have not closed yet, each with a promise that resolves when the pool is closed. */
   private readonly closing = new Map<T, Promise<void>>();
 
+  /** @param limits `maxAgeMs`: max age of a pool, in milliseconds */
   constructor(
-    maxPools: number,
+    { maxPools, maxAgeMs }: { maxPools: number; maxAgeMs: number },
     private readonly open: (origin: string) => T,
   ) {
     this.pools = new LRUCache({
       max: maxPools,
+      ttl: maxAgeMs,
+      ttlResolution: AGE_RESOLUTION_MS,
       dispose: (pool, _origin, reason) => {
-        if (reason === 'evict') this.evict(pool);
+        if (reason === 'evict' || reason === 'expire') this.retire(pool);
       },
     });
   }
 
-  /** Returns the connection pool of an origin. Opens the pool if necessary. */
+  /** Returns the connection pool of an origin. Opens a pool if there is none or it has reached its max age. */
   get(origin: string): T {
     const cached = this.pools.get(origin);
     if (cached !== undefined) return cached;
@@ -44,7 +50,7 @@ export class ConnectionPoolCache<T extends Closable> {
     await Promise.all(this.closing.values());
   }
 
-  private evict(pool: T): void {
+  private retire(pool: T): void {
     const closed = pool
       .close()
       // If the pool cannot be closed gracefully, destroy it.
