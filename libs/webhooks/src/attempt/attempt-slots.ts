@@ -1,9 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { pause } from '#platform';
 
-/** Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. */
+/**
+ * Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. A webhook never
+ * occupies more slots than are free, except its first one. Free slots therefore remain for other webhooks when many
+ * receivers hang.
+ */
 export class AttemptSlots {
   private free: number;
+  /** Number of taken slots of each webhook that has any. */
+  private readonly taken = new Map<string, number>();
   /** Aborting this signal wakes all callers of {@link acquire} that wait for a free slot. */
   private slotReleased = newSignal();
 
@@ -13,15 +19,20 @@ export class AttemptSlots {
   }
 
   /**
-   * Takes up to `max` free slots and returns how many were taken. If no slot is free, waits up to `patienceMs`
-   * milliseconds, and returns 0 if still no slot is free. Takes at most half of the free slots, rounded up, so that one
-   * busy webhook leaves slots for other webhooks.
+   * Takes up to `max` free slots for a webhook and returns how many were taken. If no slot is free and the webhook has
+   * none, waits up to `patienceMs` milliseconds for one.
+   * @returns 0 if the webhook has its share of the slots, or if no slot became free
    */
-  async acquire(max: number, patienceMs: number): Promise<number> {
-    if (this.free === 0) await pause(patienceMs, this.slotReleased.signal);
-    const taken = Math.min(max, Math.ceil(this.free / 2));
-    this.free -= taken;
-    return taken;
+  async acquire(webhook: string, max: number, patienceMs: number): Promise<number> {
+    // A webhook that has a slot needs no wait: when its attempt ends, the caller asks again.
+    if (this.free === 0 && !this.taken.has(webhook)) await pause(patienceMs, this.slotReleased.signal);
+    const own = this.taken.get(webhook) ?? 0;
+    const half = (this.free - own) / 2;
+    const count = Math.min(max, Math.max(own === 0 ? Math.ceil(half) : Math.floor(half), 0));
+    if (count === 0) return 0;
+    this.free -= count;
+    this.taken.set(webhook, own + count);
+    return count;
   }
 
   /** True if no slot is free. */
@@ -29,9 +40,12 @@ export class AttemptSlots {
     return this.free === 0;
   }
 
-  /** Frees `count` taken slots and wakes the waiting callers. */
-  release(count: number): void {
+  /** Frees `count` taken slots of a webhook and wakes the waiting callers. */
+  release(webhook: string, count: number): void {
     if (count === 0) return;
+    const left = (this.taken.get(webhook) ?? 0) - count;
+    if (left > 0) this.taken.set(webhook, left);
+    else this.taken.delete(webhook);
     const allWereTaken = this.free === 0;
     this.free += count;
     if (!allWereTaken) return;

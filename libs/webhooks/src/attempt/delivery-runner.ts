@@ -41,17 +41,12 @@ const MAX_HINT_DELAY_MS = 60_000;
 /** Time that aborted attempts get to end while the process shuts down, in milliseconds. */
 const ABORT_GRACE_MS = 3_000;
 
-/**
- * A loop that claims the due deliveries of one endpoint. If `work` is called again during the loop, the loop claims
- * again.
- */
+/** A running claim of all due deliveries of one endpoint. */
 interface WorkRun {
-  /**
-   * Number of calls of {@link DeliveryRunner.work} for the endpoint since its claim loop started, including the call
-   * that started the loop.
-   */
-  workCalls: number;
+  /** Resolves when the claim has ended. */
   done: Promise<void>;
+  /** The claim that begins after this one, if {@link DeliveryRunner.work} was called meanwhile. */
+  next?: Promise<void>;
 }
 
 /**
@@ -62,7 +57,7 @@ export class DeliveryRunner {
   private readonly slots: AttemptSlots;
   private readonly leaseMs: number;
   private readonly recordWithinMs: number;
-  /** The running loops that claim due deliveries, one loop per endpoint. The key is the account and the endpoint id. */
+  /** The running claims, at most one per endpoint. See {@link keyOf} for the keys. */
   private readonly runs = new Map<string, WorkRun>();
   /** The delivery attempts that are running now. */
   private readonly attempts = new Set<Promise<void>>();
@@ -91,18 +86,16 @@ export class DeliveryRunner {
   /**
    * Starts attempts of an endpoint's due deliveries, as far as the limits of the endpoint and of this process allow.
    * Resolves when these attempts are started. Later, each attempt that ends makes the worker claim further deliveries.
+   * A call during a claim waits for that claim and one more: the running claim may have missed what became due.
    */
   work(account: string, endpointId: string): Promise<void> {
-    const key = `${account}\n${endpointId}`;
-    const running = this.runs.get(key);
-    if (running !== undefined) {
-      running.workCalls++;
-      return running.done;
-    }
-    const run: WorkRun = { workCalls: 1, done: Promise.resolve() };
-    this.runs.set(key, run);
-    run.done = this.claimWhileRequested(key, run, account, endpointId);
-    return run.done;
+    const run = this.runs.get(keyOf(account, endpointId));
+    if (run === undefined) return this.startRun(account, endpointId);
+    run.next ??= run.done
+      // The callers that waited for the failed claim get its error.
+      .catch(() => undefined)
+      .then(() => this.startRun(account, endpointId));
+    return run.next;
   }
 
   /**
@@ -146,27 +139,22 @@ export class DeliveryRunner {
     );
   }
 
-  private async claimWhileRequested(
-    key: string,
-    run: WorkRun,
-    account: string,
-    endpointId: string,
-  ): Promise<void> {
-    try {
-      for (let served = 0; served < run.workCalls && !this.draining;) {
-        served = run.workCalls;
-        await this.claimAll(account, endpointId);
-      }
-    } finally {
-      // There must be no `await` between the last check of `run.workCalls` and the deletion of the run. Otherwise, a
-      // call of `work` in between would claim no deliveries.
-      this.runs.delete(key);
-    }
+  private startRun(account: string, endpointId: string): Promise<void> {
+    const key = keyOf(account, endpointId);
+    const run: WorkRun = { done: Promise.resolve() };
+    this.runs.set(key, run);
+    // There must be no `await` between the check of `run.next` and the deletion of the run. Otherwise, a call of `work`
+    // in between would claim no deliveries.
+    run.done = this.claimAll(account, endpointId).finally(() => {
+      if (run.next === undefined) this.runs.delete(key);
+    });
+    return run.done;
   }
 
   private async claimAll(account: string, endpointId: string): Promise<void> {
+    const key = keyOf(account, endpointId);
     for (let more = true; more && !this.draining;) {
-      const room = await this.slots.acquire(MAX_CLAIMED, SLOT_WAIT_MS);
+      const room = await this.slots.acquire(key, MAX_CLAIMED, SLOT_WAIT_MS);
       if (room === 0) return;
       more = await this.claim(account, endpointId, room);
     }
@@ -204,7 +192,7 @@ export class DeliveryRunner {
       if (canRefill) await this.backlog.refill(account, endpointId);
       return claimed.hasMore || canRefill;
     } finally {
-      this.slots.release(maxDeliveries - started);
+      this.slots.release(keyOf(account, endpointId), maxDeliveries - started);
     }
   }
 
@@ -232,7 +220,7 @@ export class DeliveryRunner {
       try {
         more = await this.deliver(account, endpoint, delivery, signal);
       } finally {
-        this.slots.release(1);
+        this.slots.release(keyOf(account, endpoint.id), 1);
       }
       // While this process shuts down, another process must claim the further deliveries.
       if (more && this.draining) await this.wake(account, endpoint.id, 0);
@@ -388,4 +376,9 @@ export class DeliveryRunner {
     }
     return true;
   }
+}
+
+/** Key of an endpoint in maps that contain endpoints of all accounts. */
+function keyOf(account: string, endpointId: string): string {
+  return `${account}\n${endpointId}`;
 }
