@@ -3,10 +3,15 @@ const MAX_LENGTH = 300;
 /** Describes in one line why a request failed, for the stored attempt of the delivery. */
 export function describeRequestFailure(error: unknown): string {
   const cause = innermost(error);
-  if (!(cause instanceof Error)) return String(cause).slice(0, MAX_LENGTH);
+  if (!(cause instanceof Error)) return shortened(String(cause));
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   const text = code === '' || cause.message.includes(code) ? cause.message : `${code}: ${cause.message}`;
-  return (text === '' ? cause.name : text).slice(0, MAX_LENGTH);
+  return shortened(text === '' ? cause.name : text);
+}
+
+/** Returns the beginning of a text. Redis could not decode half of a character that the end cuts, so it is replaced. */
+function shortened(text: string): string {
+  return Buffer.from(text.slice(0, MAX_LENGTH)).toString();
 }
 
 /**
