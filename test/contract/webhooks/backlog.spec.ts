@@ -109,6 +109,44 @@ describe('a delivery', () => {
   });
 });
 
+describe('an attempt', () => {
+  it('is recorded although Redis is full, so that the delivery is not attempted again', async () => {
+    const id = await subscribe();
+    await dispatched(2);
+    const [first, second] = (await claim(id)).deliveries;
+    if (first === undefined || second === undefined) throw new Error('too few deliveries');
+    const { redis } = on.harness;
+    const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+    await redis.config('SET', 'maxmemory', String(Math.round(used / 2)));
+    try {
+      const { deliveries } = on.harness;
+      expect(await deliveries.settle(ACCOUNT, first, ATTEMPT, { status: 'succeeded' })).toMatchObject({
+        isRecorded: true,
+      });
+      const retry = { status: 'pending', waitMs: LATER_MS } as const;
+      expect(await deliveries.settle(ACCOUNT, second, ATTEMPT, retry)).toMatchObject({ isRecorded: true });
+    } finally {
+      await redis.config('SET', 'maxmemory', '0');
+    }
+    expect(await pending(id)).toEqual([second.eventId]);
+    expect((await claim(id)).deliveries).toEqual([]);
+  });
+
+  it('that ends after its webhook was disabled shows that pending deliveries must end, also those due later', async () => {
+    const id = await subscribe();
+    await dispatched(1);
+    const [delivery] = (await claim(id)).deliveries;
+    if (delivery === undefined) throw new Error('nothing was claimed');
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });
+    const retry = { status: 'pending', waitMs: LATER_MS } as const;
+    expect(await on.harness.deliveries.settle(ACCOUNT, delivery, ATTEMPT, retry)).toMatchObject({
+      hasMore: true,
+    });
+    await on.harness.deliveries.endPending(ACCOUNT, id);
+    expect(await pending(id)).toEqual([]);
+  });
+});
+
 describe('the backlog of a failing webhook', () => {
   it('is limited, and events above the limit are missed and can be replayed', async () => {
     const id = await subscribe();
@@ -190,6 +228,19 @@ describe('the backlog of a failing webhook', () => {
     await settle(await claim(id), 'succeeded');
     await refill(id);
     expect((await pending(id)).slice(-8)).toEqual(ids(events.slice(-8)));
+  });
+
+  it('takes that event at once if a page of the log has no event for the webhook', async () => {
+    const id = await subscribe({ contactIds: ['c1'] });
+    const events = await dispatched(MAX_PENDING_DEAD + 1);
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(60, { contactId: 'c2' }));
+    const [next] = await dispatched(1);
+    await settle(await claim(id), 'fails');
+    await refill(id);
+    expect(await pending(id)).toEqual(ids(events));
+    await probeNow(id);
+    await refill(id);
+    expect(await pending(id)).toEqual([...ids(events), next?.id]);
   });
 
   it('keeps its normal limit during the first minute of failures, and then gets a lower limit, if a delivery succeeded before the failures', async () => {

@@ -6,6 +6,8 @@ import { WithWebhookHarness } from './with-webhook-harness.js';
 
 type Claimed = Extract<Awaited<ReturnType<DeliveryStore['claim']>>, { kind: 'claimed' }>;
 
+const FAILED_ATTEMPT = { at: '', durationMs: 0, statusCode: 500, reply: '', error: null };
+
 const on = new WithWebhookHarness();
 const { receiver, dispatched } = on;
 
@@ -45,7 +47,7 @@ class ByHand {
       await on.harness.deliveries.settle(
         ACCOUNT,
         delivery,
-        { at: '', durationMs, statusCode: 500, reply: '', error: null },
+        { ...FAILED_ATTEMPT, durationMs },
         outcome === 'succeeded' ? { status: 'succeeded' } : { status: 'failed', reason: 'x' },
         { slowsDown: outcome === 'slower', pauseMs },
       );
@@ -99,6 +101,40 @@ describe('a webhook', () => {
     expect(claims.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThanOrEqual(70);
     // 70 deliveries at this rate, after a first burst of one second.
     expect(Math.max(...claims.map(({ after }) => after)) - (claims[0]?.before ?? 0)).toBeGreaterThan(2_400);
+  });
+
+  it('whose URL changes starts with a new pace: failures and pauses of the old URL do not count', async () => {
+    const byHand = await ByHand.of(3);
+    const claimed = await byHand.claim();
+    const [first, ...others] = claimed.deliveries;
+    if (first === undefined) throw new Error('nothing was claimed');
+    await byHand.settle({ ...claimed, deliveries: [first] }, 'failed', { pauseMs: 60_000 });
+    const speed = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:speed`;
+    await on.harness.redis.hset(speed, 'failingSince', Date.now() - 3_600_000);
+    for (const delivery of others) await on.harness.deliveries.release(ACCOUNT, delivery);
+    expect((await byHand.claim()).deliveries).toEqual([]);
+    await on.harness.endpoints.change(ACCOUNT, byHand.id, { url: 'http://127.0.0.1:9/new' });
+    const [next] = (await byHand.claim()).deliveries;
+    if (next === undefined) throw new Error('nothing was claimed');
+    const settled = await on.harness.deliveries.settle(ACCOUNT, next, FAILED_ATTEMPT, {
+      status: 'failed',
+      reason: 'x',
+    });
+    expect(settled.failingMs).toBeLessThan(3_600_000);
+  });
+
+  it('gets its deliveries and their attempts are recorded although the clock of Redis was set back', async () => {
+    const byHand = await ByHand.of(2, { rateLimitPerSecond: 1 });
+    const speed = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:speed`;
+    const future = String(Date.now() + 3_600_000);
+    await on.harness.redis.hset(speed, { tokens: '0', filledAt: future, failingSince: future });
+    const [delivery] = (await byHand.claim()).deliveries;
+    if (delivery === undefined) throw new Error('nothing was claimed');
+    const settled = await on.harness.deliveries.settle(ACCOUNT, delivery, FAILED_ATTEMPT, {
+      status: 'failed',
+      reason: 'x',
+    });
+    expect(settled).toMatchObject({ isRecorded: true, failingMs: 0 });
   });
 
   it('with a rate below one per second receives one delivery at once and the next when the rate allows it', async () => {

@@ -158,7 +158,7 @@ export class RedisEndpointStore implements EndpointStore {
           expected,
           replacement: serializeEndpoint(after),
           ...bytesOf(before, after),
-          toggles: before.enabled === after.enabled ? 0 : 1,
+          resetsPace: before.enabled === after.enabled && before.url === after.url ? 0 : 1,
           maxBytes: MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT,
           events: appendEventsLuaArguments(account, eventsOf(after)),
         },

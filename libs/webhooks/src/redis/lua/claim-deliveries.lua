@@ -34,7 +34,7 @@ keep_older_builds_off(endpoint)
 return_expired(endpoint)
 local _, slots = slots_of(endpoint, record, default)
 local free = slots - redis.call('ZCARD', inflight(endpoint))
-local tokens = tokens_of(endpoint, record)
+local tokens, filled_at = tokens_of(endpoint, record)
 local count, claimed, reply = math.min(free, room, math.floor(tokens)), 0, {stored, 0, 0, 0, 0}
 if count > 0 and open_from(endpoint, record) <= NOW then
   local ids = redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, whole(count))
@@ -60,7 +60,7 @@ if count > 0 and open_from(endpoint, record) <= NOW then
     end
   end
   zadd(inflight(endpoint), leases)
-  spend(endpoint, tokens, claimed)
+  spend(endpoint, tokens, filled_at, claimed)
 end
 if claimed < free and redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 then
   local wait = open_from(endpoint, record) - NOW

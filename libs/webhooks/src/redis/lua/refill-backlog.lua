@@ -28,7 +28,7 @@ for i = entries_from + events * 4, #ARGV, 3 do
   end
 end
 write_pending()
-if is_probe then redis.call('HSET', backlog(endpoint), 'probedAt', whole(NOW)) end
+if is_probe and made > 0 then redis.call('HSET', backlog(endpoint), 'probedAt', whole(NOW)) end
 if is_after(next_position, to) then redis.call('RPOP', gaps(endpoint))
 else redis.call('LSET', gaps(endpoint), -1, next_position .. ' ' .. to .. ' behind') end
 redis.call('ZADD', AGENDA, 'LT', NOW_TEXT, endpoint)

@@ -8,28 +8,29 @@
 -- @key speed         Hash of the endpoint's pace.
 -- @key older_pace    Hash of the endpoint's pace as older builds store it.
 -- @key filters       Hash from an endpoint's id to the size of its filter in bytes.
--- @key revision      Counter of the changes of endpoints.
+-- @key revision      Revision of the account's endpoints.
 -- @arg id            The endpoint's id.
 -- @arg expected      The endpoint as it was read.
 -- @arg replacement   The endpoint as JSON.
 -- @arg bytes         Size of its filter in bytes.
 -- @arg grows         '1' if its filter grows.
--- @arg toggles       '1' if the endpoint is enabled or disabled by the change.
+-- @arg resets_pace   '1' if the endpoint starts with a new pace: it is enabled or disabled, or its URL changes.
 -- @arg max_bytes     Maximum total size of all filters in bytes.
 -- @args events       Events to append (`appendEventsLuaArguments`).
 -- @reply             'replaced', 'other' if the endpoint changed, or 'filters' if the filters would exceed their
 --                    limit.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/filters.lua"
+--- @include "includes/revision.lua"
 
 if redis.call('HGET', webhooks, id) ~= expected then return 'other' end
 if grows == '1' and not keep_filters(webhooks, filters, id, tonumber(bytes), max_bytes) then return 'filters' end
 redis.call('HSET', filters, id, bytes)
-redis.call('INCR', revision)
+change_revision(revision)
 redis.call('HSET', webhooks, id, replacement)
 redis.call('ZADD', agenda, 0, id)
--- An endpoint that is enabled again starts with a new pace.
-if toggles == '1' then
+-- Failures and pauses of another URL or of the time before do not count.
+if resets_pace == '1' then
   redis.call('DEL', speed)
   -- The pace of older builds is removed, too, unless it prevents their claims: see older-builds.lua.
   if redis.call('HEXISTS', older_pace, 'moved') == 0 then redis.call('DEL', older_pace) end

@@ -10,11 +10,11 @@
 --                     ended.
 -- @reply              For each attempt two numbers: the time since the first of the endpoint's consecutive failures in
 --                     ms, or -1 if the claim has ended and nothing is recorded; and 1 if this is the endpoint's last
---                     attempt here and more of its deliveries are due, else 0.
+--                     attempt here and more of its deliveries can be claimed or must end, else 0.
 --- @include "includes/deliveries.lua"
 
 local FIELDS, default, kept, at = 10, tonumber(default_slots), tonumber(max_attempts), whole(NOW)
-local reply = {}
+local reply, has_written = {}, false
 
 -- Adapts the pace of an endpoint to an attempt. Returns the time since the first of its consecutive failures.
 local function adapt_pace(it, status, duration, slows_down, hold_ms)
@@ -31,7 +31,8 @@ local function adapt_pace(it, status, duration, slows_down, hold_ms)
   local _, slots = slots_of(endpoint, it.record, default)
   if slows_down == '1' then slow_down(endpoint, slots, NOW - tonumber(duration)) end
   if tonumber(hold_ms) > 0 then hold(endpoint, tonumber(hold_ms)) end
-  return NOW - tonumber(redis.call('HGET', pace(endpoint), 'failingSince'))
+  -- Redis' clock may have been set back since then.
+  return math.max(NOW - tonumber(redis.call('HGET', pace(endpoint), 'failingSince')), 0)
 end
 
 -- Records the attempt whose fields start at the argument with this index. Collects in `it` what is written once for all
@@ -42,6 +43,9 @@ local function record_attempt(it, first)
   local key = delivery(id)
   local claimed_by, number, lane, position = unpack(redis.call('HMGET', key, 'claim', 'attempts', 'lane', 'position'))
   if claimed_by ~= claim then return -1 end
+  -- A full Redis accepts all writes of a script whose first write is a removal. Attempts that were made are recorded.
+  if not has_written then redis.call('ZREM', inflight(endpoint), id) end
+  has_written = true
   number = number + 1
   if status == 'succeeded' then
     redis.call('HSET', key, 'attempts', number, 'attempt:' .. number, attempt,
@@ -88,7 +92,9 @@ local function close_endpoint(it)
     redis.call('HSET', backlog(endpoint), 'works', 1, 'succeededAt', at)
   end
   note(endpoint, default, it.record)
-  if redis.call('ZCOUNT', due(endpoint), '-inf', at) > 0 or can_refill(endpoint) then reply[#reply] = 1 end
+  -- The deliveries of an endpoint that was disabled during the attempt end at once, also those that are due later.
+  local last = it.record and not it.record.enabled and '+inf' or at
+  if redis.call('ZCOUNT', due(endpoint), '-inf', last) > 0 or can_refill(endpoint) then reply[#reply] = 1 end
 end
 
 local it

@@ -6,6 +6,7 @@
 -- shared: deliveries that an older build created or has under way are claimed, ordered and recorded as usual.
 --- @include "delivery-keys.lua"
 --- @include "pace.lua"
+--- @include "revision.lua"
 
 local OLDER_AGENDA = base .. 'webhooks:due'
 local function older_pace(endpoint) return base .. 'endpoint:' .. endpoint .. ':pace' end
@@ -25,7 +26,7 @@ end
 local function leave_older_agenda(endpoint)
   local score = redis.call('ZSCORE', OLDER_AGENDA, endpoint)
   if not score then return end
-  if tonumber(score) == 0 then redis.call('INCR', base .. 'webhooks:revision') end
+  if tonumber(score) == 0 then change_revision(base .. 'webhooks:revision') end
   redis.call('ZREM', OLDER_AGENDA, endpoint)
 end
 

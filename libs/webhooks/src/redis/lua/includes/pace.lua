@@ -2,7 +2,7 @@
 -- The pace is a hash with times in ms by Redis' clock: `slots`: reduced limit of requests in flight, with a fraction;
 -- absent while the limit is not reduced. Each success adds one divided by the number of slots, so that the limit
 -- grows by one per round. `slowedAt`: time of the last reduction. `pause`: duration of the last pause while only one
--- slot is left. `heldUntil`: no attempt begins before this time. `tokens`, `filledAt`: token bucket for
+-- slot is left. `heldUntil`: no attempt begins before this time. `tokens`, `filledAt` (with a fraction): token bucket for
 -- `rateLimitPerSecond`. `failingSince`: first failure since the last success.
 --- @include "delivery-keys.lua"
 
@@ -16,19 +16,27 @@ local function slots_of(endpoint, record, default)
   return max, math.min(max, math.floor(tonumber(redis.call('HGET', pace(endpoint), 'slots') or max)))
 end
 
--- Returns the number of attempts that the rate limit allows now.
-local function tokens_of(endpoint, record)
-  local rate = record.rateLimitPerSecond
-  if type(rate) ~= 'number' then return math.huge end
-  local capacity = math.max(rate, 1)
-  local tokens, filled = unpack(redis.call('HMGET', pace(endpoint), 'tokens', 'filledAt'))
-  if not tokens then return capacity end
-  return math.min(capacity, tonumber(tokens) + math.max(NOW - tonumber(filled), 0) * rate / 1000)
+-- Returns the time in ms with a fraction. With whole milliseconds, a bucket could get a little more than its rate.
+local function exact_now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + time[2] / 1000
 end
 
-local function spend(endpoint, tokens, spent)
+-- Returns the number of attempts that the rate limit allows now, and the time for which this is true.
+local function tokens_of(endpoint, record)
+  local rate, at = record.rateLimitPerSecond, exact_now()
+  if type(rate) ~= 'number' then return math.huge, at end
+  local capacity = math.max(rate, 1)
+  local tokens, filled = unpack(redis.call('HMGET', pace(endpoint), 'tokens', 'filledAt'))
+  -- If Redis' clock was set back, the bucket would otherwise stay empty until the old time.
+  if not tokens or tonumber(filled) > at then return capacity, at end
+  return math.min(capacity, tonumber(tokens) + (at - tonumber(filled)) * rate / 1000), at
+end
+
+local function spend(endpoint, tokens, at, spent)
   if tokens == math.huge or spent == 0 then return end
-  redis.call('HSET', pace(endpoint), 'tokens', string.format('%.6f', tokens - spent), 'filledAt', whole(NOW))
+  redis.call('HSET', pace(endpoint), 'tokens', string.format('%.6f', tokens - spent),
+    'filledAt', string.format('%.3f', at))
 end
 
 -- Returns the time from which the rate limit and pauses allow an attempt.
