@@ -2,7 +2,7 @@
 -- The pace is a hash with times in ms by Redis' clock: `slots`: reduced limit of requests in flight, with a fraction;
 -- absent while the limit is not reduced. Each success adds one divided by the number of slots, so that the limit
 -- grows by one per round. `slowedAt`: time of the last reduction. `pause`: duration of the last pause while only one
--- slot is left. `heldUntil`: no attempt begins before this time. `tokens`, `filledAt` (with a fraction): token bucket for
+-- slot is left. `heldUntil`: no attempt begins before this time. `tokens`, `filledAt` (with a fraction): bucket for
 -- `rateLimitPerSecond`. `failingSince`: first failure since the last success.
 --- @include "delivery-keys.lua"
 
