@@ -28,7 +28,7 @@ export interface Sender {
 
   /**
    * Makes one POST, without retries.
-   * @param limit deadline for the start of the POST; nothing is sent after the deadline
+   * @param limit deadline for the start of the POST, including its connection; no POST begins after the deadline
    * @param admission the result of {@link admit}
    * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestNotSentError} mean that no POST

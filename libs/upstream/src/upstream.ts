@@ -60,8 +60,8 @@ export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 export interface Upstream {
   /**
    * Posts a send to upstream. Resolves when upstream has answered that the send is queued.
-   * @param limit time limit after which the request is no longer written
-   * @throws {UpstreamRequestNotSentError} if the time limit is over before the connection is established
+   * @param limit time limit after which the exchange no longer begins
+   * @throws {UpstreamRequestNotSentError} if the request was not written, for example because the time limit was over
    */
   send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void>;
 

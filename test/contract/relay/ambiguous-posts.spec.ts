@@ -196,4 +196,24 @@ describe('a send with an ambiguous attempt', () => {
     expect(await relay.harness.sends.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     expect(await sendEvents()).toEqual(['send.accepted']);
   });
+
+  it('does not become ambiguous if Redis fails after the POST: its outcome is stored as soon as Redis answers', async () => {
+    const { sends } = relay.harness;
+    const id = await accept();
+    let failures = 3;
+    const store = Object.assign(Object.create(sends) as typeof sends, {
+      apply: (...args: Parameters<typeof sends.apply>) => {
+        if (args[2].transition === 'accepted' && failures > 0) {
+          failures -= 1;
+          return Promise.reject(new Error('no Redis'));
+        }
+        return sends.apply(...args);
+      },
+    });
+    await runner({ store }).run(ACCOUNT, NUMBER);
+    expect(failures).toBe(0);
+    expect(await find(id)).toMatchObject({ status: 'accepted', attempts: [{ outcome: 'accepted' }] });
+    expect(posts()).toBe(1);
+    expect(await sendEvents()).toEqual(['send.accepted']);
+  });
 });

@@ -91,6 +91,22 @@ describe('before the first read of the contact list at a new upstream address of
     expect((await account.intake.find(ACCOUNT, id))?.attempts).toMatchObject([{ outcome: 'not_taken' }]);
   });
 
+  it('a send that expires during the read of the contact list is not posted', async () => {
+    const { harness } = here;
+    const account = new MovableAccount(harness);
+    account.to('http://127.0.0.1:9/v1');
+    const expiresAt = Date.now() + 200;
+    const { id } = await account.intake.accept(ACCOUNT, { ...ORDER, expiresAt });
+    const { source } = harness;
+    const listContacts = source.listContacts.bind(source);
+    source.listContacts = async (...args) => {
+      await eventually('the send has expired', () => Promise.resolve(Date.now() > expiresAt));
+      return listContacts(...args);
+    };
+    await account.run();
+    expect(await account.intake.find(ACCOUNT, id)).toMatchObject({ status: 'expired', attempts: [] });
+  });
+
   it('a send that may already have been posted waits for a successful look-up if the new address is unreachable', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);

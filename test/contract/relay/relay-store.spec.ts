@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { channelOfConversationChanges } from '#conversations';
 import { RedisEventLog } from '#events';
 import {
+  accountKeys,
   closeRedis,
   newId,
   openRedis,
@@ -694,6 +696,23 @@ describe('scheduled sends', () => {
       expected.filter((id) => id !== cancelled),
     );
     expect((await found(expected[0] ?? '')).state).toMatchObject({ status: 'queued', revision: 1 });
+  });
+
+  it('are reported as queued to event streams when they are moved to their lanes', async () => {
+    const { order } = await insert({ sendAt: Date.now() + 1 });
+    await eventually('the send is due', async () => (await store.nextScheduledInMs(ACCOUNT)) === 0);
+    const listener = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
+    try {
+      await listener.subscribe(channelOfConversationChanges(accountKeys(prefix, ACCOUNT)));
+      const message = once(listener, 'message') as Promise<[channel: string, text: string]>;
+      await store.promoteScheduled(ACCOUNT, 10);
+      const [, text] = await message;
+      expect(JSON.parse(text.replace(/^send /, ''))).toMatchObject({
+        ...{ id: order.id, status: 'queued', revision: 1 },
+      });
+    } finally {
+      await closeRedis(listener);
+    }
   });
 
   it('that are due before the next check of the schedule wake a worker when they are stored', async () => {

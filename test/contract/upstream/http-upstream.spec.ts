@@ -21,7 +21,7 @@ import {
   UpstreamUnreachableError,
 } from '#upstream';
 import { readAll, acceptEveryContact } from '../../support/contact-list.js';
-import { TimeLimit } from '#platform';
+import { pause, TimeLimit } from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 
@@ -409,7 +409,7 @@ describe('a failed send', () => {
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('is reported as not received by upstream if the connection was established too late for the request to be written', async () => {
+  it('does not begin after its time limit, but may take longer than that to connect', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(
@@ -420,12 +420,39 @@ describe('a failed send', () => {
     );
     const error = await failure(upstream.send(to, SEND, new TimeLimit(-1)));
     expect(error).toBeInstanceOf(UpstreamRequestNotSentError);
-    await eventually('the connection was opened and closed', () => connections === 1);
-    expect(bytes).toBe(0);
-    expect(await failure(upstream.send(to, SEND, new TimeLimit(60_000)))).toBeInstanceOf(
+    expect(connections).toBe(0);
+    // The check is awaited before the exchange and again once the connection is established.
+    let checks = 0;
+    const limit = new TimeLimit(50);
+    const admission = async (): Promise<void> => {
+      checks += 1;
+      while (checks === 2 && !limit.isOver()) await pause(5);
+    };
+    expect(await failure(upstream.send({ ...to, admission }, SEND, limit))).toBeInstanceOf(
       UpstreamTimeoutError,
     );
+    expect(checks).toBe(2);
     expect(bytes).toBeGreaterThan(0);
+  });
+
+  it('is not written if the process was paused for the whole timeout before that', async () => {
+    let bytes = 0;
+    const to = await listen(createServer((socket) => socket.on('data', (data) => (bytes += data.length))));
+    let checks = 0;
+    const admission = (): Promise<void> => {
+      checks += 1;
+      const paused = performance.now();
+      while (checks === 2 && performance.now() < paused + TIMEOUT_MS + 50);
+      return Promise.resolve();
+    };
+    const error = await failure(upstream.send({ ...to, admission }, SEND, new TimeLimit(60_000)));
+    expect(error).toBeInstanceOf(UpstreamRequestNotSentError);
+    expect(bytes).toBe(0);
+  });
+
+  it('is reported as not sent if its budget token cannot be checked', async () => {
+    const to = { ...address, admission: () => Promise.reject(new Error('Redis is away')) };
+    expect(await failure(upstream.send(to, SEND))).toBeInstanceOf(UpstreamRequestNotSentError);
   });
 
   it('causes an error that means “possibly received” if an established connection hangs or is closed', async () => {

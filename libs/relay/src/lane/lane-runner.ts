@@ -140,7 +140,10 @@ export class LaneRunner {
     const isStoredForAddress = upstreamAddressHashStoredWithSend(head.record, address) === address;
     const isSafe = result === 'unreachable' || (result === 'failed' && isStoredForAddress);
     if (!isSafe) return VERIFY_INTERVAL_MS;
-    return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, undefined), address);
+    // The check may have taken seconds: the send may have expired meanwhile, or another worker may have posted it.
+    const current = await this.store.laneHead(account, head.record.order.phoneNumber);
+    if (current?.record.order.id !== head.record.order.id) return 0;
+    return this.execute(account, current, nextLaneStep(current, this.settings.maxAgeMs, undefined), address);
   }
 
   private async execute(

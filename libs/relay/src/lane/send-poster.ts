@@ -1,4 +1,4 @@
-import { type Logger, logMessageOf, TimeLimit, traceIdLogField } from '#platform';
+import { type Logger, logMessageOf, pause, TimeLimit, traceIdLogField } from '#platform';
 import {
   type BudgetTokenCheck,
   BudgetExhaustedError,
@@ -23,12 +23,14 @@ import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
  * Maximum duration of each of two steps, in milliseconds: from reading a send to marking it as `relaying`, and from the
- * mark to the POST. If a step lasts longer, the send is read again, because another worker may have begun to look it
+ * mark to the start of the POST, which begins with opening a connection. If a step lasts longer, the send is read again, because another worker may have begun to look it
  * up.
  */
 const MAX_FENCE_AGE_MS = 2_000;
 /** Time by which the lease of a POST is longer than the timeout of the POST, in milliseconds. */
 const LEASE_MARGIN_MS = 5_000;
+/** Wait before an outcome that could not be stored in Redis is stored again, in milliseconds. */
+const RECORD_RETRY_MS = 250;
 /** Time from a successful POST to the first check for its message, in milliseconds. */
 const FIRST_CONFIRM_MS = 1_000;
 
@@ -39,6 +41,8 @@ interface FencedSend {
   fencedAt: number;
   /** The POST must start before this limit. */
   untilPost: TimeLimit;
+  /** After this limit, another worker may begin to look the send up. */
+  lease: TimeLimit;
   admission: BudgetTokenCheck;
 }
 
@@ -74,31 +78,48 @@ export class SendPoster {
   async post(account: string, head: LaneHead, address: string | undefined): Promise<number | undefined> {
     const fenced = await this.fence(account, head);
     if ('waitMs' in fenced) return fenced.waitMs;
-    const { record, fencedAt, untilPost, admission } = fenced;
-    const request = await this.requestOf(record);
+    const { record, untilPost, lease, admission } = fenced;
+    const request = await this.requestOf(record, untilPost);
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
       const result: AttemptResult = { outcome, error: request.message, fault: logMessageOf(request) };
-      this.logAttempt(account, record, result, fencedAt, DECISIONS[outcome]);
-      return this.finish(account, record, result);
-    }
-    if (untilPost.isOver()) {
-      request.file?.content.destroy();
-      return this.requeueUnposted(account, record, 0);
+      this.logAttempt(account, fenced, result, DECISIONS[outcome]);
+      return this.untilRecorded(lease, () => this.finish(account, record, result));
     }
     const result = await this.attempt(account, request, untilPost, admission, address);
-    if ('notSent' in result) return this.requeueUnposted(account, record, result.waitMs);
-    const isHeld = mayHoldAccount(result) && (await this.sender.isHeld(account));
-    this.logAttempt(account, record, result, fencedAt, isHeld ? 'hold' : DECISIONS[result.outcome]);
-    return isHeld ? this.hold(account, record, result) : this.finish(account, record, result);
+    if ('notSent' in result)
+      return this.untilRecorded(lease, () => this.requeueUnposted(account, record, result.waitMs));
+    const isHeld = await this.untilRecorded(
+      lease,
+      async () => mayHoldAccount(result) && (await this.sender.isHeld(account)),
+    );
+    this.logAttempt(account, fenced, result, isHeld ? 'hold' : DECISIONS[result.outcome]);
+    return this.untilRecorded(lease, () =>
+      isHeld ? this.hold(account, record, result) : this.finish(account, record, result),
+    );
+  }
+
+  /**
+   * Runs a step that stores the outcome of a POST. Tries again if Redis fails, because only this process knows the
+   * outcome: after the lease, another worker can only look for the message.
+   */
+  private async untilRecorded<T>(lease: TimeLimit, step: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await step();
+      } catch (error) {
+        if (lease.isOver()) throw error;
+        this.logger.warn({ err: error }, 'could not store the outcome of a POST; trying again');
+        await pause(RECORD_RETRY_MS);
+      }
+    }
   }
 
   /** Logs one line for an attempt. The line contains neither the text of the send nor text from upstream's reply. */
   private logAttempt(
     account: string,
-    { order, state }: SendRecord,
+    { record: { order, state }, fencedAt }: FencedSend,
     { outcome, httpStatus, fault, retryAfterMs }: AttemptResult,
-    begunAt: number,
     decision: string,
   ): void {
     this.logger.info(
@@ -112,7 +133,7 @@ export class SendPoster {
         ...(httpStatus === undefined ? {} : { status: httpStatus }),
         ...(fault === undefined ? {} : { error: fault }),
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-        durationMs: Math.round(performance.now() - begunAt),
+        durationMs: Math.round(performance.now() - fencedAt),
         decision,
       },
       'send.attempted',
@@ -162,12 +183,13 @@ export class SendPoster {
     const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
     const { record, now } = head;
     const { leaseMs } = this;
+    const lease = new TimeLimit(leaseMs);
     const state = this.fencedState(head, now + leaseMs);
     const result = await this.store.fence(account, record, { state, leaseMs, requestsPerSecond });
     if (result.kind === 'changed') return { waitMs: 0 };
     if (result.kind === 'unusual') return this.admitAndFence(account, head);
     const admission = this.sender.admissionOf(account, fencedAt);
-    return { record: result.record, fencedAt, untilPost, admission };
+    return { record: result.record, fencedAt, untilPost, lease, admission };
   }
 
   /** Waits for a token of the request budget, and then marks the send as being posted. */
@@ -184,13 +206,14 @@ export class SendPoster {
     if (untilFence.isOver()) return { waitMs: 0 };
     const fencedAt = performance.now();
     const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
+    const lease = new TimeLimit(this.leaseMs);
     const record = await this.store.apply(account, head.record, {
       transition: 'fenced',
       state: this.fencedState(head, head.now + this.leaseMs),
       laneDueInMs: this.leaseMs,
       redisRun: 'mustMatch',
     });
-    return record === undefined ? { waitMs: 0 } : { record, fencedAt, untilPost, admission };
+    return record === undefined ? { waitMs: 0 } : { record, fencedAt, untilPost, lease, admission };
   }
 
   /** Time for which a send counts as being posted, in milliseconds. */
@@ -215,9 +238,14 @@ export class SendPoster {
     };
   }
 
-  private async requestOf({
-    order,
-  }: SendRecord): Promise<UpstreamSend | BlobMissingError | BlobStoreUnavailableError> {
+  /**
+   * Returns what the POST contains, or why its file cannot be sent.
+   * @param untilPost limit for the start of the POST
+   */
+  private async requestOf(
+    { order }: SendRecord,
+    untilPost: TimeLimit,
+  ): Promise<UpstreamSend | BlobMissingError | BlobStoreUnavailableError> {
     const { phoneNumber, type, message, fileUrl, extraFields, file } = order;
     const request: UpstreamSend = {
       phoneNumber,
@@ -229,7 +257,10 @@ export class SendPoster {
     if (file === undefined) return request;
     try {
       const { blobId, name, contentType, size } = file;
-      return { ...request, file: { name, contentType, size, content: await this.blobs.open(blobId) } };
+      const content = await this.blobs.open(blobId);
+      if (!untilPost.isOver()) return { ...request, file: { name, contentType, size, content } };
+      content.destroy();
+      return new BlobStoreUnavailableError('opening the file took too long');
     } catch (error) {
       if (error instanceof BlobMissingError || error instanceof BlobStoreUnavailableError) return error;
       throw error;

@@ -387,7 +387,8 @@ export class RedisRelayStore implements RelayStore {
       const { order, state } = record;
       const revision = state.revision + 1;
       const after = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
-      steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after));
+      const notice = statusNotice({ order, state: after });
+      steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after), notice);
     }
     const reply = await queueScheduledSends.run(
       this.redis,
@@ -396,6 +397,7 @@ export class RedisRelayStore implements RelayStore {
         statusBefore: sendIndexKeys.status(keys, 'scheduled'),
         statusAfter: sendIndexKeys.status(keys, 'queued'),
         ...laneRedisKeys(keys),
+        rows: rowRedisKeys(keys).rows,
       },
       {
         sendPrefix: keys('send', ''),

@@ -151,7 +151,7 @@ export class BudgetedUpstream {
 
   /**
    * Posts one send to upstream. The caller must have called {@link admit} before.
-   * @param limit time limit; the request is not sent if the limit is over before the request is written
+   * @param limit time limit; the request is not sent if the limit is over before its exchange begins
    * @param admission the result of {@link admit}
    * @param expectedAddress hash of the only upstream address that may receive the POST; if absent, any
    * address may
@@ -164,11 +164,23 @@ export class BudgetedUpstream {
     admission?: BudgetTokenCheck,
     expectedAddress?: string,
   ): Promise<void> {
-    const found = await this.find(account);
-    if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress) {
+    try {
+      await this.postTo(account, send, limit, admission, expectedAddress);
+    } finally {
       send.file?.content.destroy();
-      throw new UpstreamRequestNotSentError();
     }
+  }
+
+  private async postTo(
+    account: string,
+    send: UpstreamSend,
+    limit: TimeLimit | undefined,
+    admission: BudgetTokenCheck | undefined,
+    expectedAddress: string | undefined,
+  ): Promise<void> {
+    const found = await this.findForPost(account);
+    if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress)
+      throw new UpstreamRequestNotSentError();
     const address = { ...found, ...(admission === undefined ? {} : { admission }) };
     await this.watch(account, address, async () => {
       try {
@@ -180,6 +192,15 @@ export class BudgetedUpstream {
         throw error;
       }
     });
+  }
+
+  /** Returns an account whose send is about to be posted. @throws {UpstreamRequestNotSentError} */
+  private async findForPost(account: string): Promise<UpstreamAccount> {
+    try {
+      return await this.find(account);
+    } catch (error) {
+      throw new UpstreamRequestNotSentError({ cause: error });
+    }
   }
 
   /**

@@ -4,7 +4,7 @@ import { connect as connectSecure } from 'node:tls';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type FormData from 'form-data';
-import type { TimeLimit } from '#platform';
+import { TimeLimit } from '#platform';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import { toUpstreamError } from './http-failure.js';
 import { UpstreamReplyTooLargeError, UpstreamRequestNotSentError } from '../upstream-error.js';
@@ -19,7 +19,7 @@ export interface FreshPost {
   length: number;
   /** Time that the connection, the request and the whole reply may take together, in milliseconds. */
   timeoutMs: number;
-  /** Time limit after which the request is no longer written. */
+  /** Time limit after which the exchange no longer begins. */
   limit?: TimeLimit | undefined;
   /** Check that is awaited once the connection is established. If it rejects, the request is not written. */
   admission?: BudgetTokenCheck | undefined;
@@ -43,8 +43,9 @@ const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: n
 
 /**
  * Makes a POST on a new connection. If the connection cannot be established, upstream certainly did not receive the
- * request. If a reused connection broke, it would be uncertain whether upstream received the request. The request is
- * not written after the time limit, even if the process was paused in between.
+ * request. If a reused connection broke, it would be uncertain whether upstream received the request. The exchange does
+ * not begin after the time limit, and the request is not written when the whole exchange should have ended, even if the
+ * process was paused in between.
  * @throws {UpstreamRequestNotSentError} if the request was not written
  * @throws {UpstreamError} if no whole reply was received
  */
@@ -69,6 +70,7 @@ class FreshExchange {
   /** True if the connection, including a TLS handshake, was established. While this is false, nothing was written. */
   established = false;
   timedOut = false;
+  private readonly wholeExchange: TimeLimit;
   private readonly url: URL;
   private readonly socket: Socket;
   private readonly timer: NodeJS.Timeout;
@@ -81,6 +83,9 @@ class FreshExchange {
     });
     // Prevents an unhandled rejection if this promise rejects before `run` is called.
     this.failed.catch(() => undefined);
+    this.wholeExchange = new TimeLimit(post.timeoutMs);
+    // Checked after `wholeExchange` has begun: a pause in between must not extend the time limit.
+    if (post.limit?.isOver() === true) throw new UpstreamRequestNotSentError();
     this.url = new URL(post.url);
     this.socket = openConnection(this.url);
     this.socket.on('error', this.fail);
@@ -106,7 +111,7 @@ class FreshExchange {
     } catch (error) {
       throw new UpstreamRequestNotSentError({ cause: error });
     }
-    if (this.post.limit?.isOver() === true) throw new UpstreamRequestNotSentError();
+    if (this.wholeExchange.isOver()) throw new UpstreamRequestNotSentError();
     if (this.timedOut || this.socket.destroyed) throw new Error('the connection was closed');
     this.established = true;
     const reply = await this.reply(this.write());

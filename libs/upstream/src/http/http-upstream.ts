@@ -5,6 +5,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import { BudgetExhaustedError } from '../budget/request-budget.js';
 import { addBudgetTokenCheckToAgent, createTransportWithBudgetTokenCheck } from './http-admitting-agent.js';
 import {
   type ContactList,
@@ -25,7 +26,7 @@ import { type HttpRead, HttpReadClient } from './http-reads.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord } from '../reply/message.js';
 import { MessagePageReader } from '../reply/message-page.js';
-import { UpstreamReplyUnreadableError } from '../upstream-error.js';
+import { UpstreamReplyUnreadableError, UpstreamRequestNotSentError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 import { hashOfUpstreamAddress } from '../upstream-stamp.js';
 
@@ -78,7 +79,7 @@ export class HttpUpstream implements Upstream {
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
     const form = toForm(send);
     try {
-      await address.admission?.();
+      await admitBeforePost(address.admission);
       const reply = await postOnFreshConnection({
         url: `${address.baseUrl}/messages/send`,
         headers: { ...form.getHeaders(), ...headersOf(address) },
@@ -177,6 +178,19 @@ export class HttpUpstream implements Upstream {
     assertReplyIsNotFromTidings(response);
     if (isSuccessfulReply(response)) return response;
     throw createUpstreamStatusError(response, response.data);
+  }
+}
+
+/**
+ * Awaits the check of the budget token before the connection of a POST is opened.
+ * @throws {BudgetExhaustedError} if the budget has no token in time
+ * @throws {UpstreamRequestNotSentError} if the check failed for another reason
+ */
+async function admitBeforePost(admission: BudgetTokenCheck | undefined): Promise<void> {
+  try {
+    await admission?.();
+  } catch (error) {
+    throw error instanceof BudgetExhaustedError ? error : new UpstreamRequestNotSentError({ cause: error });
   }
 }
 

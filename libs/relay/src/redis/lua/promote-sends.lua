@@ -6,10 +6,11 @@
 -- @key lane_depths      Sorted set of recipients by the number of sends in their lane.
 -- @key status_before    Set of the sends of the status `scheduled`.
 -- @key status_after     Set of the sends of the status `queued`.
+-- @key rows             Hash of the rows of contacts; its channel reports changes.
 -- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
 -- @arg lane_prefix      Prefix of the keys of lanes, in the slot of the keys.
 -- @arg invalid_members  Members to remove, as JSON: member, id, and revision or ''.
--- @args sends           Id, revision, recipient and state of each send.
+-- @args sends           Of each send: id, revision, recipient, state, and its new status as JSON for event streams.
 -- @reply                Recipients of the sends that were moved.
 --- @include "includes/send-lanes.lua"
 
@@ -19,7 +20,7 @@ for _, stray in ipairs(cjson.decode(invalid_members)) do
     redis.call('ZREM', scheduled, stray[1])
   end
 end
-for i = sends_from, #ARGV, 4 do
+for i = sends_from, #ARGV, 5 do
   local id, recipient = ARGV[i], ARGV[i + 2]
   local send = send_prefix .. id
   if redis.call('HGET', send, 'revision') == ARGV[i + 1] then
@@ -28,6 +29,7 @@ for i = sends_from, #ARGV, 4 do
     join_lane(lane_prefix .. recipient, lanes_due, lanes_since, lane_depths, id, recipient, now)
     redis.call('ZREM', status_before, id)
     redis.call('ZADD', status_after, redis.call('HGET', send, 'place'), id)
+    redis.pcall('PUBLISH', rows .. ':changes', 'send ' .. ARGV[i + 4])
     recipients[#recipients + 1] = recipient
   end
 end
