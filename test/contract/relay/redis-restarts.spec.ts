@@ -41,6 +41,42 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
+  it('is bound to its message if it was scheduled, Redis lost the record of its POST, and a poll finds the message before the send is queued again', async () => {
+    const sendAt = Date.now() + 2_000;
+    const id = await accept({ sendAt });
+    const before = await memory();
+    await eventually('the send was queued', async () => {
+      await rounds().promote(ACCOUNT);
+      return (await find(id)).status === 'queued';
+    });
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    expect(await find(id)).toMatchObject({ status: 'scheduled' });
+    await relay.harness.sweep();
+    expect(await find(id)).toMatchObject({ status: 'sent' });
+    const sent = (await relay.harness.deliveredEvents()).filter(({ type }) => type === 'message.sent');
+    expect(sent.map(({ data }) => data['sendId'])).toEqual([id]);
+    expect(await rounds().promote(ACCOUNT)).toBeUndefined();
+    await runner().run(ACCOUNT, NUMBER);
+    expect(texts()).toEqual(['Hi']);
+  });
+
+  it('is not bound to a message of another person while it is scheduled for later, or was scheduled after the last Redis restart', async () => {
+    const contactId = relay.harness.createContact(NUMBER);
+    await relay.harness.sweep();
+    const later = await accept({ sendAt: Date.now() + 3_600_000 });
+    await (await memory()).restore(relay.redis);
+    const sendAt = Date.now() + 1_000;
+    const due = await accept({ sendAt });
+    await eventually('the send is due', async () => (await relay.harness.sends.now(ACCOUNT)) > sendAt);
+    relay.harness.createMessages(contactId, { direction: 'outbound', text: 'Hi' });
+    await relay.harness.sweepUntil('the message is emitted', async () =>
+      (await relay.harness.eventTypes()).includes('message.sent'),
+    );
+    expect(await find(later)).toMatchObject({ status: 'scheduled' });
+    expect(await find(due)).toMatchObject({ status: 'scheduled' });
+  });
+
   it('that was queued before a Redis restart is looked up first, and then posted once', async () => {
     const [one, two] = [await accept({ message: 'n0' }), await accept({ message: 'n1' })];
     await (await memory()).restore(relay.redis);
