@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLogger } from '#platform';
-import { type LaneRunner, SendNotCancellableError } from '#relay';
+import { type LaneRunner, RedisRelayDueTimes, SendNotCancellableError } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis } from '../../support/redis-server.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
@@ -17,6 +17,13 @@ function watchedRunner(): { runner: LaneRunner; warnings: () => number } {
   const warnings = (): number =>
     lines.filter((line) => line.includes('Redis restarted or failed over')).length;
   return { runner: runner({ logger }), warnings };
+}
+
+/** Reads when the account's sends next need work, as a worker does every minute. */
+async function survey(): Promise<void> {
+  const { redis, prefix } = relay.harness;
+  const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
+  await new RedisRelayDueTimes(redis, prefix, retention, relay.settings.maxAgeMs).read(ACCOUNT);
 }
 
 describe('a send', () => {
@@ -159,12 +166,30 @@ describe('a send', () => {
     const { runner: one, warnings } = watchedRunner();
     await relayUntil(await accept(), 'accepted', one);
     expect(warnings()).toBe(0);
-    for (let restarts = 1; restarts <= 2; restarts += 1) {
+    let restarts = 0;
+    // The survey notices the second restart before a lane runs.
+    for (const afterRestart of [() => Promise.resolve(), survey]) {
       await (await memory()).restore(relay.redis);
+      restarts += 1;
+      await afterRestart();
       await relayUntil(await accept(), 'accepted', one);
       await relayUntil(await accept(), 'accepted', one);
       expect(warnings()).toBe(restarts);
     }
+  });
+
+  it('is looked up for the confirmation period after a Redis restart, even if no lane of the account ran until the send was due', async () => {
+    const sendAt = Date.now() + 2_000;
+    const id = await accept({ sendAt });
+    await (await memory()).restore(relay.redis);
+    await survey();
+    const surveyedAt = await relay.harness.sends.now(ACCOUNT);
+    await eventually('the send was queued', async () => {
+      await rounds().promote(ACCOUNT);
+      return (await find(id)).status === 'queued';
+    });
+    const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
+    expect(head?.redisRestartedAt).toBeLessThanOrEqual(surveyedAt);
   });
 
   it('is looked up and not posted again if two failovers lost the record of its POST', async () => {

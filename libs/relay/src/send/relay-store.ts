@@ -94,8 +94,8 @@ export interface LaneHead {
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
   /**
-   * When Redis last restarted or failed over, in milliseconds since 1970. Redis may have lost the writes of the seconds
-   * before. Absent if this send was stored or last looked up after that restart.
+   * When the last restart or failover of Redis was noticed, in milliseconds since 1970. Redis may have lost the writes of
+   * the seconds before it. Absent if this send was stored or last looked up after that restart.
    */
   redisRestartedAt?: number;
   /**
@@ -104,8 +104,8 @@ export interface LaneHead {
    */
   services: ReadonlyMap<string, string>;
   /**
-   * When a restart or failover of Redis was noticed, in milliseconds since 1970. Present only if the read of this lane
-   * head was the first to notice it.
+   * When a restart or failover of Redis was noticed, in milliseconds since 1970. Present only if this is the first lane
+   * head that was read after it.
    */
   noticedRestartAt?: number;
 }
