@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLogger } from '#platform';
-import { type LaneRunner } from '#relay';
+import { type LaneRunner, RedisRelayDueTimes, SendNotCancellableError } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis } from '../../support/redis-server.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, accept, find, relayUntil, memory, texts, posts } = relay;
+const { runner, rounds, accept, find, relayUntil, memory, texts, posts, sendEvents } = relay;
 
 /** Returns a runner, as in a process of its own, and the number of its warnings about Redis restarts. */
 function watchedRunner(): { runner: LaneRunner; warnings: () => number } {
@@ -17,6 +17,13 @@ function watchedRunner(): { runner: LaneRunner; warnings: () => number } {
   const warnings = (): number =>
     lines.filter((line) => line.includes('Redis restarted or failed over')).length;
   return { runner: runner({ logger }), warnings };
+}
+
+/** Reads when the account's sends next need work, as a worker does every minute. */
+async function survey(): Promise<void> {
+  const { redis, prefix } = relay.harness;
+  const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
+  await new RedisRelayDueTimes(redis, prefix, retention, relay.settings.maxAgeMs).read(ACCOUNT);
 }
 
 describe('a send', () => {
@@ -39,6 +46,42 @@ describe('a send', () => {
     expect(await find(id)).toMatchObject({ status: 'sent' });
     await runner().run(ACCOUNT, NUMBER);
     expect(texts()).toEqual(['Hi']);
+  });
+
+  it('is bound to its message if it was scheduled, Redis lost the record of its POST, and a poll finds the message before the send is queued again', async () => {
+    const sendAt = Date.now() + 2_000;
+    const id = await accept({ sendAt });
+    const before = await memory();
+    await eventually('the send was queued', async () => {
+      await rounds().promote(ACCOUNT);
+      return (await find(id)).status === 'queued';
+    });
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    expect(await find(id)).toMatchObject({ status: 'scheduled' });
+    await relay.harness.sweep();
+    expect(await find(id)).toMatchObject({ status: 'sent' });
+    const sent = (await relay.harness.deliveredEvents()).filter(({ type }) => type === 'message.sent');
+    expect(sent.map(({ data }) => data['sendId'])).toEqual([id]);
+    expect(await rounds().promote(ACCOUNT)).toBeUndefined();
+    await runner().run(ACCOUNT, NUMBER);
+    expect(texts()).toEqual(['Hi']);
+  });
+
+  it('is not bound to a message of another person while it is scheduled for later, or was scheduled after the last Redis restart', async () => {
+    const contactId = relay.harness.createContact(NUMBER);
+    await relay.harness.sweep();
+    const later = await accept({ sendAt: Date.now() + 3_600_000 });
+    await (await memory()).restore(relay.redis);
+    const sendAt = Date.now() + 1_000;
+    const due = await accept({ sendAt });
+    await eventually('the send is due', async () => (await relay.harness.sends.now(ACCOUNT)) > sendAt);
+    relay.harness.createMessages(contactId, { direction: 'outbound', text: 'Hi' });
+    await relay.harness.sweepUntil('the message is emitted', async () =>
+      (await relay.harness.eventTypes()).includes('message.sent'),
+    );
+    expect(await find(later)).toMatchObject({ status: 'scheduled' });
+    expect(await find(due)).toMatchObject({ status: 'scheduled' });
   });
 
   it('that was queued before a Redis restart is looked up first, and then posted once', async () => {
@@ -65,6 +108,50 @@ describe('a send', () => {
     expect(await relay.harness.sends.apply(ACCOUNT, record, fence)).toBeUndefined();
   });
 
+  it('is found upstream and does not expire if Redis lost the record of its POST, even if its maximum age has passed', async () => {
+    const id = await accept();
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    await rounds({ maxAgeMs: 1 }).expire(ACCOUNT);
+    expect(await find(id)).toMatchObject({ status: 'queued' });
+    await runner({ maxAgeMs: 1 }).run(ACCOUNT, NUMBER);
+    await relayUntil(id, 'sent');
+    expect(await sendEvents()).toEqual(['send.sent']);
+  });
+
+  it('that expired during a Redis restart becomes expired only after a look-up did not find it', async () => {
+    const id = await accept({ expiresAt: Date.now() + 1 });
+    await (await memory()).restore(relay.redis);
+    const { lookups } = await relayUntil(id, 'expired');
+    expect(lookups?.at(-1)).toMatchObject({ outcome: 'not_found' });
+    expect(await sendEvents()).toEqual(['send.expired']);
+    expect(posts()).toBe(0);
+  });
+
+  it('cannot be cancelled if Redis lost the record of its POST', async () => {
+    const id = await accept();
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    const cancel = relay.intake.cancel(ACCOUNT, id);
+    await expect(cancel).rejects.toThrow(SendNotCancellableError);
+    await expect(cancel).rejects.toThrow(/Redis restarted/);
+    await relayUntil(id, 'sent');
+    expect(texts()).toEqual(['Hi']);
+  });
+
+  it('can be cancelled after a Redis restart if it is scheduled for later, but not once its sendAt has come', async () => {
+    const later = await accept({ sendAt: Date.now() + 3_600_000 });
+    const sendAt = Date.now() + 2_000;
+    const due = await accept({ sendAt });
+    await (await memory()).restore(relay.redis);
+    await eventually('the send is due', async () => (await relay.harness.sends.now(ACCOUNT)) > sendAt);
+    expect(await find(due)).toMatchObject({ status: 'scheduled' });
+    await expect(relay.intake.cancel(ACCOUNT, due)).rejects.toThrow(SendNotCancellableError);
+    expect(await relay.intake.cancel(ACCOUNT, later)).toMatchObject({ status: 'cancelled' });
+  });
+
   it('that was queued before a Redis restart causes one warning per process and restart, not one per send', async () => {
     const [first, second] = [watchedRunner(), watchedRunner()];
     const ids = [await accept({ message: 'n0' }), await accept({ message: 'n1' })];
@@ -79,12 +166,30 @@ describe('a send', () => {
     const { runner: one, warnings } = watchedRunner();
     await relayUntil(await accept(), 'accepted', one);
     expect(warnings()).toBe(0);
-    for (let restarts = 1; restarts <= 2; restarts += 1) {
+    let restarts = 0;
+    // The survey notices the second restart before a lane runs.
+    for (const afterRestart of [() => Promise.resolve(), survey]) {
       await (await memory()).restore(relay.redis);
+      restarts += 1;
+      await afterRestart();
       await relayUntil(await accept(), 'accepted', one);
       await relayUntil(await accept(), 'accepted', one);
       expect(warnings()).toBe(restarts);
     }
+  });
+
+  it('is looked up for the confirmation period after a Redis restart, even if no lane of the account ran until the send was due', async () => {
+    const sendAt = Date.now() + 2_000;
+    const id = await accept({ sendAt });
+    await (await memory()).restore(relay.redis);
+    await survey();
+    const surveyedAt = await relay.harness.sends.now(ACCOUNT);
+    await eventually('the send was queued', async () => {
+      await rounds().promote(ACCOUNT);
+      return (await find(id)).status === 'queued';
+    });
+    const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
+    expect(head?.redisRestartedAt).toBeLessThanOrEqual(surveyedAt);
   });
 
   it('is looked up and not posted again if two failovers lost the record of its POST', async () => {

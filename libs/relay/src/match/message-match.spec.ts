@@ -109,6 +109,16 @@ describe('a message matches a send', () => {
     ).toEqual(['m1=s1', 'm2=s2']);
   });
 
+  it('only if its timestamp is not more than 10 seconds before the time for which the send is scheduled, if no POST is recorded', () => {
+    const { begunAt, ...state } = send('s1', 'Hi').state;
+    expect(begunAt).toBeDefined();
+    const order = { createdAt: BEGUN - 86_400_000, sendAt: BEGUN + 60_000 };
+    const scheduled = { ...send('s1', 'Hi', order), state: { ...state, status: 'scheduled' as const } };
+    expect(match([at('m', 49)], [scheduled])).toEqual([]);
+    expect(match([at('m', 61)], [scheduled])).toEqual(['m=s1']);
+    expect(match([at('m', 1)], [scheduled, send('s2', 'Hi')])).toEqual(['m=s2']);
+  });
+
   it.each([600_000, -600_000])(
     "even if the clock of upstream differs from the gateway's clock by %d ms",
     (ahead) => {

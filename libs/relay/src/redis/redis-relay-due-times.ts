@@ -32,6 +32,10 @@ export class RedisRelayDueTimes {
     private readonly maxAgeMs: number,
   ) {}
 
+  /**
+   * Returns the due times. If Redis restarted, also stores the time at which the restart was noticed, unless it is
+   * stored already (`LaneHead.redisRestartedAt`).
+   */
   async read(account: string): Promise<RelayDueTimes> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(
@@ -45,6 +49,7 @@ export class RedisRelayDueTimes {
         expiring: keys('sends', 'expiring'),
         lanesSince: keys('lanes', 'since'),
         undecided: keys('sends', 'undecided'),
+        knownRun: keys('relay', 'life'),
       },
       { keptMs: this.retention.maxAgeMs, maxCount: this.retention.maxCount, maxAge: this.maxAgeMs },
     );

@@ -59,6 +59,7 @@ import {
 import {
   isAwaitingMessage,
   hasUncertainOutcome,
+  REDIS_CLOCK_TOLERANCE_MS,
   type SendOrder,
   type SendRecord,
   type SendState,
@@ -418,8 +419,14 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const ids = await readSendsAwaitingMessage.run(
       this.redis,
-      { awaiting: keys('awaiting', phoneNumber), lane: keys('lane', phoneNumber) },
-      { maxCount: count, sendPrefix: keys('send', '') },
+      {
+        awaiting: keys('awaiting', phoneNumber),
+        lane: keys('lane', phoneNumber),
+        scheduled: keys('scheduled'),
+        statusScheduled: sendIndexKeys.status(keys, 'scheduled'),
+        ofRecipient: sendIndexKeys.recipient(keys, phoneNumber),
+      },
+      { maxCount: count, clockTolerance: REDIS_CLOCK_TOLERANCE_MS, sendPrefix: keys('send', '') },
     );
     return this.records(account, ids as string[]);
   }

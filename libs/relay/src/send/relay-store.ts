@@ -94,8 +94,8 @@ export interface LaneHead {
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
   /**
-   * When Redis last restarted or failed over, in milliseconds since 1970. Redis may have lost the writes of the seconds
-   * before. Absent if this send was stored or last looked up after that restart.
+   * When the last restart or failover of Redis was noticed, in milliseconds since 1970. Redis may have lost the writes of
+   * the seconds before it. Absent if this send was stored or last looked up after that restart.
    */
   redisRestartedAt?: number;
   /**
@@ -104,8 +104,8 @@ export interface LaneHead {
    */
   services: ReadonlyMap<string, string>;
   /**
-   * When a restart or failover of Redis was noticed, in milliseconds since 1970. Present only if the read of this lane
-   * head was the first to notice it.
+   * When a restart or failover of Redis was noticed, in milliseconds since 1970. Present only if this is the first lane
+   * head that was read after it.
    */
   noticedRestartAt?: number;
 }
@@ -189,8 +189,8 @@ export interface RelayStore {
 
   /**
    * Returns the sends to a recipient that a new message may belong to. First come the last `count` sends that have no
-   * message yet, ordered by their first POST. Then come the queued sends that may have been posted before Redis
-   * restarted and lost the record of the POST.
+   * message yet, ordered by their first POST. Then come the queued sends, and the scheduled sends that are due, that may
+   * have been posted before Redis restarted and lost the record of the POST.
    */
   sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 

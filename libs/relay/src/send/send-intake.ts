@@ -48,10 +48,16 @@ export class IdempotencyKeyReusedError extends Error {
   }
 }
 
-/** Thrown if a send cannot be cancelled, because it is no longer scheduled or queued. */
+/**
+ * Thrown if a send cannot be cancelled: because it is no longer scheduled or queued, or because Redis may have lost the
+ * record of its POST.
+ */
 export class SendNotCancellableError extends Error {
-  constructor(readonly status: Send['status']) {
-    super(`The send is ${status}; only a scheduled or queued send can be cancelled.`);
+  constructor(
+    readonly status: Send['status'],
+    reason = 'only a scheduled or queued send can be cancelled',
+  ) {
+    super(`The send is ${status}; ${reason}.`);
     this.name = 'SendNotCancellableError';
   }
 }
@@ -115,7 +121,8 @@ export interface SendIntake {
   find(account: string, id: string): Promise<Send | undefined>;
 
   /**
-   * Cancels a scheduled or queued send. Returns undefined if the send was not found.
+   * Cancels a scheduled or queued send. Returns undefined if the send was not found. If Redis has restarted since the
+   * send was stored, the send can only be cancelled if it is scheduled for later, because it may have been posted.
    * @throws {SendNotCancellableError}
    */
   cancel(account: string, id: string): Promise<Send | undefined>;

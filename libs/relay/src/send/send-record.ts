@@ -154,11 +154,23 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
 export const CLOCK_TOLERANCE_MS = 10_000;
 
 /**
- * Returns the start of the first POST whose message is not bound yet. For a send that was never posted, returns the
- * time at which the send was created. Times are in milliseconds since 1970 by Redis' clock.
+ * Returns the start of the first POST whose message is not bound yet. For a send without a recorded POST, returns the
+ * earliest possible time of a POST: its `sendAt`, or the time at which it was created. Times are in milliseconds since
+ * 1970 by Redis' clock.
  */
 export function timeOfFirstPostAwaitingMessage({ order, state }: SendRecord): number {
-  return state.firstBegunAt ?? state.begunAt ?? order.createdAt;
+  return state.firstBegunAt ?? state.begunAt ?? order.sendAt ?? order.createdAt;
+}
+
+/** Maximum time by which Redis' clock may go back at a failover to another server, in milliseconds. */
+export const REDIS_CLOCK_TOLERANCE_MS = 10_000;
+
+/**
+ * True if a scheduled or queued send may have been posted in an earlier Redis run: it is not scheduled for later.
+ * @param now the current time by Redis' clock, in milliseconds since 1970
+ */
+export function mayHaveBeenDue({ order, state }: SendRecord, now: number): boolean {
+  return state.status !== 'scheduled' || (order.sendAt ?? 0) <= now + REDIS_CLOCK_TOLERANCE_MS;
 }
 
 /** Returns the send's record with a look-up added to its list of look-ups. */

@@ -54,9 +54,12 @@ const EDGES = {
   marked_unknown: edges(['queued', 'relaying'], 'unknown', 'send.unknown'),
   /** The message was not found in time, and the setting `SEND_ON_UNKNOWN=resend` demands another POST. */
   resent_automatically: edges(['relaying'], 'queued'),
-  /** The send's message was found. A send that already has a final status keeps this status. */
+  /**
+   * The send's message was found. A send that already has a final status keeps this status. A scheduled or queued send
+   * can have a message if Redis lost the record of its POST.
+   */
   found: {
-    ...edges(['queued', 'relaying', 'accepted', 'unknown'], 'sent', 'send.sent'),
+    ...edges(['scheduled', 'queued', 'relaying', 'accepted', 'unknown'], 'sent', 'send.sent'),
     ...selfEdges('sent', 'failed', 'cancelled', 'expired'),
   },
   /** A second message of the same send was found, because the send was posted twice. */

@@ -1,16 +1,31 @@
 --- Lists the sends that may match a new message of the recipient.
--- These are the sends whose POST began, and the queued sends whose POST Redis may have lost.
--- @key awaiting     Sorted set of sends that await a message of the recipient.
--- @key lane         List of the sends in the recipient's lane.
--- @arg max_count    Maximum number of each.
--- @arg send_prefix  Prefix of the keys of sends, in the slot of the keys.
--- @reply            Ids of the sends.
+-- These are the sends whose POST began, and the queued and scheduled sends whose POST Redis may have lost.
+-- @key awaiting          Sorted set of sends that await a message of the recipient.
+-- @key lane              List of the sends in the recipient's lane.
+-- @key scheduled         Sorted set of scheduled sends by their time.
+-- @key status_scheduled  Set of the sends of the status `scheduled`.
+-- @key of_recipient      Set of the sends to the recipient.
+-- @arg max_count         Maximum number of each, except of scheduled sends.
+-- @arg clock_tolerance   Maximum time by which Redis' clock may have gone back, in ms.
+-- @arg send_prefix       Prefix of the keys of sends, in the slot of the keys.
+-- @reply                 Ids of the sends.
+--- @include "includes/send-lanes.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 
 local ids = redis.call('ZRANGE', awaiting, -max_count, -1)
 local current = redis_run()
+local function is_of_other_run(id) return redis.call('HGET', send_prefix .. id, 'life') ~= current end
 for _, id in ipairs(redis.call('LRANGE', lane, 0, max_count - 1)) do
-  local here = redis.call('HGET', send_prefix .. id, 'life') == current
-  if not here and not redis.call('ZSCORE', awaiting, id) then ids[#ids + 1] = id end
+  if is_of_other_run(id) and not redis.call('ZSCORE', awaiting, id) then ids[#ids + 1] = id end
+end
+-- A send whose time has come was perhaps already queued and posted. The loop over all scheduled sends to the recipient
+-- is rarely needed, because due sends are queued at once.
+local due_until = now_ms() + clock_tolerance
+if redis.call('ZCOUNT', scheduled, '-inf', whole(due_until)) == 0 then return ids end
+for _, id in ipairs(redis.call('ZINTER', 2, of_recipient, status_scheduled)) do
+  if redis.call('HEXISTS', send_prefix .. id, 'place') == 1 and is_of_other_run(id) then
+    local time = redis.call('ZSCORE', scheduled, scheduled_as(send_prefix .. id, id))
+    if time and tonumber(time) <= due_until then ids[#ids + 1] = id end
+  end
 end
 return ids

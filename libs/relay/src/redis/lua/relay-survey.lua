@@ -1,4 +1,6 @@
 --- Finds out when an account's sends next need work.
+-- It also stores a new Redis run. Otherwise, an account without due sends would store the run, with a late start, only
+-- when its next send is due.
 -- @key lanes_due    Sorted set of recipients by when their lane is due, in ms.
 -- @key confirms     Sorted set of sends by when their sighting is due.
 -- @key scheduled    Sorted set of scheduled sends by their time.
@@ -7,6 +9,7 @@
 -- @key expiring     Sorted set of sends by when they expire.
 -- @key lanes_since  Sorted set of sends by when they joined their lane, in ms.
 -- @key undecided    Sorted set of undecided sends by when they became that.
+-- @key known_run    Hash of the last known Redis run and its start.
 -- @arg kept_ms      Maximum age of finished sends, in ms.
 -- @arg max_count    Number of finished and undecided sends that are kept.
 -- @arg max_age      Maximum time of a send in a lane, in ms.
@@ -18,7 +21,7 @@
 -- @field expires    When the first send expires.
 -- @field aged       When the first send reaches its maximum time in a lane.
 -- @field has_sends  1 if the account has any send, else 0.
---- @include "@platform/redis/lua/includes/now.lua"
+--- @include "includes/known-run.lua"
 
 local now = now_ms()
 local function first_of(set, keep)
@@ -26,6 +29,8 @@ local function first_of(set, keep)
   return first and whole(math.max(first + keep - now, 0)) or ''
 end
 local kept = redis.call('ZCARD', finished) + redis.call('ZCARD', undecided)
+local has_sends = redis.call('EXISTS', all)
+if has_sends == 1 then run_since(known_run) end
 local trim = kept > tonumber(max_count) and '0' or first_of(finished, kept_ms)
 return {first_of(lanes_due, 0), first_of(confirms, 0), first_of(scheduled, 0), trim, first_of(expiring, 0),
-  first_of(lanes_since, max_age), redis.call('EXISTS', all)}
+  first_of(lanes_since, max_age), has_sends}
