@@ -43,7 +43,7 @@ class Pages {
         pageSize: this.cap,
         longestPage: this.cap,
       },
-      ...{ isFirst: false, failures: 0 },
+      ...{ isFirst: false, failures: 0, hasFailingMessage: false },
     };
     return readNewestMessages(
       {
@@ -295,6 +295,48 @@ describe('a read of the newest messages while every page with a certain message 
       expect(head.served.length).toBeGreaterThan(0);
     },
   );
+});
+
+describe('a read of the newest messages after a failed one', () => {
+  /** Makes each request fail whose page contains an upstream index for which `fails` returns true. */
+  function withFailing(pages: Pages, fails: (index: number) => boolean): Pages {
+    pages.before = (_, page, limit) => {
+      for (let index = (page - 1) * limit; index < page * limit; index += 1)
+        if (index < pages.all.length && fails(index)) throw new UpstreamStatusError(500, '', undefined);
+    };
+    return pages;
+  }
+
+  it.each([40, 42, 45, 47])(
+    'skips the failing message on the last page of an oldest-first list: index %d',
+    async (failing) => {
+      const pages = withFailing(contact('oldestFirst', 48, 3), (index) => index === failing);
+      await expect(pages.head('oldestFirst')).rejects.toThrow(UpstreamStatusError);
+      expect(pages.reads).toHaveLength(1);
+      const head = await pages.head('oldestFirst', { failures: 1 });
+      expect(pages.reads.length).toBeLessThanOrEqual(20);
+      const shown = allIds(messages(46, 48)).filter((id) => id !== `m${failing + 1}`);
+      expect(idsOf(head)).toEqual(expect.arrayContaining(shown));
+      expect(head).toMatchObject({ unreadable: [expect.any(String)], length: 48 });
+    },
+  );
+
+  it('skips the first message of a newest-first list; later reads skip it with fewer requests', async () => {
+    const pages = withFailing(contact('newestFirst', 30, 2), (index) => index === 0);
+    await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
+    const head = await pages.head('newestFirst', { failures: 1 });
+    expect(pages.reads).toEqual(['1/20', '1/10', '1/5', '1/2', '1/1', '2/1', '2/2', '2/4', '2/8', '5/4']);
+    expect(idsOf(head)).toEqual(allIds(messages(11, 29)));
+    expect(head).toMatchObject({ headLimit: 1, skipped: 1, showsEnd: false });
+    await pages.head('newestFirst', { headLimit: 1 });
+    expect(pages.reads).toEqual(['1/1', '2/1', '2/2', '2/4', '2/8', '5/4']);
+  });
+
+  it.each(ORDERS)('ends after a few requests if no message can be read: %s', async (order) => {
+    const pages = withFailing(contact(order, 75, 0), () => true);
+    await expect(pages.head(order, { failures: 3 })).rejects.toThrow(UpstreamStatusError);
+    expect(pages.reads.length).toBeLessThanOrEqual(20);
+  });
 });
 
 describe('consecutive reads of the newest messages', () => {
