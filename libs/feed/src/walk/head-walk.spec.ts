@@ -164,6 +164,33 @@ describe('a read of the newest messages', () => {
     expect(longer.reads).toHaveLength(1);
   });
 
+  it.each([
+    { count: 50, longestPage: 51, reads: ['1/100'], showsAll: true },
+    { count: 50, longestPage: 50, reads: ['1/100', '2/100'], showsAll: true },
+    { count: 51, longestPage: 50, reads: ['1/100', '2/100'], showsAll: false },
+  ])(
+    'requests the page after a large page unless an earlier page of the account was longer: $count messages, longest page $longestPage',
+    async ({ count, longestPage, reads, showsAll }) => {
+      const all = Array.from({ length: count }, (_, n) => message(n, 1));
+      const pages = new Pages(all, 'oldestFirst', new Set(allIds(all.slice(0, 50))));
+      pages.cap = 50;
+      const plan = { limit: LARGE_PAGE_LIMIT, pageSize: DOCUMENTED_MAX_MESSAGES_PER_PAGE, longestPage };
+      expect(await pages.head('unknown', plan)).toMatchObject({ showsEnd: showsAll, coversAllNew: showsAll });
+      expect(pages.reads).toEqual(reads);
+    },
+  );
+
+  it('leaves it to a read of all pages to read the page after a large page if that page fails', async () => {
+    const all = Array.from({ length: 51 }, (_, n) => message(n, 1));
+    const pages = new Pages(all, 'oldestFirst', new Set(allIds(all.slice(0, 50))));
+    pages.cap = 50;
+    pages.before = (_, page) => {
+      if (page === 2) throw new UpstreamStatusError(500, '', undefined);
+    };
+    const plan = { limit: LARGE_PAGE_LIMIT, pageSize: DOCUMENTED_MAX_MESSAGES_PER_PAGE };
+    expect(await pages.head('unknown', plan)).toMatchObject({ coversAllNew: false });
+  });
+
   it.each(ORDERS)(
     'determines the order of a list of two messages from their timestamps: %s',
     async (order) => {

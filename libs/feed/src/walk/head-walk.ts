@@ -219,6 +219,7 @@ class HeadWalk {
     const large = firstPageLimitOf(this.plan) === LARGE_PAGE_LIMIT;
     const first = large ? await this.takeLarge() : await this.takeFirst();
     this.setHeadFromTop(first);
+    await this.checkEndOfLargePage(first);
     const showsAll = this.showsAll(first);
     const seen = messageOrderOf(first.items);
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
@@ -230,6 +231,19 @@ class HeadWalk {
     if (showsAll) this.settleWithoutOrder(first);
     else if (showsOrder && seen === 'oldestFirst' && !this.plan.isFirst) await this.readSecond(first);
     else this.coversAllNew = false;
+  }
+
+  /** Reads page 2 if page 1 is a large page that may be the whole list, or may be as long as upstream's pages get. */
+  private async checkEndOfLargePage(first: PageRead): Promise<void> {
+    const { count, limit } = first;
+    if (this.showsEnd || count <= DOCUMENTED_MAX_MESSAGES_PER_PAGE || count >= limit) return;
+    try {
+      const second = await this.take(2, limit);
+      this.showsEnd = second.count === 0 || (second.repeats && second.ids.length > 0);
+    } catch (error) {
+      // A message on page 2 that upstream fails to return must not stop the polls. A read of all pages skips it.
+      if (!mayBeCausedByPageSize(error)) throw error;
+    }
   }
 
   private showsAll(first: PageRead): boolean {
@@ -333,7 +347,10 @@ class HeadWalk {
     const longest = isCapped
       ? pageSize
       : Math.max(pageSize, Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE));
-    const maxCount = first.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? first.limit : longest;
+    // Upstream may return at most a number of messages between the two limits. So a large page is certainly the last
+    // one only if an earlier page of the account was longer.
+    const maxCount =
+      first.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? Math.min(first.limit, this.plan.longestPage) : longest;
     // A page that was requested with a reduced limit does not show where the list ends.
     const isWhole = first.limit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE;
     this.showsEnd = first.count === 0 || (first.count < maxCount && isWhole);
