@@ -108,6 +108,18 @@ describe('GET /v1/conversations/{id}/timeline', () => {
       expect(first).toMatchObject({ kind: 'message', message: { id: ids[0] }, send: null });
   });
 
+  it('reaches the oldest messages if upstream shortens pages to 50 messages, and the list has grown beyond a page', async () => {
+    harness.control('settings', { limitCap: 50 });
+    const timestamp = Date.now() - 3_600_000;
+    const ids = harness.createMessages(contact, { count: 45, timestamp, intervalMs: 1_000 });
+    await harness.sweep();
+    await harness.sweep();
+    const later = { timestamp: timestamp + 60_000, intervalMs: 1_000 };
+    ids.push(...harness.createMessages(contact, { count: 10, ...later }));
+    await harness.polls.pollHead(ACCOUNT, contact);
+    expect((await all('50')).map(idOf)).toEqual(ids.reverse());
+  });
+
   it('reads all messages only once if upstream lists them in random order, and then adds new messages from events', async () => {
     harness.control('settings', { order: 'random', limitCap: 20 });
     const ids = createMessages(60);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { FeedSource } from '#feed';
+import { type FeedSource, RedisPollQueue } from '#feed';
 import { UpstreamStatusError } from '#upstream';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
@@ -58,6 +58,62 @@ describe('a message whose page upstream cannot return', () => {
   );
 });
 
+describe('a new message whose page upstream cannot return', () => {
+  it.each([45, 3])(
+    'hides no later message at the end of an oldest-first list of %i messages',
+    async (count) => {
+      const { harness } = here;
+      harness.control('settings', { order: 'oldestFirst', limitCap: PAGE_LIMIT });
+      const { contactId } = await here.createKnownContact(count);
+      const [failing] = harness.createMessages(contactId);
+      harness.control('settings', { failingMessageIds: [failing] });
+      await pollAsWorker(contactId);
+      const fresh = harness.createMessages(contactId, { count: 2, intervalMs: 10 });
+      await pollAsWorker(contactId);
+      await pollAsWorker(contactId);
+      expect(await here.messageEvents()).toEqual(received(fresh));
+      expect((await harness.store.overview(ACCOUNT)).skipped).toBe(1);
+      // The failing message is known now: a later poll reads the page in parts at once.
+      const [later = ''] = harness.createMessages(contactId);
+      await harness.polls.poll(ACCOUNT, contactId);
+      expect(await here.messageEvents()).toEqual(received([...fresh, later]));
+    },
+  );
+
+  it.each(['newestFirst', 'oldestFirst'])(
+    'hides no other message if it is the first on page 1, and the messages have equal timestamps (order of messages: %s)',
+    async (order) => {
+      const { harness } = here;
+      harness.control('settings', { order });
+      const contactId = harness.createContact(NUMBER);
+      const timestamp = Date.now() - DAY_MS;
+      const ids = harness.createMessages(contactId, { count: 6, timestamp });
+      for (let reads = 0; reads < 3; reads += 1) await harness.sweep();
+      const fresh = harness.createMessages(contactId, { count: 3, timestamp: timestamp + 1 });
+      const first = order === 'newestFirst' ? fresh.at(-1) : ids[0];
+      harness.control('settings', { failingMessageIds: [first] });
+      await pollAsWorker(contactId);
+      await pollAsWorker(contactId);
+      expect(await here.messageEvents()).toEqual(received(fresh.filter((id) => id !== first)));
+    },
+  );
+
+  it('causes a bounded number of requests if upstream fails to return every message', async () => {
+    const { harness } = here;
+    harness.control('settings', { order: 'oldestFirst' });
+    const { contactId, ids } = await here.createKnownContact(45);
+    harness.control('settings', { failingMessageIds: ids });
+    await pollAsWorker(contactId);
+    const before = harness.countRequests(/messages/);
+    await pollAsWorker(contactId);
+    expect(harness.countRequests(/messages/) - before).toBeLessThanOrEqual(20);
+    harness.control('settings', { failingMessageIds: [] });
+    await pollAsWorker(contactId);
+    expect(await here.messageEvents()).toEqual([]);
+    expect((await harness.store.overview(ACCOUNT)).skipped).toBe(0);
+  });
+});
+
 describe('one failed request for the first page of messages', () => {
   it('does not prevent the detection of new messages on the last page, if upstream lists the oldest messages first', async () => {
     const { harness } = here;
@@ -104,3 +160,16 @@ describe('a missing message that an unreadable element may have hidden', () => {
     expect(await here.messageEvents()).toEqual([`message.deleted ${ids[2] ?? ''}`]);
   });
 });
+
+/** Polls a contact. Records the outcome of a failed poll as a worker does. */
+async function pollAsWorker(contactId: string): Promise<void> {
+  const { harness } = here;
+  try {
+    await harness.polls.poll(ACCOUNT, contactId);
+  } catch (error) {
+    if (!(error instanceof UpstreamStatusError)) throw error;
+    const queue = new RedisPollQueue(harness.redis, harness.prefix);
+    const lease = { contactId, lease: '', overdueMs: 0, consecutiveFailures: 0, isUpstreamAvailable: true };
+    await queue.end(ACCOUNT, { kind: 'head', ...lease }, 'failed');
+  }
+}

@@ -3,7 +3,7 @@ import type { FeedSource } from '#feed';
 import { createLogger } from '#platform';
 import { UpstreamStatusError, UpstreamTimeoutError } from '#upstream';
 import { ACCOUNT } from './feed-harness.js';
-import { received, WithFeedHarness } from './with-feed-harness.js';
+import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 
@@ -85,6 +85,19 @@ describe('a page limit above 20', () => {
       ]);
     },
   );
+
+  it('that upstream honours only up to 50 does not hide a new message on page 2', async () => {
+    const { harness } = here;
+    harness.control('settings', { order: 'oldestFirst', limitCap: 50 });
+    const contactId = harness.createContact(NUMBER);
+    // Equal timestamps: the order, and so the page of new messages, is unknown.
+    const timestamp = Date.now() - 3 * DAY_MS;
+    harness.createMessages(contactId, { count: 50, timestamp });
+    for (let reads = 0; reads < 3; reads += 1) await harness.sweep();
+    const ids = harness.createMessages(contactId, { timestamp });
+    await harness.polls.poll(ACCOUNT, contactId);
+    expect(await here.messageEvents()).toEqual(received(ids));
+  });
 
   it.each([
     new UpstreamStatusError(400, 'limit must be at most 20', undefined),

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ContactListPoll } from '#feed';
+import { ContactListPoll, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
+import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
@@ -13,6 +14,8 @@ beforeEach(() => {
 async function lists(count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) await list.poll(ACCOUNT);
 }
+/** Key of the contacts whose older messages are due, with the times. */
+const deepReadsKey = (): string => accountKeys(here.harness.prefix, ACCOUNT)('polls', 'deep');
 const typesOf = async (): Promise<string[]> => here.harness.eventTypes();
 
 describe('a missing message', () => {
@@ -54,6 +57,33 @@ describe('a missing message', () => {
       expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.completeDueAt).toBeDefined();
     },
   );
+
+  it.each([
+    ['a sweep', false],
+    ['a read of all pages that another missing message caused', true],
+  ])('is noticed even if it vanishes while its page was just read by %s', async (_, isRequested) => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(5);
+    if (isRequested) {
+      harness.control('messages/delete', { id: ids[0] });
+      await harness.polls.pollHead(ACCOUNT, contactId);
+      harness.control('messages/restore', { id: ids[0] });
+      harness.store.aheadMs += 1_000;
+    }
+    const source = here.afterPage(2, async () => {
+      harness.store.aheadMs += 1_000;
+      harness.control('messages/delete', { id: ids[4] });
+      await harness.polls.pollHead(ACCOUNT, contactId);
+    });
+    await harness.poller(source, 'silent', { sweepMs: 0 }).runDeepRead(ACCOUNT, contactId, 'poll');
+    const state = await harness.store.contactState(ACCOUNT, contactId);
+    expect(state?.pollState.completeDueAt).toBeLessThanOrEqual(state?.now ?? 0);
+    expect(await harness.redis.zscore(deepReadsKey(), contactId)).not.toBeNull();
+    await harness.polls.poll(ACCOUNT, contactId);
+    harness.store.aheadMs += 2 * MIN_ABSENCE_UNTIL_DELETED_MS;
+    await harness.polls.poll(ACCOUNT, contactId);
+    expect(await here.messageEvents()).toEqual([`message.deleted ${ids[4] ?? ''}`]);
+  });
 
   it('is emitted as deleted only after two reads without the message, at least a minute apart', async () => {
     const { contactId, ids } = await here.createKnownContact(25);

@@ -23,7 +23,9 @@ export class StoredTimelineFeed implements TimelineFeed {
     // Until all pages were read once, it is unknown on which page of an oldest-first list the newest messages are.
     const order = pollState.order === 'oldestFirst' && completeAt === undefined ? 'unknown' : pollState.order;
     const honoursLarge = limit === LARGE_LIMIT || (limit === undefined && longestPage > DOCUMENTED_LIMIT);
-    if (honoursLarge) return { order, length, maxLimit: LARGE_LIMIT, fullPage: LARGE_LIMIT };
+    // Upstream may return at most a number of messages between the two limits.
+    if (honoursLarge)
+      return { order, length, maxLimit: LARGE_LIMIT, fullPage: Math.min(LARGE_LIMIT, longestPage) };
     // A list that is longer than its longest page shows how long the pages are.
     const isCapped = pageSize > 0 && length > pageSize;
     const maxLimit = isCapped ? Math.min(pageSize, DOCUMENTED_LIMIT) : DOCUMENTED_LIMIT;

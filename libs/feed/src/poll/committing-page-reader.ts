@@ -15,7 +15,7 @@ import {
 import { FAILING_MESSAGE_PLACEHOLDER } from '../walk/read-in-parts.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
-import { addUnreadableElementHashes } from '../snapshot/poll-state.js';
+import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import type { PollCommitter } from './poll-committer.js';
 import type { PollStart } from './poll-start.js';
 import type { FeedSource, LookUpReads, ReadPurpose } from '../ports.js';
@@ -141,7 +141,8 @@ export class CommittingPageReader {
    * Reads a page like {@link take}, but does not read a failed page in parts: returns a {@link FailedPageRead}.
    */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
-    const isPatient = !this.wasRetried(page) && !this.hasFailingMessage();
+    // If an earlier read found a failing message, retries of a failed page are useless.
+    const isPatient = !this.wasRetried(page) && !hasFailingMessage(this.state.pollState);
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
     for (let races = 0; races < MAX_COMMIT_CONFLICTS;) {
       if (!(await this.refreshState())) return undefined;
@@ -334,16 +335,11 @@ export class CommittingPageReader {
   wasRetried(page: number): boolean {
     return this.retriedPage !== undefined && Math.abs(page - this.retriedPage) <= 1;
   }
+}
 
-  /**
-   * Returns true if an earlier read of the contact found a message that upstream fails to return. Retries of
-   * a failed page are then useless.
-   */
-  private hasFailingMessage(): boolean {
-    return (
-      addUnreadableElementHashes(this.state.pollState.unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0
-    );
-  }
+/** Returns true if an earlier read of the contact found a message that upstream fails to return. */
+export function hasFailingMessage({ unreadable }: Pick<PollState, 'unreadable'>): boolean {
+  return addUnreadableElementHashes(unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0;
 }
 
 /** A page that could not be read, not even by retries, and the error of the last request. */

@@ -95,6 +95,8 @@ export class DeepRead {
   /** Collects data for the conversation row. Reset when the read starts again at page 1. */
   private rowMessages = new RowMessageCollector();
   private readonly startedAt: number;
+  /** When an extra read of all pages was due, as stored when this read began. */
+  private readonly dueAt: number | undefined;
   /** How far upstream's clock is ahead of Redis' clock, in milliseconds. Undefined while unknown. */
   private aheadMs: number | undefined;
   /**
@@ -113,6 +115,7 @@ export class DeepRead {
   ) {
     const { pageRetriesMs } = settings;
     this.startedAt = state.now;
+    this.dueAt = state.pollState.completeDueAt;
     this.pages = new CommittingPageReader(store, source, committer, { ...task, pageRetriesMs }, state);
     this.reader = this.pages.reader;
   }
@@ -348,6 +351,7 @@ export class DeepRead {
               isStable: this.stable,
               rowMessages: this.rowMessages,
               startedAt: this.startedAt,
+              ...(this.dueAt === undefined ? {} : { dueAt: this.dueAt }),
             }
           : undefined;
       const reading: PagesRead = {

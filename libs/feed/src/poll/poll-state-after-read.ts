@@ -4,7 +4,7 @@ import type { ContactState } from '../feed-store.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { messageFlagCheckIntervalMs } from './flag-check-interval.js';
 import { hashIds, type PollState } from '../snapshot/poll-state.js';
-import type { PagesRead } from '../walk/pages-read.js';
+import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /**
  * Extra delay of the read that decides whether a missing message is deleted, in milliseconds. `missingSince`
@@ -79,13 +79,24 @@ export function pollStateAfterRead(input: PollStateInput): PollState {
 function nextFullReadAt({ state, reading, absence, settings }: PollStateInput): number | undefined {
   const { pollState, now } = state;
   const { fullRead, needsFullRead } = reading;
-  if (needsFullRead) return Math.min(pollState.completeDueAt ?? now, now);
+  // A new request replaces an earlier one, so that the end of a running read of all pages recognizes it as new.
+  if (needsFullRead) return now;
   if (fullRead === undefined) return pollState.completeDueAt;
+  if (isRequestedDuring(fullRead, pollState.completeDueAt, now)) return pollState.completeDueAt;
   if (absence === undefined)
     return pollState.completeDueAt === undefined ? undefined : now + settings.absenceMs;
   if (!absence.pending) return undefined;
   const mayBeUnreadable = reading.skipped > (pollState.skipped ?? 0);
   return now + (mayBeUnreadable ? UNREADABLE_RECHECK_MS : settings.absenceMs + MISSING_SINCE_ROUNDING_MS);
+}
+
+/**
+ * Returns true if a poll requested a read of all pages while `fullRead` ran. A page that `fullRead` read before may then
+ * have changed.
+ * @param dueAt when the requested read is due; undefined if none is requested
+ */
+function isRequestedDuring(fullRead: FullRead, dueAt: number | undefined, now: number): boolean {
+  return dueAt !== undefined && dueAt !== fullRead.dueAt && dueAt <= now;
 }
 
 /**

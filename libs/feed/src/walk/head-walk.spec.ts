@@ -43,7 +43,7 @@ class Pages {
         pageSize: this.cap,
         longestPage: this.cap,
       },
-      ...{ isFirst: false, failures: 0 },
+      ...{ isFirst: false, failures: 0, hasFailingMessage: false },
     };
     return readNewestMessages(
       {
@@ -162,6 +162,33 @@ describe('a read of the newest messages', () => {
     const longer = alike(45);
     expect(await longer.head('unknown')).toMatchObject({ coversAllNew: false });
     expect(longer.reads).toHaveLength(1);
+  });
+
+  it.each([
+    { count: 50, longestPage: 51, reads: ['1/100'], showsAll: true },
+    { count: 50, longestPage: 50, reads: ['1/100', '2/100'], showsAll: true },
+    { count: 51, longestPage: 50, reads: ['1/100', '2/100'], showsAll: false },
+  ])(
+    'requests the page after a large page unless an earlier page of the account was longer: $count messages, longest page $longestPage',
+    async ({ count, longestPage, reads, showsAll }) => {
+      const all = Array.from({ length: count }, (_, n) => message(n, 1));
+      const pages = new Pages(all, 'oldestFirst', new Set(allIds(all.slice(0, 50))));
+      pages.cap = 50;
+      const plan = { limit: LARGE_PAGE_LIMIT, pageSize: DOCUMENTED_MAX_MESSAGES_PER_PAGE, longestPage };
+      expect(await pages.head('unknown', plan)).toMatchObject({ showsEnd: showsAll, coversAllNew: showsAll });
+      expect(pages.reads).toEqual(reads);
+    },
+  );
+
+  it('leaves it to a read of all pages to read the page after a large page if that page fails', async () => {
+    const all = Array.from({ length: 51 }, (_, n) => message(n, 1));
+    const pages = new Pages(all, 'oldestFirst', new Set(allIds(all.slice(0, 50))));
+    pages.cap = 50;
+    pages.before = (_, page) => {
+      if (page === 2) throw new UpstreamStatusError(500, '', undefined);
+    };
+    const plan = { limit: LARGE_PAGE_LIMIT, pageSize: DOCUMENTED_MAX_MESSAGES_PER_PAGE };
+    expect(await pages.head('unknown', plan)).toMatchObject({ coversAllNew: false });
   });
 
   it.each(ORDERS)(
@@ -295,6 +322,48 @@ describe('a read of the newest messages while every page with a certain message 
       expect(head.served.length).toBeGreaterThan(0);
     },
   );
+});
+
+describe('a read of the newest messages after a failed one', () => {
+  /** Makes each request fail whose page contains an upstream index for which `fails` returns true. */
+  function withFailing(pages: Pages, fails: (index: number) => boolean): Pages {
+    pages.before = (_, page, limit) => {
+      for (let index = (page - 1) * limit; index < page * limit; index += 1)
+        if (index < pages.all.length && fails(index)) throw new UpstreamStatusError(500, '', undefined);
+    };
+    return pages;
+  }
+
+  it.each([40, 42, 45, 47])(
+    'skips the failing message on the last page of an oldest-first list: index %d',
+    async (failing) => {
+      const pages = withFailing(contact('oldestFirst', 48, 3), (index) => index === failing);
+      await expect(pages.head('oldestFirst')).rejects.toThrow(UpstreamStatusError);
+      expect(pages.reads).toHaveLength(1);
+      const head = await pages.head('oldestFirst', { failures: 1 });
+      expect(pages.reads.length).toBeLessThanOrEqual(20);
+      const shown = allIds(messages(46, 48)).filter((id) => id !== `m${failing + 1}`);
+      expect(idsOf(head)).toEqual(expect.arrayContaining(shown));
+      expect(head).toMatchObject({ unreadable: [expect.any(String)], length: 48 });
+    },
+  );
+
+  it('skips the first message of a newest-first list; later reads skip it with fewer requests', async () => {
+    const pages = withFailing(contact('newestFirst', 30, 2), (index) => index === 0);
+    await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
+    const head = await pages.head('newestFirst', { failures: 1 });
+    expect(pages.reads).toEqual(['1/20', '1/10', '1/5', '1/2', '1/1', '2/1', '2/2', '2/4', '2/8', '5/4']);
+    expect(idsOf(head)).toEqual(allIds(messages(11, 29)));
+    expect(head).toMatchObject({ headLimit: 1, skipped: 1, showsEnd: false });
+    await pages.head('newestFirst', { headLimit: 1 });
+    expect(pages.reads).toEqual(['1/1', '2/1', '2/2', '2/4', '2/8', '5/4']);
+  });
+
+  it.each(ORDERS)('ends after a few requests if no message can be read: %s', async (order) => {
+    const pages = withFailing(contact(order, 75, 0), () => true);
+    await expect(pages.head(order, { failures: 3 })).rejects.toThrow(UpstreamStatusError);
+    expect(pages.reads.length).toBeLessThanOrEqual(20);
+  });
 });
 
 describe('consecutive reads of the newest messages', () => {

@@ -66,6 +66,8 @@ export interface HeadPlan {
   isFirst: boolean;
   /** Number of consecutive failed reads of the newest messages before this read. */
   failures: number;
+  /** True if an earlier read found a message that upstream fails to return. */
+  hasFailingMessage: boolean;
 }
 
 /** Result of a read of the newest messages. */
@@ -217,6 +219,7 @@ class HeadWalk {
     const large = firstPageLimitOf(this.plan) === LARGE_PAGE_LIMIT;
     const first = large ? await this.takeLarge() : await this.takeFirst();
     this.setHeadFromTop(first);
+    await this.checkEndOfLargePage(first);
     const showsAll = this.showsAll(first);
     const seen = messageOrderOf(first.items);
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
@@ -228,6 +231,19 @@ class HeadWalk {
     if (showsAll) this.settleWithoutOrder(first);
     else if (showsOrder && seen === 'oldestFirst' && !this.plan.isFirst) await this.readSecond(first);
     else this.coversAllNew = false;
+  }
+
+  /** Reads page 2 if page 1 is a large page that may be the whole list, or may be as long as upstream's pages get. */
+  private async checkEndOfLargePage(first: PageRead): Promise<void> {
+    const { count, limit } = first;
+    if (this.showsEnd || count <= DOCUMENTED_MAX_MESSAGES_PER_PAGE || count >= limit) return;
+    try {
+      const second = await this.take(2, limit);
+      this.showsEnd = second.count === 0 || (second.repeats && second.ids.length > 0);
+    } catch (error) {
+      // A message on page 2 that upstream fails to return must not stop the polls. A read of all pages skips it.
+      if (!mayBeCausedByPageSize(error)) throw error;
+    }
   }
 
   private showsAll(first: PageRead): boolean {
@@ -291,9 +307,21 @@ class HeadWalk {
       } catch (error) {
         if (!mayBeCausedBySingleMessage(error)) throw error;
         failure ??= error;
+        if (part === 1) return this.takeAfterFirstMessage(failure);
       }
     }
     throw failure;
+  }
+
+  /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
+  private async takeAfterFirstMessage(failure: unknown): Promise<PageRead> {
+    const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+    // A list with more messages than its longest page shows how long its pages are.
+    const isCapped = this.length > this.pages.pageSize;
+    const size = isCapped ? Math.min(limit, this.pages.pageSize) : limit;
+    const read = await this.pages.takeParts({ page: 1, limit }, size, failure, true);
+    this.headLimit = 1;
+    return this.withOrderChecked(read);
   }
 
   private async readTop(): Promise<void> {
@@ -319,8 +347,13 @@ class HeadWalk {
     const longest = isCapped
       ? pageSize
       : Math.max(pageSize, Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE));
-    const maxCount = first.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? first.limit : longest;
-    this.showsEnd = first.count === 0 || (first.count < maxCount && this.headLimit === undefined);
+    // Upstream may return at most a number of messages between the two limits. So a large page is certainly the last
+    // one only if an earlier page of the account was longer.
+    const maxCount =
+      first.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? Math.min(first.limit, this.plan.longestPage) : longest;
+    // A page that was requested with a reduced limit does not show where the list ends.
+    const isWhole = first.limit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+    this.showsEnd = first.count === 0 || (first.count < maxCount && isWhole);
   }
 
   /**
@@ -423,7 +456,7 @@ class HeadWalk {
     const { page, limit } = requestForLastPage(this.length, this.pages.pageSize);
     const start = (page - 1) * limit;
     let first = page;
-    let reads = [await this.take(page, limit)];
+    let reads = [await this.takeOfTail(page, limit)];
     // The requested page should start with a known message. If the page is empty, the list became shorter. If the page
     // starts with a new message, messages moved from page to page. In both cases, earlier pages are read, back to a
     // page that starts with a known message.
@@ -431,12 +464,26 @@ class HeadWalk {
       const isEmpty = reads[0]?.count === 0;
       if (!isEmpty && reads[0]?.firstIsNew !== true) break;
       first -= 1;
-      const read = await this.take(first, limit);
+      const read = await this.takeOfTail(first, limit);
       reads = isEmpty ? [read] : [read, ...reads];
     }
     await this.readToEnd(reads, first + reads.length - 1);
     this.setHeadFromTail(start, (first - 1) * limit, reads);
     return { pages: this.pages.requests - before, foundNew: reads.some((read) => read.newIds.length > 0) };
+  }
+
+  /**
+   * Reads a page at the end of an oldest-first list. If the page fails, and an earlier read failed too, reads the page
+   * in parts: a message that upstream fails to return stays on this page, so later reads would fail as well.
+   */
+  private async takeOfTail(page: number, limit: number): Promise<PageRead> {
+    try {
+      return this.withOrderChecked(await this.pages.takeWhole(page, limit));
+    } catch (error) {
+      const mayBeSplit = this.plan.failures > 0 || this.plan.hasFailingMessage;
+      if (!mayBeSplit || !mayBeCausedBySingleMessage(error)) throw error;
+      return this.withOrderChecked(await this.pages.takeParts({ page, limit }, limit, error));
+    }
   }
 
   /** Reads the pages after `from` until a page is not full. Adds them to `reads`. */
@@ -447,7 +494,7 @@ class HeadWalk {
         this.coversAllNew = false;
         return;
       }
-      const next = await this.take(page, last.limit);
+      const next = await this.takeOfTail(page, last.limit);
       if (next.count === 0) {
         if (!(await this.pages.continuesAfter(last, page))) return;
         continue;

@@ -8,10 +8,12 @@ import {
 } from '#upstream';
 import {
   FAILING_MESSAGE_PLACEHOLDER,
+  readFailedPageInParts,
   withFailedPagesReadInParts,
   type IsMessageFault,
   type ReadPage,
 } from './read-in-parts.js';
+import type { PageRequest } from './page-tail.js';
 
 /** Max number of messages per page according to upstream's documentation. */
 export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
@@ -124,6 +126,7 @@ export class PageReader {
   private largestPage = 0;
   private readonly read: ReadPage;
   private readonly readPlain: ReadPage;
+  private readonly counted: ReadPage;
 
   constructor(
     read: ReadPage,
@@ -132,15 +135,15 @@ export class PageReader {
     isMessageFault?: IsMessageFault,
   ) {
     this.pageSize = Math.max(pageSize, MIN_PAGE_SIZE);
-    const counted: ReadPage = (page, limit) => {
+    this.counted = (page, limit) => {
       this.askedForLargePage = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.requests += 1;
       return read(page, limit);
     };
     const sizeOf = (limit: number): number =>
       limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);
-    this.readPlain = withFailedPagesReadInParts(counted, sizeOf);
-    this.read = withFailedPagesReadInParts(counted, sizeOf, isMessageFault);
+    this.readPlain = withFailedPagesReadInParts(this.counted, sizeOf);
+    this.read = withFailedPagesReadInParts(this.counted, sizeOf, isMessageFault);
   }
 
   /**
@@ -191,6 +194,29 @@ export class PageReader {
    */
   async takeWhole(page: number, limit: number): Promise<PageRead> {
     return this.record(await this.readPlain(page, limit), page, limit);
+  }
+
+  /**
+   * Reads a page in parts, after upstream failed to return it. Skips the messages that cannot be read on their own.
+   * @param limit limit with which the page was requested
+   * @param size number of messages on the page, at most `limit`
+   * @param failure error of the request for the page
+   * @throws `failure` if no message of the page can be read, because then the cause is not a single message
+   */
+  async takeParts(
+    { page, limit }: PageRequest,
+    size: number,
+    failure: unknown,
+    doesFirstMessageFail = false,
+  ): Promise<PageRead> {
+    const read = await readFailedPageInParts(
+      this.counted,
+      { page, limit: size },
+      failure,
+      mayBeCausedBySingleMessage,
+      doesFirstMessageFail,
+    );
+    return this.record(read, page, limit);
   }
 
   /**

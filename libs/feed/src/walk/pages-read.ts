@@ -80,4 +80,6 @@ export interface FullRead {
   rowMessages: RowMessageCollector;
   /** When the read began, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
+  /** Value of `PollState.completeDueAt` when the read began. */
+  dueAt?: number;
 }

@@ -1,4 +1,5 @@
 import { type MessagePage, UpstreamReplyTooLargeError } from '#upstream';
+import type { PageRequest } from './page-tail.js';
 import { UnreadableMessageFinder } from './unreadable-message-finder.js';
 
 /** Reads one page. `page` counts from 1; the page contains at most `limit` messages if upstream honours the limit. */
@@ -7,6 +8,12 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
 /** Texts that describe a message that cannot be read even on its own. */
 const OVERSIZED_MESSAGE = 'a message too large to be read';
 export const FAILING_MESSAGE_PLACEHOLDER = 'a message that upstream fails to show';
+
+/**
+ * A page of which no message can be read fails for another reason than a single message: upstream is probably down. A
+ * read in parts that finds no readable message in this number of parts therefore ends, to spare upstream.
+ */
+const MAX_PARTS_WITHOUT_MESSAGE = 5;
 
 /** Returns true if a single message may have caused the error. The page is then read in parts. */
 export type IsMessageFault = (error: unknown) => boolean;
@@ -34,18 +41,63 @@ export function withFailedPagesReadInParts(
       if (limit === 1) return unreadablePage(error);
     }
     const search = new UnreadableMessageFinder({ page, limit: page === 1 ? limit : sizeOf(limit) });
-    const parts: MessagePage[] = [];
-    for (let part = search.next(); part !== undefined; part = search.next()) {
-      try {
-        parts.push(await read(part.page, part.limit));
-        search.succeeded();
-      } catch (error) {
-        if (!mayBeSplit(error)) throw error;
-        if (search.failed()) parts.push(unreadablePage(error));
-      }
-    }
-    return joined(parts);
+    return joined(await readParts(read, search, mayBeSplit));
   };
+}
+
+/**
+ * Reads a page that upstream failed to return in smaller parts, and skips the messages that cannot be read even on
+ * their own.
+ * @param page the failed page
+ * @param failure error of the request for the page
+ * @param isMessageFault returns true for an error that a single message on the page may have caused
+ * @param doesFirstMessageFail true if the first message of the page could not be read on its own
+ * @throws `failure` if none of the first parts contains a readable message
+ */
+export async function readFailedPageInParts(
+  read: ReadPage,
+  page: PageRequest,
+  failure: unknown,
+  isMessageFault: IsMessageFault,
+  doesFirstMessageFail = false,
+): Promise<MessagePage> {
+  const search = new UnreadableMessageFinder(page);
+  if (doesFirstMessageFail) search.skipMessage();
+  const skipped = doesFirstMessageFail ? [unreadablePage(failure)] : [];
+  const mayBeSplit: IsMessageFault = (error) => isTooLarge(error) || isMessageFault(error);
+  const parts = await readParts(read, search, mayBeSplit, (before) => {
+    if (before.length >= MAX_PARTS_WITHOUT_MESSAGE && !containsMessage(before)) throw failure;
+  });
+  if (!containsMessage(parts)) throw failure;
+  return joined([...skipped, ...parts]);
+}
+
+const containsMessage = (parts: readonly MessagePage[]): boolean =>
+  parts.some(({ items }) => items.length > 0);
+
+/**
+ * Reads the parts of a page that `search` chooses.
+ * @param mayBeSplit returns true for an error after which the part is read in smaller parts
+ * @param beforeNext called before each request with the parts that were read so far
+ */
+async function readParts(
+  read: ReadPage,
+  search: UnreadableMessageFinder,
+  mayBeSplit: IsMessageFault,
+  beforeNext: (parts: readonly MessagePage[]) => void = () => undefined,
+): Promise<MessagePage[]> {
+  const parts: MessagePage[] = [];
+  for (let part = search.next(); part !== undefined; part = search.next()) {
+    beforeNext(parts);
+    try {
+      parts.push(await read(part.page, part.limit));
+      search.succeeded();
+    } catch (error) {
+      if (!mayBeSplit(error)) throw error;
+      if (search.failed()) parts.push(unreadablePage(error));
+    }
+  }
+  return parts;
 }
 
 /** Returns a page that contains one unreadable element, in place of a message that cannot be read. */

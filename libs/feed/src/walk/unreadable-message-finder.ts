@@ -47,9 +47,14 @@ export class UnreadableMessageFinder {
       this.failsBefore = this.at + limit;
       return false;
     }
+    this.skipMessage();
+    return true;
+  }
+
+  /** Skips the next message of the page, because upstream fails to return it. */
+  skipMessage(): void {
     this.at += 1;
     this.failsBefore = undefined;
-    return true;
   }
 
   private largestPart(): number {
