@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLogger } from '#platform';
-import { type LaneRunner, RedisRelayDueTimes, SendNotCancellableError } from '#relay';
+import { type LaneRunner, RedisRelayDueTimes } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis } from '../../support/redis-server.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, rounds, accept, find, relayUntil, memory, texts, posts, sendEvents } = relay;
+const { runner, rounds, accept, find, relayUntil, memory, texts, posts } = relay;
 
 /** Returns a runner, as in a process of its own, and the number of its warnings about Redis restarts. */
 function watchedRunner(): { runner: LaneRunner; warnings: () => number } {
@@ -106,50 +106,6 @@ describe('a send', () => {
     const posting = { ...record.state, phase: 'posting' } as const;
     const fence = { transition: 'fenced', state: posting, redisRun: 'mustMatch' } as const;
     expect(await relay.harness.sends.apply(ACCOUNT, record, fence)).toBeUndefined();
-  });
-
-  it('is found upstream and does not expire if Redis lost the record of its POST, even if its maximum age has passed', async () => {
-    const id = await accept();
-    const before = await memory();
-    await relayUntil(id, 'accepted');
-    await before.restore(relay.redis);
-    await rounds({ maxAgeMs: 1 }).expire(ACCOUNT);
-    expect(await find(id)).toMatchObject({ status: 'queued' });
-    await runner({ maxAgeMs: 1 }).run(ACCOUNT, NUMBER);
-    await relayUntil(id, 'sent');
-    expect(await sendEvents()).toEqual(['send.sent']);
-  });
-
-  it('that expired during a Redis restart becomes expired only after a look-up did not find it', async () => {
-    const id = await accept({ expiresAt: Date.now() + 1 });
-    await (await memory()).restore(relay.redis);
-    const { lookups } = await relayUntil(id, 'expired');
-    expect(lookups?.at(-1)).toMatchObject({ outcome: 'not_found' });
-    expect(await sendEvents()).toEqual(['send.expired']);
-    expect(posts()).toBe(0);
-  });
-
-  it('cannot be cancelled if Redis lost the record of its POST', async () => {
-    const id = await accept();
-    const before = await memory();
-    await relayUntil(id, 'accepted');
-    await before.restore(relay.redis);
-    const cancel = relay.intake.cancel(ACCOUNT, id);
-    await expect(cancel).rejects.toThrow(SendNotCancellableError);
-    await expect(cancel).rejects.toThrow(/Redis restarted/);
-    await relayUntil(id, 'sent');
-    expect(texts()).toEqual(['Hi']);
-  });
-
-  it('can be cancelled after a Redis restart if it is scheduled for later, but not once its sendAt has come', async () => {
-    const later = await accept({ sendAt: Date.now() + 3_600_000 });
-    const sendAt = Date.now() + 2_000;
-    const due = await accept({ sendAt });
-    await (await memory()).restore(relay.redis);
-    await eventually('the send is due', async () => (await relay.harness.sends.now(ACCOUNT)) > sendAt);
-    expect(await find(due)).toMatchObject({ status: 'scheduled' });
-    await expect(relay.intake.cancel(ACCOUNT, due)).rejects.toThrow(SendNotCancellableError);
-    expect(await relay.intake.cancel(ACCOUNT, later)).toMatchObject({ status: 'cancelled' });
   });
 
   it('that was queued before a Redis restart causes one warning per process and restart, not one per send', async () => {

@@ -71,8 +71,7 @@ export class SendsController {
     operationId: 'cancelSend',
     summary: 'Cancel a scheduled or queued send',
     description:
-      'A send that is being relayed or was relayed cannot be cancelled: the response has the status 409. ' +
-      'After a restart of Redis, this also applies to a queued send that was stored before, because it may have been relayed.',
+      'A send that is being relayed or was relayed cannot be cancelled: the response has the status 409.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict')

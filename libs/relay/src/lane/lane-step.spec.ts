@@ -130,11 +130,10 @@ describe('the first send in a lane', () => {
     });
   });
 
-  it('is looked up at upstream before it is posted or expires if it was queued before a Redis restart', () => {
+  it('is looked up at upstream before its POST if it was queued before a Redis restart, unless it expires first', () => {
     const head = { redisRestartedAt: NOW - 1 };
     expect(stepOf({}, {}, head)).toEqual({ kind: 'recheck' });
     expect(stepOf({ notBefore: NOW + 5 }, {}, head)).toEqual({ kind: 'wait', ms: 5 });
-    expect(stepOf({}, { expiresAt: NOW }, head)).toEqual({ kind: 'recheck' });
-    expect(stepOf({ notBefore: NOW + 5 }, { expiresAt: NOW }, head)).toEqual({ kind: 'recheck' });
+    expect(stepOf({}, { expiresAt: NOW }, head)).toEqual({ kind: 'expire', reason: PAST_EXPIRES_AT });
   });
 });

@@ -37,11 +37,7 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
     case 'queued': {
       const wait = (state.notBefore ?? 0) - now;
       const expiry = sendExpiryOf(record, maxAgeMs);
-      // If Redis may have lost the record of a POST, the send is looked up before it expires.
-      if (now >= expiry.at)
-        return redisRestartedAt === undefined
-          ? { kind: 'expire', reason: expiry.reason }
-          : { kind: 'recheck' };
+      if (now >= expiry.at) return { kind: 'expire', reason: expiry.reason };
       if (wait > 0) return { kind: 'wait', ms: Math.min(wait, expiry.at - now) };
       if (serviceCheck === 'other_service') return { kind: 'wrong_service' };
       if (serviceCheck === 'unverified') return { kind: 'verify_address' };

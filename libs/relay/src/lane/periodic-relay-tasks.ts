@@ -60,16 +60,12 @@ export class PeriodicRelayTasks {
     }
   }
 
-  /**
-   * Ends queued sends that have expired, wherever they are in their lanes. Leaves out sends that were stored before a
-   * Redis restart: their lanes look them up first.
-   */
+  /** Ends queued sends that have expired, wherever they are in their lanes. */
   async expire(account: string): Promise<void> {
     const { maxAgeMs } = this.settings;
     for (const { record, now } of await this.store.expirableSends(account, maxAgeMs, MAX_PER_ROUND)) {
       const expiry = sendExpiryOf(record, maxAgeMs);
-      // If the send changed after it was read, or Redis restarted since it was stored, `apply` writes nothing. The next
-      // run reads the send again.
+      // If the send changed after it was read, `apply` writes nothing, and the next run reads the send again.
       if (now >= expiry.at)
         await this.store.apply(account, record, stateChangeOfExpiredSend(record, expiry.reason));
     }

@@ -18,12 +18,11 @@ export function sendExpiryOf({ order, state }: SendRecord, maxAgeMs: number): Ex
 
 /**
  * Returns the change that ends an expired send. The send becomes `expired`, or `unknown` if upstream may have accepted
- * an earlier POST. The change is rejected if Redis may have lost the record of a POST.
+ * an earlier POST.
  */
 export function stateChangeOfExpiredSend(record: SendRecord, reason: string): StateChange {
   return {
     transition: isAwaitingMessage(record.state) ? 'marked_unknown' : 'expired',
     state: { ...fieldsKeptAcrossTransitions(record.state), reason },
-    redisRun: 'mustMatch',
   };
 }

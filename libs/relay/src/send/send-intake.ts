@@ -48,16 +48,10 @@ export class IdempotencyKeyReusedError extends Error {
   }
 }
 
-/**
- * Thrown if a send cannot be cancelled: because it is no longer scheduled or queued, or because Redis may have lost the
- * record of its POST.
- */
+/** Thrown if a send cannot be cancelled, because it is no longer scheduled or queued. */
 export class SendNotCancellableError extends Error {
-  constructor(
-    readonly status: Send['status'],
-    reason = 'only a scheduled or queued send can be cancelled',
-  ) {
-    super(`The send is ${status}; ${reason}.`);
+  constructor(readonly status: Send['status']) {
+    super(`The send is ${status}; only a scheduled or queued send can be cancelled.`);
     this.name = 'SendNotCancellableError';
   }
 }
@@ -121,8 +115,7 @@ export interface SendIntake {
   find(account: string, id: string): Promise<Send | undefined>;
 
   /**
-   * Cancels a scheduled or queued send. Returns undefined if the send was not found. If Redis has restarted since the
-   * send was stored, the send can only be cancelled if it is scheduled for later, because it may have been posted.
+   * Cancels a scheduled or queued send. Returns undefined if the send was not found.
    * @throws {SendNotCancellableError}
    */
   cancel(account: string, id: string): Promise<Send | undefined>;

@@ -165,14 +165,6 @@ export function timeOfFirstPostAwaitingMessage({ order, state }: SendRecord): nu
 /** Maximum time by which Redis' clock may go back at a failover to another server, in milliseconds. */
 export const REDIS_CLOCK_TOLERANCE_MS = 10_000;
 
-/**
- * True if a scheduled or queued send may have been posted in an earlier Redis run: it is not scheduled for later.
- * @param now the current time by Redis' clock, in milliseconds since 1970
- */
-export function mayHaveBeenDue({ order, state }: SendRecord, now: number): boolean {
-  return state.status !== 'scheduled' || (order.sendAt ?? 0) <= now + REDIS_CLOCK_TOLERANCE_MS;
-}
-
 /** Returns the send's record with a look-up added to its list of look-ups. */
 export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
   const since = timeOfFirstPostAwaitingMessage(record) - CLOCK_TOLERANCE_MS;

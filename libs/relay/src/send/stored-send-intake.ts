@@ -17,18 +17,11 @@ import {
   SendNotResolvableError,
 } from './send-intake.js';
 import { transitionResult } from './send-transitions.js';
-import {
-  type SendRecord,
-  fieldsKeptAcrossTransitions,
-  mayHaveBeenDue,
-  toPublicSendWithLookups,
-} from './send-record.js';
+import { type SendRecord, fieldsKeptAcrossTransitions, toPublicSendWithLookups } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
 /** Maximum number of times that other processes may change a send during one update. After that, the update fails. */
 const MAX_CONFLICTS = 10;
-const MAY_BE_POSTED =
-  'Redis restarted after the send was stored and may have lost the record of a POST, so the send is looked up first';
 /**
  * Time in milliseconds. If a scheduled send is due within this time after it is stored, a worker is woken at once. The
  * time covers one interval between two checks for scheduled sends, and clock differences between machines.
@@ -90,21 +83,10 @@ export class StoredSendIntake implements SendIntake {
   }
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
-    const now = await this.store.now(account);
-    let rejected: SendRecord | undefined;
-    const record = await this.change(account, id, (current) => {
-      const { state } = current;
+    const record = await this.change(account, id, ({ state }) => {
       if (transitionResult(state.status, 'cancelled') === undefined)
         throw new SendNotCancellableError(state.status);
-      // If the change was rejected although the send is unchanged, Redis has restarted since the send was stored.
-      if (rejected !== undefined && isSameRevision(current, rejected))
-        throw new SendNotCancellableError(state.status, MAY_BE_POSTED);
-      rejected = mayHaveBeenDue(current, now) ? current : undefined;
-      return {
-        transition: 'cancelled',
-        state: fieldsKeptAcrossTransitions(state),
-        ...(rejected === undefined ? {} : { redisRun: 'mustMatch' }),
-      };
+      return { transition: 'cancelled', state: fieldsKeptAcrossTransitions(state) };
     });
     return record === undefined ? undefined : toPublicSendWithLookups(record);
   }
@@ -150,10 +132,6 @@ function replayOf(earlier: IdempotencyKeyUse): Acceptance {
     case 'busy':
       throw new IdempotentRequestInProgressError();
   }
-}
-
-function isSameRevision({ state }: SendRecord, other: SendRecord): boolean {
-  return state.revision === other.state.revision && state.step === other.state.step;
 }
 
 function resolution(
