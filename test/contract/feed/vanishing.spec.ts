@@ -207,6 +207,19 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
+  it('a contact that is new in the contact list, and its first messages, are emitted although the list stays suspect', async () => {
+    const { harness } = here;
+    const ids = await account();
+    harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });
+    await lists(2);
+    const timestamp = Date.now() - DAY_MS / 2;
+    const first = harness.createMessages(harness.createContact(NUMBER), { timestamp });
+    await harness.sweep();
+    expect(await typesOf()).toEqual(['account.suspect', 'contact.created', 'message.received']);
+    expect(await here.messageEvents()).toEqual(received(first));
+    expect(await harness.store.overview(ACCOUNT)).toHaveProperty('suspectSince');
+  });
+
   it('contact.deleted is emitted after an administrator confirmed that the contacts were deleted', async () => {
     const { harness } = here;
     const ids = await account();

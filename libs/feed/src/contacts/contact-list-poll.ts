@@ -57,8 +57,8 @@ interface ListVerdict {
   tracker: VolatileContactFieldTracker;
   missing: readonly [id: string, before: ListedContact][];
   /**
-   * True if the contact list lacks many known contacts, or probably comes from another messaging service. New
-   * contacts are then stored without events.
+   * True if the contact list is the first one that lacks many known contacts, or if it probably comes from another
+   * messaging service. New contacts are then stored without events, because they may be known contacts with new ids.
    */
   isReplaced: boolean;
   /**
@@ -170,12 +170,14 @@ export class ContactListPoll {
     const isOutage =
       isOutageMoreLikelyThanDeletions(missing.length, list.reader.present) && !areDeletionsConfirmed;
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
+    // The list may stay suspect for days. Contacts that appear after its first suspect read are really new.
+    const isReplaced = isOtherService || (isSuspect && known.suspectSince === undefined);
     const verdict: ListVerdict = {
-      ...{ known, tracker, missing, isReplaced: isSuspect || isOtherService },
+      ...{ known, tracker, missing, isReplaced },
       areSomeUnscheduled: list.reader.present > known.scheduled,
       isOutageLikely: isSuspect,
       unreadable: updateUnreadableElementHistory(known.unreadable, list.skipped, known.now),
-      emitAfter: await this.emitAfter(account, known, listedAt, isSuspect || isOtherService),
+      emitAfter: await this.emitAfter(account, known, listedAt, isReplaced),
     };
     const suspicion = isSuspect ? suspicionOf(known, missing.length) : undefined;
     if (isOtherService && known.services.get(upstream) === undefined)
@@ -242,8 +244,7 @@ export class ContactListPoll {
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
     const isNew = before === undefined;
-    // New contacts emit no events in the account's first contact list. They also emit none in a list that
-    // lacks many known contacts or probably comes from another messaging service.
+    // New contacts emit no events in the account's first contact list and in a list that replaces the known one.
     const isBaseline = isNew && (known.listedAt === undefined || isReplaced);
     const record =
       isBaseline || quick === 'same' || quick === 'quiet'
