@@ -11,9 +11,10 @@ import {
 } from '#upstream';
 import {
   DELETION_EVENT_CHANGES,
-  isOutageMoreLikelyThanDeletions,
+  areTooManyMissing,
   REAPPEARANCE_EVENT_CHANGES,
   createEventIfAccountBecomesSuspect,
+  unconfirmedSuspicion,
 } from '../diff/absence.js';
 import { diffContactFields } from '../form/contact-fingerprint.js';
 import { type ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
@@ -162,16 +163,18 @@ export class ContactListPoll {
     // Upstream's clock is preferred, because message timestamps are compared with this time.
     const listedAt = list.date ?? known.now;
     const missing = list.reader.missing();
-    const areDeletionsConfirmed =
-      known.suspectSince !== undefined && (known.deletionsConfirmedAt ?? 0) >= known.suspectSince;
     const { upstream } = list;
     const isOtherService =
       known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
-    const isOutage =
-      isOutageMoreLikelyThanDeletions(missing.length, list.reader.present) && !areDeletionsConfirmed;
+    const isOutage = areTooManyMissing(
+      missing.map(([, before]) => before),
+      list.reader.present,
+      known.deletionsConfirmedAt,
+    );
+    const suspectBefore = unconfirmedSuspicion(known.suspectSince, known.deletionsConfirmedAt);
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     // The list may stay suspect for days. Contacts that appear after its first suspect read are really new.
-    const isReplaced = isOtherService || (isSuspect && known.suspectSince === undefined);
+    const isReplaced = isOtherService || (isSuspect && suspectBefore === undefined);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced },
       areSomeUnscheduled: list.reader.present > known.scheduled,
@@ -195,7 +198,7 @@ export class ContactListPoll {
       upstream,
       service: serviceOf(known, upstream, isOtherService),
       updates: this.updates(account, list, verdict),
-      ...(isSuspect ? { suspectSince: known.suspectSince ?? known.now } : {}),
+      ...(isSuspect ? { suspectSince: suspectBefore ?? known.now } : {}),
       events: suspicion === undefined ? [] : [suspicion],
     });
   }
