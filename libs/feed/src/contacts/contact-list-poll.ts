@@ -229,12 +229,11 @@ export class ContactListPoll {
    */
   private async emitAfter(
     account: string,
-    { version, now, listedAt }: KnownContacts,
+    { wasListedBefore, now, listedAt }: KnownContacts,
     upstreamNow: number,
     replaced: boolean,
   ): Promise<number> {
     if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
-    const wasListedBefore = version > 0;
     const addedAt = wasListedBefore || replaced ? undefined : await this.addedAt(account);
     const late = Math.min(Math.max(now - (addedAt ?? now), 0), MAX_FIRST_LIST_DELAY_MS);
     return upstreamNow - late - FIRST_LIST_SLACK_MS;
