@@ -245,11 +245,19 @@ export class RoundSchedule implements AccountFollower {
     }, RENEW_INTERVAL_MS).unref();
   }
 
+  /**
+   * Runs a task. The recurring tasks of an account that does not exist end: if an account is removed while no worker
+   * runs, nobody removes its tasks. If the account is new and this process does not know it yet, its survey is scheduled
+   * as soon as the process knows it, and the survey schedules the other tasks.
+   */
   private async runRound({ account, round }: ClaimedTask): Promise<RoundEnd> {
     try {
-      if (round === SURVEY)
+      if (round === SURVEY) {
+        if (!this.accounts.has(account)) return { next: undefined };
         return { next: { everyMs: DUE_TIMES_CHECK_INTERVAL_MS }, others: await this.survey(account) };
-      return { next: await this.role.rounds[round]?.run(account) };
+      }
+      const next = await this.role.rounds[round]?.run(account);
+      return { next: isRecurring(next) && !this.accounts.has(account) ? undefined : next };
     } catch (error) {
       if (error instanceof AccountNotFoundError) return { next: undefined };
       this.logger.error(
@@ -307,4 +315,8 @@ export class RoundSchedule implements AccountFollower {
       [...this.accounts].map((account, n) => ({ account, round: SURVEY, time: n * SURVEY_SPACING_MS })),
     );
   }
+}
+
+function isRecurring(time: AgendaTime | undefined): boolean {
+  return typeof time === 'object' && 'everyMs' in time;
 }
