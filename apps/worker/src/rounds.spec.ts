@@ -216,6 +216,28 @@ it('the scheduler of periodic work frees Redis memory while Redis is full, altho
   expect(relieved).toEqual(['a', 'b']);
 });
 
+it('the scheduler of periodic work frees the memory of all other accounts while Redis is full, even if the records of one account cannot be removed', async () => {
+  jest.useFakeTimers();
+  const logLines: string[] = [];
+  const relieved: string[] = [];
+  const relief = {
+    isNeeded: () => Promise.resolve(true),
+    run: (account: string) =>
+      account === 'broken' ? Promise.reject(new Error('no')) : Promise.resolve(void relieved.push(account)),
+  };
+  const role = { tickMs: 250, rounds: {}, survey: () => Promise.resolve({}), relief };
+  const logger = createLogger('test', 'warn', { write: (line) => logLines.push(line) });
+  const schedule = new RoundSchedule(new MemoryAgenda(), role, logger);
+  for (const account of ['a', 'broken', 'b']) schedule.added(account, true);
+  schedule.start();
+  await jest.advanceTimersByTimeAsync(6_000);
+  await schedule.stop();
+  expect(relieved).toEqual(['a', 'b']);
+  expect(logLines.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ account: 'broken', err: expect.objectContaining({ words: 'no' }) as unknown }),
+  );
+});
+
 it('the scheduler of periodic work sleeps until the next task is due, but never longer than tickMs', async () => {
   jest.useFakeTimers();
   const ran: string[] = [];

@@ -114,10 +114,7 @@ export class RoundSchedule implements AccountFollower {
     ensure();
     const relieve = (): void => {
       this.relieve().catch((error: unknown) => {
-        this.logger.warn(
-          { err: error },
-          'Redis is out of memory, and old records could not be removed; retrying',
-        );
+        this.logger.warn({ err: error }, 'could not check whether Redis is out of memory; retrying');
       });
     };
     this.alarm.start();
@@ -280,9 +277,21 @@ export class RoundSchedule implements AccountFollower {
     this.relieving = true;
     try {
       this.logger.warn('Redis is out of memory: removing records whose retention period has ended');
-      for (const account of this.accounts) await relief.run(account);
+      for (const account of this.accounts) await this.relieveAccount(relief, account);
     } finally {
       this.relieving = false;
+    }
+  }
+
+  /** Removes old records of an account. An error affects only this account. */
+  private async relieveAccount(relief: Relief, account: string): Promise<void> {
+    try {
+      await relief.run(account);
+    } catch (error) {
+      this.logger.warn(
+        { account, err: error },
+        'Redis is out of memory, and old records of an account could not be removed; retrying',
+      );
     }
   }
 
