@@ -44,9 +44,30 @@ it('the scheduler of periodic work runs the due work of each account, and nothin
 it('the scheduler of periodic work runs work of an account again at the time that the previous run of this work requested', async () => {
   const times: Record<string, AgendaTime | undefined> = { a: 700, b: { everyMs: 60_000 } };
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(times[id]) });
+  schedule.added('b', false);
   await due('a', 'b', 'c');
   await schedule.run();
-  expect(agenda.times()).toEqual({ 'look a': 700, 'look b': { everyMs: 60_000 } });
+  const everyMinute = { everyMs: 60_000 };
+  expect(agenda.times()).toEqual({ 'look a': 700, 'look b': everyMinute, 'survey b': everyMinute });
+});
+
+it('the scheduler of periodic work ends the recurring work of an account that was removed while no worker ran', async () => {
+  const ran: string[] = [];
+  const { schedule, agenda, due } = scheduleOf({
+    run: (id) => {
+      ran.push(`look ${id}`);
+      return Promise.resolve({ everyMs: 60_000 });
+    },
+    survey: (id) => {
+      ran.push(`survey ${id}`);
+      return Promise.resolve({ look: 300 });
+    },
+  });
+  await due('removed');
+  await agenda.schedule([{ account: 'removed', round: 'survey', time: 0 }]);
+  await schedule.run();
+  expect(ran).toEqual(['look removed']);
+  expect(agenda.times()).toEqual({});
 });
 
 it('the scheduler of periodic work runs the work of other accounts while the work of one account hangs', async () => {
@@ -193,6 +214,28 @@ it('the scheduler of periodic work frees Redis memory while Redis is full, altho
   await schedule.stop();
   await jest.advanceTimersByTimeAsync(20_000);
   expect(relieved).toEqual(['a', 'b']);
+});
+
+it('the scheduler of periodic work frees the memory of all other accounts while Redis is full, even if the records of one account cannot be removed', async () => {
+  jest.useFakeTimers();
+  const logLines: string[] = [];
+  const relieved: string[] = [];
+  const relief = {
+    isNeeded: () => Promise.resolve(true),
+    run: (account: string) =>
+      account === 'broken' ? Promise.reject(new Error('no')) : Promise.resolve(void relieved.push(account)),
+  };
+  const role = { tickMs: 250, rounds: {}, survey: () => Promise.resolve({}), relief };
+  const logger = createLogger('test', 'warn', { write: (line) => logLines.push(line) });
+  const schedule = new RoundSchedule(new MemoryAgenda(), role, logger);
+  for (const account of ['a', 'broken', 'b']) schedule.added(account, true);
+  schedule.start();
+  await jest.advanceTimersByTimeAsync(6_000);
+  await schedule.stop();
+  expect(relieved).toEqual(['a', 'b']);
+  expect(logLines.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ account: 'broken', err: expect.objectContaining({ words: 'no' }) as unknown }),
+  );
 });
 
 it('the scheduler of periodic work sleeps until the next task is due, but never longer than tickMs', async () => {

@@ -114,10 +114,7 @@ export class RoundSchedule implements AccountFollower {
     ensure();
     const relieve = (): void => {
       this.relieve().catch((error: unknown) => {
-        this.logger.warn(
-          { err: error },
-          'Redis is out of memory, and old records could not be removed; retrying',
-        );
+        this.logger.warn({ err: error }, 'could not check whether Redis is out of memory; retrying');
       });
     };
     this.alarm.start();
@@ -245,11 +242,19 @@ export class RoundSchedule implements AccountFollower {
     }, RENEW_INTERVAL_MS).unref();
   }
 
+  /**
+   * Runs a task. The recurring tasks of an account that does not exist end: if an account is removed while no worker
+   * runs, nobody removes its tasks. If the account is new and this process does not know it yet, its survey is scheduled
+   * as soon as the process knows it, and the survey schedules the other tasks.
+   */
   private async runRound({ account, round }: ClaimedTask): Promise<RoundEnd> {
     try {
-      if (round === SURVEY)
+      if (round === SURVEY) {
+        if (!this.accounts.has(account)) return { next: undefined };
         return { next: { everyMs: DUE_TIMES_CHECK_INTERVAL_MS }, others: await this.survey(account) };
-      return { next: await this.role.rounds[round]?.run(account) };
+      }
+      const next = await this.role.rounds[round]?.run(account);
+      return { next: isRecurring(next) && !this.accounts.has(account) ? undefined : next };
     } catch (error) {
       if (error instanceof AccountNotFoundError) return { next: undefined };
       this.logger.error(
@@ -272,9 +277,21 @@ export class RoundSchedule implements AccountFollower {
     this.relieving = true;
     try {
       this.logger.warn('Redis is out of memory: removing records whose retention period has ended');
-      for (const account of this.accounts) await relief.run(account);
+      for (const account of this.accounts) await this.relieveAccount(relief, account);
     } finally {
       this.relieving = false;
+    }
+  }
+
+  /** Removes old records of an account. An error affects only this account. */
+  private async relieveAccount(relief: Relief, account: string): Promise<void> {
+    try {
+      await relief.run(account);
+    } catch (error) {
+      this.logger.warn(
+        { account, err: error },
+        'Redis is out of memory, and old records of an account could not be removed; retrying',
+      );
     }
   }
 
@@ -307,4 +324,8 @@ export class RoundSchedule implements AccountFollower {
       [...this.accounts].map((account, n) => ({ account, round: SURVEY, time: n * SURVEY_SPACING_MS })),
     );
   }
+}
+
+function isRecurring(time: AgendaTime | undefined): boolean {
+  return typeof time === 'object' && 'everyMs' in time;
 }

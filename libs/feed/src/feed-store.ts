@@ -41,6 +41,11 @@ export interface KnownContacts {
    */
   listedAt?: number;
   /**
+   * True if a contact list of the account was ever committed completely. Stays true if the stored contacts are lost,
+   * while {@link listedAt} is then absent.
+   */
+  wasListedBefore: boolean;
+  /**
    * When a read of the contact list first found so many contacts missing that an outage of upstream is likely, in
    * milliseconds since 1970 by Redis' clock. Absent if no outage is likely.
    */

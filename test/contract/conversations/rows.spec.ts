@@ -279,6 +279,23 @@ describe('a send in a conversation', () => {
     expect(shown?.lastActivityAt).toBe(shown?.last?.at);
   });
 
+  it('is shown under the contact if the id of the contact is its phone number, and the conversation stays when its last send ends', async () => {
+    const { harness } = here;
+    const first = await accept(NUMBER, 'before the contact exists');
+    const contactId = harness.createContact(NUMBER);
+    harness.control('contacts/renumber-id', { contactId, newId: NUMBER });
+    const [id] = here.createOldMessages(NUMBER, 1);
+    await harness.sweep();
+    const second = await accept(NUMBER, 'afterwards');
+    expect(await row(NUMBER)).toMatchObject({ contactId: NUMBER, replaces: undefined, pendingSends: 2 });
+    for (const record of [second, first]) await transit(record, 'cancelled');
+    const shown = await row(NUMBER);
+    expect(shown).toMatchObject({ contactId: NUMBER, pendingSends: 0, last: { kind: 'message', id } });
+    expect(shown?.lastActivityAt).toBe(shown?.last?.at);
+    expect(await listed()).toEqual([NUMBER]);
+    expect((await conversations.search(ACCOUNT, '4567', 10)).conversations).toEqual([shown]);
+  });
+
   it('belongs to the contact that most recently used the phone number of the send', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(1);

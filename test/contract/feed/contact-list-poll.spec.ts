@@ -102,7 +102,10 @@ describe('a read of the contact list', () => {
     expect(await harness.eventTypes()).toEqual(Array.from({ length: 20 }, () => 'contact.created'));
   });
 
-  it('still counts as the first read, and emits no event, if the only earlier read stopped during its commit', async () => {
+  /** Reads a list of 450 contacts with a process that stops after the first of three parts of the commit. */
+  async function stopDuringFirstCommit(): Promise<void> {
+    // Loads the scripts into Redis. From then on, each run of a script is a single call.
+    await harness.list.poll('another-account');
     harness.control('contacts', { count: 450 });
     let scripts = 0;
     const dying = new Proxy(harness.redis, {
@@ -120,9 +123,26 @@ describe('a read of the contact list', () => {
     const store: FeedStore = new RedisFeedStore(dying, harness.prefix);
     await expect(new ContactListPoll(store, harness.source, 60_000).poll(ACCOUNT)).rejects.toThrow('killed');
     expect((await harness.store.knownContacts(ACCOUNT)).contacts.size).toBe(200);
+  }
+
+  it('still counts as the first read, and emits no event, if the only earlier read stopped during its commit', async () => {
+    await stopDuringFirstCommit();
     await harness.list.poll(ACCOUNT);
     expect((await harness.store.knownContacts(ACCOUNT)).contacts.size).toBe(450);
     expect(await harness.eventTypes()).toEqual([]);
+  });
+
+  it('lets the messages since the account was added be emitted, even if the only earlier read stopped during its commit', async () => {
+    await stopDuringFirstCommit();
+    const before = await harness.store.knownContacts(ACCOUNT);
+    const addedAt = before.now - 300_000;
+    const list = new ContactListPoll(harness.store, harness.source, 60_000, () => Promise.resolve(addedAt));
+    await list.poll(ACCOUNT);
+    const { contacts } = await harness.store.knownContacts(ACCOUNT);
+    const added = [...contacts.keys()].filter((id) => before.contacts.get(id) === undefined);
+    expect(added).toHaveLength(250);
+    for (const id of added)
+      expect((await harness.store.contactState(ACCOUNT, id))?.emitAfter).toBeLessThan(addedAt);
   });
 });
 

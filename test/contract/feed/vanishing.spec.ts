@@ -237,6 +237,19 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
+  it('a contact that is new in the contact list, and its first messages, are emitted although the list stays suspect', async () => {
+    const { harness } = here;
+    const ids = await account();
+    harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });
+    await lists(2);
+    const timestamp = Date.now() - DAY_MS / 2;
+    const first = harness.createMessages(harness.createContact(NUMBER), { timestamp });
+    await harness.sweep();
+    expect(await typesOf()).toEqual(['account.suspect', 'contact.created', 'message.received']);
+    expect(await here.messageEvents()).toEqual(received(first));
+    expect(await harness.store.overview(ACCOUNT)).toHaveProperty('suspectSince');
+  });
+
   it('contact.deleted is emitted after an administrator confirmed that the contacts were deleted', async () => {
     const { harness } = here;
     const ids = await account();
@@ -248,5 +261,65 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await harness.store.overview(ACCOUNT)).not.toHaveProperty('suspectSince');
     await lists(1);
     expect((await typesOf()).filter((type) => type === 'contact.deleted')).toHaveLength(12);
+  });
+});
+
+describe('a confirmation of deletions', () => {
+  let contacts: string[];
+  let contactId: string;
+  let messages: string[];
+
+  /** Creates an account of 46 contacts, of which one has 45 messages and the others have none. */
+  beforeEach(async () => {
+    const { harness } = here;
+    harness.control('contacts', { count: 45 });
+    ({ contactId, ids: messages } = await here.createKnownContact(45));
+    const known = [...(await harness.store.knownContacts(ACCOUNT)).contacts.keys()];
+    contacts = known.filter((id) => id !== contactId);
+  });
+
+  function change(verb: 'delete' | 'restore', from: number, to: number): void {
+    here.harness.control(`contacts/${verb}`, { contactIds: contacts.slice(from, to) });
+    here.harness.control(`messages/${verb}`, { ids: messages.slice(from, to) });
+  }
+
+  async function readAllAfter(ms: number): Promise<void> {
+    here.harness.store.aheadMs += ms;
+    await here.harness.list.poll(ACCOUNT);
+    await here.readAll(contactId);
+  }
+
+  async function deletions(): Promise<{ contacts: number; messages: number }> {
+    const types = await typesOf();
+    return {
+      contacts: types.filter((type) => type === 'contact.deleted').length,
+      messages: types.filter((type) => type === 'message.deleted').length,
+    };
+  }
+
+  it('applies to all contacts and messages that are missing, even if they were missing for less than a minute and are read again within that minute', async () => {
+    change('delete', 0, 30);
+    await readAllAfter(0);
+    await here.harness.store.confirmDeletions(ACCOUNT);
+    await readAllAfter(30_000);
+    expect(await typesOf()).toEqual(['account.suspect']);
+    await readAllAfter(32_000);
+    expect(await deletions()).toEqual({ contacts: 30, messages: 30 });
+  });
+
+  it('does not apply to contacts and messages that vanish later', async () => {
+    const { store } = here.harness;
+    change('delete', 0, 15);
+    await readAllAfter(0);
+    await store.confirmDeletions(ACCOUNT);
+    expect(await store.overview(ACCOUNT)).not.toHaveProperty('suspectSince');
+    change('delete', 15, 30);
+    await readAllAfter(30_000);
+    await readAllAfter(62_000);
+    expect(await typesOf()).toEqual(['account.suspect']);
+    expect(await store.overview(ACCOUNT)).toHaveProperty('suspectSince');
+    change('restore', 15, 30);
+    await readAllAfter(0);
+    expect(await deletions()).toEqual({ contacts: 15, messages: 15 });
   });
 });

@@ -87,6 +87,20 @@ describe('the list of conversations', () => {
     },
   );
 
+  it('is returned completely even if an earlier build stored last activities before 1970', async () => {
+    const order = 'tidings:{default}:conversations:order';
+    const at = Date.parse('0001-01-01T00:00:00Z');
+    await gateway.redis.zadd(order, at, 'old1', at, 'old2', at + 1, 'old3', 0, 'none');
+    const ids: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null && ids.length < 20;) {
+      const page: Page = await read(`/v1/conversations?limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      ids.push(...page.conversations.map(({ id }) => id));
+      cursor = page.next;
+    }
+    await gateway.redis.zrem(order, 'old1', 'old2', 'old3', 'none');
+    expect(ids.slice(6)).toEqual(['none', 'old3', 'old2', 'old1']);
+  });
+
   it('contains nothing of another account', async () => {
     const reply = await gateway.fetch('/v1/conversations', { key: OTHER_KEY });
     expect(await reply.text()).not.toContain('text 5');

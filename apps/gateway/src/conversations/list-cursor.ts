@@ -18,7 +18,5 @@ export function parseListCursor(value: unknown): ListPosition | undefined {
   }
   if (!Array.isArray(parts) || parts.length !== 2) return undefined;
   const [at, id] = parts as unknown[];
-  return typeof at === 'number' && Number.isFinite(at) && at >= 0 && typeof id === 'string'
-    ? { at, id }
-    : undefined;
+  return typeof at === 'number' && Number.isFinite(at) && typeof id === 'string' ? { at, id } : undefined;
 }

@@ -44,7 +44,8 @@ export function conversationOf([id, lastActivity, text, ...parts]: StoredRow): C
     replaces: row.r,
     last,
     lastMessage: lastMessageOf(row),
-    lastActivityAt: at > 0 ? at : undefined,
+    // Rows that earlier builds stored may have a time before 1970.
+    lastActivityAt: at === 0 ? undefined : at,
     unreadCount: Math.min((row.w ?? []).filter(([, , unread]) => unread === 1).length, MAX_UNREAD),
     waitingSince: row.w?.[0]?.[0],
     pendingSends: sum('p'),

@@ -11,9 +11,10 @@ import {
 } from '#upstream';
 import {
   DELETION_EVENT_CHANGES,
-  isOutageMoreLikelyThanDeletions,
+  areTooManyMissing,
   REAPPEARANCE_EVENT_CHANGES,
   createEventIfAccountBecomesSuspect,
+  unconfirmedSuspicion,
 } from '../diff/absence.js';
 import { diffContactFields } from '../form/contact-fingerprint.js';
 import { type ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
@@ -57,8 +58,8 @@ interface ListVerdict {
   tracker: VolatileContactFieldTracker;
   missing: readonly [id: string, before: ListedContact][];
   /**
-   * True if the contact list lacks many known contacts, or probably comes from another messaging service. New
-   * contacts are then stored without events.
+   * True if the contact list is the first one that lacks many known contacts, or if it probably comes from another
+   * messaging service. New contacts are then stored without events, because they may be known contacts with new ids.
    */
   isReplaced: boolean;
   /**
@@ -162,20 +163,24 @@ export class ContactListPoll {
     // Upstream's clock is preferred, because message timestamps are compared with this time.
     const listedAt = list.date ?? known.now;
     const missing = list.reader.missing();
-    const areDeletionsConfirmed =
-      known.suspectSince !== undefined && (known.deletionsConfirmedAt ?? 0) >= known.suspectSince;
     const { upstream } = list;
     const isOtherService =
       known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
-    const isOutage =
-      isOutageMoreLikelyThanDeletions(missing.length, list.reader.present) && !areDeletionsConfirmed;
+    const isOutage = areTooManyMissing(
+      missing.map(([, before]) => before),
+      list.reader.present,
+      known.deletionsConfirmedAt,
+    );
+    const suspectBefore = unconfirmedSuspicion(known.suspectSince, known.deletionsConfirmedAt);
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
+    // The list may stay suspect for days. Contacts that appear after its first suspect read are really new.
+    const isReplaced = isOtherService || (isSuspect && suspectBefore === undefined);
     const verdict: ListVerdict = {
-      ...{ known, tracker, missing, isReplaced: isSuspect || isOtherService },
+      ...{ known, tracker, missing, isReplaced },
       areSomeUnscheduled: list.reader.present > known.scheduled,
       isOutageLikely: isSuspect,
       unreadable: updateUnreadableElementHistory(known.unreadable, list.skipped, known.now),
-      emitAfter: await this.emitAfter(account, known, listedAt, isSuspect || isOtherService),
+      emitAfter: await this.emitAfter(account, known, listedAt, isReplaced),
     };
     const suspicion = isSuspect ? suspicionOf(known, missing.length) : undefined;
     if (isOtherService && known.services.get(upstream) === undefined)
@@ -193,7 +198,7 @@ export class ContactListPoll {
       upstream,
       service: serviceOf(known, upstream, isOtherService),
       updates: this.updates(account, list, verdict),
-      ...(isSuspect ? { suspectSince: known.suspectSince ?? known.now } : {}),
+      ...(isSuspect ? { suspectSince: suspectBefore ?? known.now } : {}),
       events: suspicion === undefined ? [] : [suspicion],
     });
   }
@@ -224,12 +229,11 @@ export class ContactListPoll {
    */
   private async emitAfter(
     account: string,
-    { version, now, listedAt }: KnownContacts,
+    { wasListedBefore, now, listedAt }: KnownContacts,
     upstreamNow: number,
     replaced: boolean,
   ): Promise<number> {
     if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
-    const wasListedBefore = version > 0;
     const addedAt = wasListedBefore || replaced ? undefined : await this.addedAt(account);
     const late = Math.min(Math.max(now - (addedAt ?? now), 0), MAX_FIRST_LIST_DELAY_MS);
     return upstreamNow - late - FIRST_LIST_SLACK_MS;
@@ -242,8 +246,7 @@ export class ContactListPoll {
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
     const isNew = before === undefined;
-    // New contacts emit no events in the account's first contact list. They also emit none in a list that
-    // lacks many known contacts or probably comes from another messaging service.
+    // New contacts emit no events in the account's first contact list and in a list that replaces the known one.
     const isBaseline = isNew && (known.listedAt === undefined || isReplaced);
     const record =
       isBaseline || quick === 'same' || quick === 'quiet'

@@ -17,8 +17,11 @@ export interface AbsenceInput {
    * these two reads, in milliseconds.
    */
   minApartMs: number;
-  /** True if an administrator confirmed deletions: then any number of missing messages counts as deleted. */
-  areDeletionsConfirmed: boolean;
+  /**
+   * When an administrator last confirmed deletions, in milliseconds since 1970 by Redis' clock. The messages that were
+   * missing at that time do not suggest an outage, however many they are.
+   */
+  deletionsConfirmedAt: number;
   /** True if other reads of the account suggest an outage: then no missing message counts as deleted. */
   isOutageLikely: boolean;
   /**
@@ -94,8 +97,11 @@ export function createEventIfAccountBecomesSuspect(
 export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
-  const tooMany =
-    isOutageMoreLikelyThanDeletions(missing.length, present.length) && !input.areDeletionsConfirmed;
+  const tooMany = areTooManyMissing(
+    missing.map(([, message]) => message),
+    present.length,
+    input.deletionsConfirmedAt,
+  );
   const { lastShownAt = Infinity } = input;
   const result: AbsenceResult = {
     known: new Map(),
@@ -123,6 +129,37 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
     }
   }
   return { ...result, pending: waiting > 0 };
+}
+
+/**
+ * Returns true if so many elements are missing that an outage is more likely than deletions. Leaves out the elements
+ * that were already missing when an administrator confirmed deletions. They may have to wait for a second read, so the
+ * confirmation stays valid for them until they are deleted or return.
+ * @param missing snapshots of the missing elements
+ * @param total number of elements that are not deleted, including the missing ones
+ * @param deletionsConfirmedAt when deletions were last confirmed, in milliseconds since 1970 by Redis' clock
+ */
+export function areTooManyMissing(
+  missing: readonly { missingSince?: number }[],
+  total: number,
+  deletionsConfirmedAt = 0,
+): boolean {
+  const confirmed = missing.filter(
+    ({ missingSince = Infinity }) => missingSince <= deletionsConfirmedAt,
+  ).length;
+  return isOutageMoreLikelyThanDeletions(missing.length - confirmed, total - confirmed);
+}
+
+/**
+ * Returns since when too many elements are missing; undefined if an administrator has confirmed deletions since then.
+ * @param suspectSince since when too many elements are missing, in milliseconds since 1970 by Redis' clock
+ * @param deletionsConfirmedAt when deletions were last confirmed, in milliseconds since 1970 by Redis' clock
+ */
+export function unconfirmedSuspicion(
+  suspectSince: number | undefined,
+  deletionsConfirmedAt = 0,
+): number | undefined {
+  return suspectSince !== undefined && suspectSince > deletionsConfirmedAt ? suspectSince : undefined;
 }
 
 /** Returns true if so many elements are missing that an outage is more likely than deletions. */

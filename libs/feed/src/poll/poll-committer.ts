@@ -8,6 +8,7 @@ import {
   createMessageDeletionEvent,
   isAccountSuspect,
   createEventIfAccountBecomesSuspect,
+  unconfirmedSuspicion,
 } from '../diff/absence.js';
 import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
@@ -286,21 +287,22 @@ export class PollCommitter {
     // Leaves out messages that became known during the deep read and are on none of its pages. These messages
     // are new, not missing.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
-    const { suspectSince } = state.pollState;
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
-    const isListSuspect = listSuspectSince !== undefined && deletionsConfirmedAt < listSuspectSince;
+    const isListSuspect = unconfirmedSuspicion(listSuspectSince, deletionsConfirmedAt) !== undefined;
     // If upstream shows no message of this contact, that alone does not indicate an outage. An outage is
     // likely if the account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
     const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
-    const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
+    // Redis stores `missingSince` of a message in whole seconds, rounded up.
+    const confirmedAt = Math.ceil(deletionsConfirmedAt / 1_000) * 1_000;
+    const lastShownAt = Math.max(messagesShownAt, confirmedAt);
     return classifyMissingMessages({
       contactId,
       known,
       seen,
       now: state.now,
       minApartMs: this.settings.absenceMs,
-      areDeletionsConfirmed: suspectSince !== undefined && deletionsConfirmedAt >= suspectSince,
+      deletionsConfirmedAt: confirmedAt,
       isOutageLikely: isListSuspect || emptied,
       mayBeUnreadable: reading.skipped > (state.pollState.skipped ?? 0),
       ...(empty && state.contacts > 1 ? { lastShownAt } : {}),

@@ -1,4 +1,4 @@
-import type { AbsenceResult } from '../diff/absence.js';
+import { type AbsenceResult, unconfirmedSuspicion } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
@@ -47,7 +47,7 @@ export function pollStateAfterRead(input: PollStateInput): PollState {
   const { state, deletesSnapshots, reading, known, next, absence, unreadable, revisionFloor } = input;
   const { pollState, now, epoch } = state;
   const added = [...next.keys()].filter((id) => !known.has(id)).length;
-  const suspected = absence === undefined ? pollState.suspectSince !== undefined : absence.suspected > 0;
+  const suspectSince = suspectSinceAfterRead(input);
   const completeDueAt = nextFullReadAt(input);
   const completeAt = reading.fullRead === undefined ? pollState.completeAt : now;
   const flagCheckDueAt = nextFlagCheckAt(input);
@@ -68,8 +68,19 @@ export function pollStateAfterRead(input: PollStateInput): PollState {
     ...(flagCheckDueAt === undefined ? {} : { flagCheckDueAt }),
     ...(epoch === undefined ? {} : { epoch }),
     ...(revisionFloor === undefined ? {} : { revisionFloor }),
-    ...(suspected ? { suspectSince: pollState.suspectSince ?? now } : {}),
+    ...(suspectSince === undefined ? {} : { suspectSince }),
   };
+}
+
+/**
+ * Returns since when so many messages of the contact are missing that an outage is likely, in milliseconds since 1970.
+ * Undefined if no outage is likely.
+ */
+function suspectSinceAfterRead({ state, absence }: PollStateInput): number | undefined {
+  const { pollState, now, deletionsConfirmedAt } = state;
+  if (absence === undefined) return pollState.suspectSince;
+  if (absence.suspected === 0) return undefined;
+  return unconfirmedSuspicion(pollState.suspectSince, deletionsConfirmedAt) ?? now;
 }
 
 /**

@@ -120,6 +120,7 @@ export class RedisFeedStore implements FeedStore {
       // If the stored contacts are lost, the next contact list cannot be compared with them. It then counts
       // as the first contact list.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
+      wasListedBefore: listedAt != null,
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
       ...(deletionsConfirmedAt == null ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),
       ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),

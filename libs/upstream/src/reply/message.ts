@@ -68,12 +68,21 @@ export function parseId(value: unknown): string | undefined {
 
 /** A numeric timestamp below this number is in seconds since 1970. A larger number is in milliseconds. */
 const SECONDS_END = 100_000_000_000;
+/** Latest time that a `Date` can represent, in milliseconds since 1970. */
+const MAX_TIME_MS = 8_640_000_000_000_000;
 
+/**
+ * Returns a timestamp in milliseconds since 1970. Returns undefined if it is unreadable, and for a time that is not
+ * after the beginning of 1970: upstream probably has no timestamp then, and sends a default such as `0001-01-01`.
+ */
 function parseTimestamp(value: unknown): number | undefined {
-  if (typeof value === 'number' && Number.isFinite(value)) return value < SECONDS_END ? value * 1000 : value;
-  if (typeof value !== 'string') return undefined;
-  const time = Date.parse(value);
-  return Number.isNaN(time) ? undefined : time;
+  const time = parseTime(value);
+  return time > 0 && time <= MAX_TIME_MS ? time : undefined;
+}
+
+function parseTime(value: unknown): number {
+  if (typeof value === 'number') return value < SECONDS_END ? value * 1000 : value;
+  return typeof value === 'string' ? Date.parse(value) : NaN;
 }
 
 /** Returns true if a JSON value is an object, not null and not an array. */

@@ -135,6 +135,7 @@ end
 
 -- Lets a contact's row take the place of the row of a number that now leads to the contact.
 local function adopt_number(row, number)
+  if is_contact(number) then return false end
   if redis.call('ZREM', row_order, number) == 0 then return false end
   change_number_words('ZREM', number, number)
   row.r = number

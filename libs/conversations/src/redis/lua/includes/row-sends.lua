@@ -26,7 +26,7 @@ local function recount_send(number, send_id, before, after, is_over)
   local id = save_sends(number, sends)
   if not was_shown or not redis.call('ZSCORE', row_order, id) then return end
   local last = 0
-  if id ~= number then last = last_activity(id, load_row(id) or {})
+  if id ~= number or is_contact(id) then last = last_activity(id, load_row(id) or {})
   elseif sends.s then last = sends.s[1][1] end
   redis.call('ZADD', row_order, 'XX', last, id)
 end

@@ -42,6 +42,9 @@ local function row_of_number(number)
   return number
 end
 
+-- Returns true if a row belongs to a contact. The id of a contact may be its phone number.
+local function is_contact(id) return redis.call('HEXISTS', rows, id) == 1 end
+
 -- Calls `change` with each search word for a number: its digits, and its digits from the last to the first.
 local function change_number_words(command, number, id)
   local digits = string.gsub(number, '%D', '')
@@ -86,7 +89,7 @@ local function save_sends(number, sends)
     return id
   end
   redis.call('HDEL', row_sends, number)
-  if id == number then
+  if id == number and not is_contact(id) then
     redis.call('ZREM', row_order, number)
     change_number_words('ZREM', number, number)
     redis.call('INCR', row_revision)
