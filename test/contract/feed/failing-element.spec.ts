@@ -114,6 +114,26 @@ describe('a new message whose page upstream cannot return', () => {
   });
 });
 
+describe('a message above the last page of an oldest-first list that upstream cannot return', () => {
+  it('causes no read of all pages after each poll', async () => {
+    const { harness } = here;
+    harness.control('settings', { order: 'oldestFirst', limitCap: PAGE_LIMIT });
+    const contactId = harness.createContact(NUMBER);
+    const ids = here.createOldMessages(contactId, 45);
+    harness.control('settings', { failingMessageIds: [ids[10]] });
+    await harness.list.poll(ACCOUNT);
+    const poller = harness.poller(harness.source, 'silent', { pageRetriesMs: [] });
+    for (let polls = 0; polls < 2; polls += 1) await poller.poll(ACCOUNT, contactId);
+    await harness.poller(harness.source, 'silent', { sweepMs: 0 }).poll(ACCOUNT, contactId);
+    const before = harness.countRequests(/messages/);
+    for (let polls = 0; polls < 3; polls += 1) await poller.poll(ACCOUNT, contactId);
+    expect(harness.countRequests(/messages/) - before).toBe(3);
+    const fresh = harness.createMessages(contactId, { count: 2, intervalMs: 10 });
+    await poller.poll(ACCOUNT, contactId);
+    expect(await here.messageEvents()).toEqual(received(fresh));
+  });
+});
+
 describe('one failed request for the first page of messages', () => {
   it('does not prevent the detection of new messages on the last page, if upstream lists the oldest messages first', async () => {
     const { harness } = here;

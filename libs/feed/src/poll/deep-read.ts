@@ -385,6 +385,13 @@ export class DeepRead {
     const length = this.reader.servedCount;
     const { pollState } = this.pages.state;
     if (order === 'oldestFirst') {
+      // It is unknown where on their pages the unreadable elements are, so the head cannot be computed. A read of the
+      // newest messages sets it.
+      const { skipped } = this.reader;
+      if (skipped > 0)
+        return order === pollState.order
+          ? { order, length: pollState.length }
+          : { order, length: length + skipped, head: [] };
       const { page, limit } = requestForLastPage(length, this.reader.pageSize);
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
