@@ -6,6 +6,8 @@ import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
+/** Documented page size of upstream. */
+const PAGE_LIMIT = 20;
 
 /** Returns a source that records the limit of each page request. */
 function watched(
@@ -83,6 +85,24 @@ describe('a page limit above 20', () => {
         `message.deleted ${ids[30] ?? ''}`,
         ...received([late ?? '']),
       ]);
+    },
+  );
+
+  it.each([18, 20, 21, 38, 39, 40, 41, 42, 60])(
+    'that upstream ignores causes no read of all pages after each poll of an oldest-first list: %i messages',
+    async (count) => {
+      const { harness } = here;
+      harness.control('settings', { order: 'oldestFirst', limitIgnored: true });
+      const { contactId } = await here.createKnownContact(count);
+      await harness.sweep();
+      const before = harness.countRequests(/messages/);
+      for (let polls = 0; polls < 3; polls += 1) await harness.polls.poll(ACCOUNT, contactId);
+      // After a page that is as long as any other, two more requests find out whether the list ends there.
+      const perPoll = count < PAGE_LIMIT || count % PAGE_LIMIT === 0 ? 3 : 1;
+      expect(harness.countRequests(/messages/) - before).toBe(3 * perPoll);
+      const ids = harness.createMessages(contactId, { count: 25, intervalMs: 10 });
+      await harness.polls.poll(ACCOUNT, contactId);
+      expect(await here.messageEvents()).toEqual(received(ids));
     },
   );
 

@@ -389,6 +389,7 @@ function planOf({ state, resync }: PollStart): HeadPlan {
     known: resync === undefined ? storedMessages : 0,
     isFirst: state.emitAfter !== undefined || resync !== undefined,
     hasFailingMessage: hasFailingMessage(pollState),
+    ignoresLimit: extension.ignoresLimit === true,
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined || headLimit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE
       ? {}
@@ -406,6 +407,7 @@ function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): Pa
     ...(headLimit === undefined ? {} : { headLimit }),
     ...(date === undefined ? {} : { date }),
     ...(head.onlyPage === undefined ? {} : { onlyPage: head.onlyPage }),
+    ...(head.ignoresLimit ? { ignoresLimit: true } : {}),
     ...{ detectsVolatility: true, unsettledLookedUp: false },
     needsFullRead: disturbed || (!head.coversAllNew && state.emitAfter === undefined),
   };
@@ -416,7 +418,7 @@ function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): Pa
  * messages.
  */
 function isHeadDisturbed(
-  { pollState, emitAfter }: ContactState,
+  { pollState, extension, emitAfter }: ContactState,
   { shown, order, showsEnd }: HeadRead,
   known: ReadonlyMap<string, KnownMessage>,
 ): boolean {
@@ -431,7 +433,7 @@ function isHeadDisturbed(
   // An oldest-first list grows at its end. If the known messages at the end differ from those of the previous
   // read, messages have disappeared or moved.
   if (order === 'oldestFirst') {
-    const { page, limit } = requestForLastPage(length, pollState.pageSize);
+    const { page, limit } = requestForLastPage(length, pollState.pageSize, extension.ignoresLimit === true);
     const wasRead = before !== '' || (page - 1) * limit >= length;
     return wasRead && now !== before;
   }

@@ -11,7 +11,7 @@ import {
   type PageRead,
   type PageReader,
 } from '../walk/page-reader.js';
-import { requestForLastPage } from '../walk/page-tail.js';
+import { type PageRequest, requestForLastPage } from '../walk/page-tail.js';
 import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
 import { rowMessageOf, upstreamClockLeadMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
@@ -176,7 +176,7 @@ export class DeepRead {
 
   private async lookUpFromTail(): Promise<'all' | 'end' | 'stopped'> {
     const { length, head } = this.pages.state.pollState;
-    const { limit } = requestForLastPage(length, this.reader.pageSize);
+    const { limit } = this.requestForLastPage(length);
     // The read starts with the newest message before the head. The head may have been read with another limit
     // and may then start in the middle of a page.
     const older = length - splitIdHashes(head).length;
@@ -392,7 +392,7 @@ export class DeepRead {
         return order === pollState.order
           ? { order, length: pollState.length }
           : { order, length: length + skipped, head: [] };
-      const { page, limit } = requestForLastPage(length, this.reader.pageSize);
+      const { page, limit } = this.requestForLastPage(length);
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
@@ -405,6 +405,10 @@ export class DeepRead {
       length,
       ...(isKnown ? {} : { head: this.firstIds.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE) }),
     };
+  }
+
+  private requestForLastPage(length: number): PageRequest {
+    return requestForLastPage(length, this.reader.pageSize, this.pages.state.extension.ignoresLimit === true);
   }
 
   /**

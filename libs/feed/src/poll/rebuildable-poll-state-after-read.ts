@@ -35,10 +35,11 @@ export function rebuildablePollStateAfterRead(
     delete after.volatile;
     if (volatility.size > 0) after.volatile = packVolatileFields(volatility);
   }
-  // Only a read of the newest messages sets `readAt`, `unchangedPage` and `headLimit`. It may run during a deep
+  // Only a read of the newest messages sets `readAt`, `unchangedPage`, `headLimit` and `ignoresLimit`. It may run during a deep
   // read and then has newer values.
   if (kind !== 'head') return after;
   after.readAt = state.now;
+  if (reading.ignoresLimit === true) after.ignoresLimit = true;
   delete after.unchangedPage;
   if (isQuiet && reading.onlyPage?.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE)
     after.unchangedPage = { version: state.version, digest: reading.onlyPage.digest };

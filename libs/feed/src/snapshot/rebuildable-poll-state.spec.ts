@@ -13,6 +13,7 @@ const FULL: RebuildablePollState = {
   headLimit: 5,
   headLimitUntil: 1_800_000_600_000,
   resyncing: true,
+  ignoresLimit: true,
 };
 
 describe('the part of the poll state that later polls rebuild if it is lost', () => {

@@ -20,6 +20,8 @@ export interface RebuildablePollState {
    * messages without a timestamp are not emitted.
    */
   resyncing?: boolean;
+  /** True if upstream returned more messages of the contact on a page than were requested. */
+  ignoresLimit?: boolean;
   /**
    * The first page of the contact at the last read of the newest messages. Present if that read found no
    * change. A worker of an older build of Tidings removes this page whenever it commits a poll.
@@ -51,13 +53,14 @@ const READ_AT = 3;
 const HEAD_LIMIT = 4;
 const RESYNCING = 5;
 const UNCHANGED_PAGE = 6;
+const IGNORES_LIMIT = 7;
 
 /**
  * Packs the state. An empty state becomes an empty buffer. Any other state becomes a format version (1 byte), followed
  * by sections. A section consists of a tag, a length and the content.
  */
 export function packRebuildablePollState(state: RebuildablePollState): Buffer {
-  const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage } = state;
+  const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage, ignoresLimit } = state;
   const packed = new PackedBytesWriter().byte(FORMAT);
   if (rate !== undefined) packed.byte(RATE).block(rate);
   if (volatile !== undefined) packed.byte(VOLATILE).block(volatile);
@@ -68,6 +71,7 @@ export function packRebuildablePollState(state: RebuildablePollState): Buffer {
     packed.byte(HEAD_LIMIT).block(new PackedBytesWriter().number(headLimit).number(until).done());
   }
   if (resyncing === true) packed.byte(RESYNCING).block(Buffer.alloc(0));
+  if (ignoresLimit === true) packed.byte(IGNORES_LIMIT).block(Buffer.alloc(0));
   if (unchangedPage !== undefined) {
     const { version, digest } = unchangedPage;
     const ofVersion = new PackedBytesWriter().number(version).done();
@@ -103,6 +107,7 @@ function read(packed: PackedBytesReader, length: number): RebuildablePollState {
       state.headLimit = Math.max(content.number(), 1);
       state.headLimitUntil = content.number();
     } else if (tag === RESYNCING) state.resyncing = true;
+    else if (tag === IGNORES_LIMIT) state.ignoresLimit = true;
     else if (tag === UNCHANGED_PAGE) {
       const version = content.number();
       const digest = block.subarray(sizeOfNumber(version)).toString('base64');

@@ -43,7 +43,7 @@ class Pages {
         pageSize: this.cap,
         longestPage: this.cap,
       },
-      ...{ isFirst: false, failures: 0, hasFailingMessage: false },
+      ...{ isFirst: false, failures: 0, hasFailingMessage: false, ignoresLimit: false },
     };
     return readNewestMessages(
       {
@@ -366,6 +366,28 @@ describe('a read of the newest messages after a failed one', () => {
   });
 });
 
+describe('a read of the newest messages of an oldest-first list while upstream ignores the limit', () => {
+  it.each([38, 39, 40, 41, 42, 60])(
+    'finds out that the limit is ignored, and where the list ends: %d messages',
+    async (count) => {
+      const pages = contact('oldestFirst', count, 0);
+      const inner = pages.page.bind(pages);
+      pages.page = (page) => inner(page);
+      const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+      const head = await pages.head('oldestFirst', { limit });
+      expect(head).toMatchObject({ ignoresLimit: true, length: count });
+      const { length, pageSize, ignoresLimit } = head;
+      const next = await pages.head('oldestFirst', { length, pageSize, ignoresLimit });
+      expect(next).toMatchObject({ shown: head.head, head: head.head, length: count });
+      expect(pages.reads).toHaveLength(count % pageSize === 0 ? 3 : 1);
+      pages.all.push(...messages(count + 1, count + 25));
+      const last = await pages.head('oldestFirst', { length, pageSize, ignoresLimit });
+      expect(idsOf(last)).toEqual(expect.arrayContaining(allIds(messages(count + 1, count + 25))));
+      expect(last.length).toBe(count + 25);
+    },
+  );
+});
+
 describe('consecutive reads of the newest messages', () => {
   it.each(ORDERS)(
     'miss no new message, however many messages are deleted and however short the pages are: %s',
@@ -427,7 +449,7 @@ describe('the page to request at the end of an oldest-first list', () => {
     'contains the last message and has room for a new message: page size %d',
     (pageSize) => {
       for (let length = 1; length <= 200; length += 1) {
-        const { page, limit } = requestForLastPage(length, pageSize);
+        const { page, limit } = requestForLastPage(length, pageSize, false);
         expect(limit).toBeLessThanOrEqual(pageSize);
         // With two messages and a page size of two there is no such page.
         if (pageSize === 2 && length % 2 === 0) continue;

@@ -10,7 +10,7 @@ import {
   PageReader,
 } from './page-reader.js';
 import type { ReadPage } from './read-in-parts.js';
-import { requestForLastPage } from './page-tail.js';
+import { type PageRequest, requestForLastPage } from './page-tail.js';
 
 /**
  * A read of the newest messages begins with one page, and may go on to later or to earlier pages. `MAX_PAGES` bounds
@@ -68,6 +68,8 @@ export interface HeadPlan {
   failures: number;
   /** True if an earlier read found a message that upstream fails to return. */
   hasFailingMessage: boolean;
+  /** True if upstream is known to ignore the limit: its pages then have `pageSize` messages. */
+  ignoresLimit: boolean;
 }
 
 /** Result of a read of the newest messages. */
@@ -93,6 +95,8 @@ export interface HeadRead {
   showsEnd: boolean;
   limit?: number;
   headLimit?: number;
+  /** True if upstream returned more messages on a page at the end of the list than were requested, now or before. */
+  ignoresLimit: boolean;
   /** True if this read found all new messages. If false, a read of all pages is needed. */
   coversAllNew: boolean;
   /** True if a newest-first list was read to its end, and no page ended in a known message. */
@@ -153,6 +157,7 @@ class HeadWalk {
   private length: number;
   private limit: number | undefined;
   private headLimit: number | undefined;
+  private ignoresLimit: boolean;
   private shown: readonly string[] = [];
   private head: readonly string[] = [];
   private coversAllNew = true;
@@ -172,6 +177,7 @@ class HeadWalk {
     this.length = plan.length;
     this.limit = knownLimitOf(plan);
     this.headLimit = plan.headLimit;
+    this.ignoresLimit = plan.ignoresLimit;
   }
 
   async run(): Promise<void> {
@@ -197,10 +203,11 @@ class HeadWalk {
   }
 
   result(): HeadRead {
-    const { order, shown, head, length, limit, headLimit, coversAllNew, metNoKnownMessage, pages } = this;
+    const { order, shown, head, length, limit, headLimit, ignoresLimit, pages } = this;
+    const { coversAllNew, metNoKnownMessage } = this;
     return {
       served: [...pages.seen.values()],
-      ...{ shown, head, order, length, coversAllNew, metNoKnownMessage },
+      ...{ shown, head, order, length, ignoresLimit, coversAllNew, metNoKnownMessage },
       ...{ pageSize: pages.pageSize, longestPage: pages.longestPage, showsEnd: this.showsEnd },
       skipped: pages.skipped,
       unreadable: [...pages.unreadable],
@@ -452,24 +459,52 @@ class HeadWalk {
   }
 
   private async readTailOnce(): Promise<{ pages: number; foundNew: boolean }> {
+    this.pages.beginPass();
+    const { ignoresLimit } = this;
     const before = this.pages.requests;
-    const { page, limit } = requestForLastPage(this.length, this.pages.pageSize);
+    const { page, limit } = this.requestForLastPage();
     const start = (page - 1) * limit;
     let first = page;
-    let reads = [await this.takeOfTail(page, limit)];
+    let reads = [await this.takeOfTail(page, page === 1 ? this.limitOfOnlyPage(limit) : limit)];
     // The requested page should start with a known message. If the page is empty, the list became shorter. If the page
     // starts with a new message, messages moved from page to page. In both cases, earlier pages are read, back to a
     // page that starts with a known message.
     while (first > 1 && page - first < MAX_PAGES) {
       const isEmpty = reads[0]?.count === 0;
-      if (!isEmpty && reads[0]?.firstIsNew !== true) break;
+      const mayIgnoreLimit = first === page && this.mayIgnoreLimit(reads[0], start);
+      if (!isEmpty && reads[0]?.firstIsNew !== true && !mayIgnoreLimit) break;
       first -= 1;
       const read = await this.takeOfTail(first, limit);
       reads = isEmpty ? [read] : [read, ...reads];
     }
+    // The pages began at other messages than assumed, so they are read again.
+    if (this.ignoresLimit && !ignoresLimit) return this.readTailOnce();
     await this.readToEnd(reads, first + reads.length - 1);
     this.setHeadFromTail(start, (first - 1) * limit, reads);
     return { pages: this.pages.requests - before, foundNew: reads.some((read) => read.newIds.length > 0) };
+  }
+
+  private requestForLastPage(): PageRequest {
+    return requestForLastPage(this.length, this.pages.pageSize, this.ignoresLimit);
+  }
+
+  /**
+   * Returns the limit for the only page of a list. If upstream ignores the limit, the page may get as long as the
+   * longest page of any contact.
+   */
+  private limitOfOnlyPage(limit: number): number {
+    const longest = Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
+    return this.ignoresLimit ? Math.max(limit, longest) : limit;
+  }
+
+  /**
+   * Returns true if the last page has fewer messages than expected, so that it may begin at another message than
+   * assumed. The page before it shows whether upstream ignores the limit.
+   */
+  private mayIgnoreLimit(last: PageRead | undefined, start: number): boolean {
+    // Upstream that honours a large limit does not ignore the limit.
+    if (this.limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE) return false;
+    return last !== undefined && last.limit < this.pages.pageSize && last.count < this.length - start;
   }
 
   /**
@@ -478,7 +513,9 @@ class HeadWalk {
    */
   private async takeOfTail(page: number, limit: number): Promise<PageRead> {
     try {
-      return this.withOrderChecked(await this.pages.takeWhole(page, limit));
+      const read = await this.pages.takeWhole(page, limit);
+      this.ignoresLimit ||= read.count > limit;
+      return this.withOrderChecked(read);
     } catch (error) {
       const mayBeSplit = this.plan.failures > 0 || this.plan.hasFailingMessage;
       if (!mayBeSplit || !mayBeCausedBySingleMessage(error)) throw error;
@@ -515,7 +552,7 @@ class HeadWalk {
     const ids = reads.flatMap((read) => read.ids);
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
-    const { page, limit } = requestForLastPage(this.length, this.pages.pageSize);
+    const { page, limit } = this.requestForLastPage();
     const nextFrom = (page - 1) * limit;
     // The head begins at the index `nextFrom` of the list, because the next read will begin there.
     this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);

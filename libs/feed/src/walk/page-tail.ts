@@ -19,10 +19,11 @@ const MIN_ROOM = 3;
  * The page should contain at least {@link MIN_ROOM} messages, because an empty page does not show whether messages
  * vanished. The page should also have room for {@link MIN_ROOM} new messages, because a full page does not show
  * whether more messages follow. If a page with the limit `pageSize` does not meet both conditions, a smaller limit may
- * be used.
+ * be used. If upstream ignores the limit, each page has `pageSize` messages, so only this limit is used.
  * @param pageSize largest limit that upstream honours for the contact
  */
-export function requestForLastPage(length: number, pageSize: number): PageRequest {
+export function requestForLastPage(length: number, pageSize: number, ignoresLimit: boolean): PageRequest {
+  if (ignoresLimit) return { page: Math.max(Math.ceil(length / pageSize), 1), limit: pageSize };
   const spare = (limit: number): number => Math.min(length % limit, limit - (length % limit));
   const smaller = Array.from({ length: pageSize - 1 }, (_, i) => i + 1);
   const roomiest = smaller.reduce((best, limit) => (spare(limit) > spare(best) ? limit : best), pageSize);

@@ -31,6 +31,8 @@ export interface PagesRead {
   limit?: number;
   /** Reduced limit with which the first page was read. Present if a full first page could not be read. */
   headLimit?: number;
+  /** True if upstream returned more messages on a page at the end of the list than were requested. */
+  ignoresLimit?: boolean;
   /** Number of elements of the list that could not be read as messages. */
   skipped: number;
   /** For each unreadable element, a text that identifies it. */
