@@ -132,11 +132,17 @@ export class PollCommitter {
       next.size === 0 &&
       events.length === 0 &&
       isSamePollState(pollState, state.pollState);
-    const extension = rebuildablePollStateAfterRead(start, reading, kind, changes.volatile, isQuiet);
+    // A resync ends only with a read of all pages during which no message moved between pages. Any other read may
+    // have missed messages. Nor does it end while messages are missing: during an outage, the list may be empty.
+    const endsResync = kind === 'end' && state.extension.resyncing === true && absence?.pending === false;
+    const extension = rebuildablePollStateAfterRead(start, reading, kind, changes.volatile, {
+      isQuiet,
+      endsResync,
+    });
     const row = await this.rowUpdate(start, {
       hasRow: state.hasRow,
       isResync: resync !== undefined,
-      endsResync: kind === 'end' && state.extension.resyncing === true,
+      endsResync,
       observed,
       before: known,
       changed: changes.known,

@@ -13,24 +13,22 @@ const HEAD_LIMIT_MS = 600_000;
 /**
  * Computes the part of the contact's state that can be rebuilt after a loss. Has no side effects. Returns
  * undefined if that part does not change.
- * @param isQuiet true if the commit contains no events, no changed snapshots and no changed poll state
+ * @param commit `isQuiet`: true if the commit contains no events, no changed snapshots and no changed poll state.
+ * `endsResync`: true if the commit ends a resync
  */
 export function rebuildablePollStateAfterRead(
   { state, resync }: PollStart,
   reading: PagesRead,
   kind: CommitKind,
   { volatility }: VolatileFieldsUpdate,
-  isQuiet: boolean,
+  { isQuiet, endsResync }: { isQuiet: boolean; endsResync: boolean },
 ): RebuildablePollState | undefined {
   const before = state.extension;
-  const { headLimit, detectsVolatility, fullRead } = reading;
-  // A resync ends only with a read of all pages during which no message moved between pages. Any other read
-  // may have missed messages.
-  const isOver = kind === 'end' && before.resyncing === true && fullRead?.isStable === true;
-  if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
+  const { headLimit, detectsVolatility } = reading;
+  if (kind !== 'head' && !detectsVolatility && !endsResync && resync === undefined) return undefined;
   const after: RebuildablePollState = { ...before };
   if (resync !== undefined) after.resyncing = true;
-  else if (isOver) delete after.resyncing;
+  else if (endsResync) delete after.resyncing;
   if (detectsVolatility) {
     delete after.volatile;
     if (volatility.size > 0) after.volatile = packVolatileFields(volatility);
