@@ -355,8 +355,14 @@ describe('a read of the newest messages after a failed one', () => {
     expect(pages.reads).toEqual(['1/20', '1/10', '1/5', '1/2', '1/1', '2/1', '2/2', '2/4', '2/8', '5/4']);
     expect(idsOf(head)).toEqual(allIds(messages(11, 29)));
     expect(head).toMatchObject({ headLimit: 1, skipped: 1, showsEnd: false });
-    await pages.head('newestFirst', { headLimit: 1 });
+    await pages.head('newestFirst', { headLimit: 1, hasFailingMessage: true });
     expect(pages.reads).toEqual(['1/1', '2/1', '2/2', '2/4', '2/8', '5/4']);
+  });
+
+  it('does not skip the first message because of one error', async () => {
+    const pages = withFailing(contact('newestFirst', 30, 2), (index) => index === 0);
+    await expect(pages.head('newestFirst', { headLimit: 1 })).rejects.toThrow(UpstreamStatusError);
+    expect(pages.reads).toEqual(['1/1']);
   });
 
   it.each(ORDERS)('ends after a few requests if no message can be read: %s', async (order) => {

@@ -314,10 +314,15 @@ class HeadWalk {
       } catch (error) {
         if (!mayBeCausedBySingleMessage(error)) throw error;
         failure ??= error;
-        if (part === 1) return this.takeAfterFirstMessage(failure);
+        if (part === 1 && this.isMessageSuspected()) return this.takeAfterFirstMessage(failure);
       }
     }
     throw failure;
+  }
+
+  /** Returns true if earlier reads suggest that a message fails each time. One error may have any cause. */
+  private isMessageSuspected(): boolean {
+    return this.plan.failures > 0 || this.plan.hasFailingMessage;
   }
 
   /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
@@ -517,8 +522,7 @@ class HeadWalk {
       this.ignoresLimit ||= read.count > limit;
       return this.withOrderChecked(read);
     } catch (error) {
-      const mayBeSplit = this.plan.failures > 0 || this.plan.hasFailingMessage;
-      if (!mayBeSplit || !mayBeCausedBySingleMessage(error)) throw error;
+      if (!this.isMessageSuspected() || !mayBeCausedBySingleMessage(error)) throw error;
       return this.withOrderChecked(await this.pages.takeParts({ page, limit }, limit, error));
     }
   }

@@ -143,6 +143,7 @@ export class LaneRunner {
     // The check may have taken seconds: the send may have expired meanwhile, or another worker may have posted it.
     const current = await this.store.laneHead(account, head.record.order.phoneNumber);
     if (current?.record.order.id !== head.record.order.id) return 0;
+    this.logRedisRestart(account, current);
     return this.execute(account, current, nextLaneStep(current, this.settings.maxAgeMs, undefined), address);
   }
 

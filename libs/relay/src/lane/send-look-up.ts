@@ -1,6 +1,6 @@
 import { SimilarMessageCollector } from '../match/similar-messages.js';
 import type { Lookup } from '../ports.js';
-import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
+import { confirmationPeriodMs, postLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 import { type LookUpResult, readRecipientMessages, appendLookUpResultToSend } from './look-up-result.js';
@@ -49,14 +49,12 @@ export class SendLookUpRunner {
   /**
    * Returns the state change that starts look-ups of a queued send. It is used if Redis may have lost the record of a
    * POST, or if an operator requested a resend. If no look-up finds the send's message, the send is posted. After a
-   * Redis restart, the look-ups last until the confirmation period has passed since the restart. After a resend, one
-   * complete look-up is enough.
+   * Redis restart, the look-ups last until the confirmation period has passed since the restart, and at least until a
+   * POST that had begun before the restart has ended. After a resend, one complete look-up is enough.
    */
   recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
-    const leftMs =
-      redisRestartedAt === undefined
-        ? 0
-        : Math.max(confirmationPeriodMs(record.order, this.settings) - (now - redisRestartedAt), 0);
+    const periodMs = Math.max(confirmationPeriodMs(record.order, this.settings), postLeaseMs(this.settings));
+    const leftMs = redisRestartedAt === undefined ? 0 : Math.max(periodMs - (now - redisRestartedAt), 0);
     return this.startSearch('recheck_started', record, now, leftMs, { thenPost: true });
   }
 

@@ -9,7 +9,7 @@ import {
 import { type AttemptResult, classifyPostError, retryWaitMs } from './attempt-outcome.js';
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import type { Lookup, Sender } from '../ports.js';
-import type { RelaySettings } from '../send/relay-settings.js';
+import { postLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import {
   isAwaitingMessage,
@@ -27,8 +27,6 @@ import type { AttemptOutcome, SendAttempt } from '../send/send.js';
  * up.
  */
 const MAX_FENCE_AGE_MS = 2_000;
-/** Time by which the lease of a POST is longer than the timeout of the POST, in milliseconds. */
-const LEASE_MARGIN_MS = 5_000;
 /** Wait before an outcome that could not be stored in Redis is stored again, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /** Time from a successful POST to the first check for its message, in milliseconds. */
@@ -216,9 +214,8 @@ export class SendPoster {
     return record === undefined ? { waitMs: 0 } : { record, fencedAt, untilPost, lease, admission };
   }
 
-  /** Time for which a send counts as being posted, in milliseconds. */
   private get leaseMs(): number {
-    return this.settings.postTimeoutMs + LEASE_MARGIN_MS;
+    return postLeaseMs(this.settings);
   }
 
   /**
@@ -386,9 +383,12 @@ export class SendPoster {
   }
 }
 
-/** True if the send is as it was at its POST, except that another worker has begun to look it up. */
+/**
+ * True if the send is as it was at its POST, except that another worker has begun to look it up. A look-up before a
+ * POST does not count: the send was queued again meanwhile.
+ */
 function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
-  return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
+  return state.phase === 'looking' && state.thenPost !== true && state.begunAt === posted.state.begunAt;
 }
 
 /**

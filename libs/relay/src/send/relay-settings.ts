@@ -37,3 +37,11 @@ export interface RelaySettings {
 export function confirmationPeriodMs({ file, fileUrl }: SendOrder, settings: RelaySettings): number {
   return file === undefined && fileUrl === undefined ? settings.confirmMs : settings.confirmMediaMs;
 }
+
+/** Time by which the lease of a POST is longer than the timeout of the POST, in milliseconds. */
+const LEASE_MARGIN_MS = 5_000;
+
+/** Returns the time for which a send counts as being posted, in milliseconds. The POST has ended by then. */
+export function postLeaseMs({ postTimeoutMs }: Pick<RelaySettings, 'postTimeoutMs'>): number {
+  return postTimeoutMs + LEASE_MARGIN_MS;
+}

@@ -35,6 +35,11 @@ export class AttemptSlots {
     return count;
   }
 
+  /** True if a webhook has a slot. */
+  isUsedBy(webhook: string): boolean {
+    return this.taken.has(webhook);
+  }
+
   /** True if no slot is free. */
   get isFull(): boolean {
     return this.free === 0;

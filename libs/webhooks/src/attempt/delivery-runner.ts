@@ -59,6 +59,8 @@ export class DeliveryRunner {
   private readonly recordWithinMs: number;
   /** The running claims, at most one per endpoint. See {@link keyOf} for the keys. */
   private readonly runs = new Map<string, WorkRun>();
+  /** The endpoints that got no further slot while they had one. */
+  private readonly short = new Map<string, { account: string; endpointId: string }>();
   /** The delivery attempts that are running now. */
   private readonly attempts = new Set<Promise<void>>();
   private readonly recorder: AttemptRecorder;
@@ -155,7 +157,11 @@ export class DeliveryRunner {
     const key = keyOf(account, endpointId);
     for (let more = true; more && !this.draining;) {
       const room = await this.slots.acquire(key, MAX_CLAIMED, SLOT_WAIT_MS);
-      if (room === 0) return;
+      if (room === 0) {
+        // The end of an attempt continues the claim.
+        if (this.slots.isUsedBy(key)) this.short.set(key, { account, endpointId });
+        return;
+      }
       more = await this.claim(account, endpointId, room);
     }
   }
@@ -215,13 +221,15 @@ export class DeliveryRunner {
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<void> {
+    const key = keyOf(account, endpoint.id);
     try {
       let more: boolean;
       try {
         more = await this.deliver(account, endpoint, delivery, signal);
       } finally {
-        this.slots.release(keyOf(account, endpoint.id), 1);
+        this.slots.release(key, 1);
       }
+      this.continueShort();
       // While this process shuts down, another process must claim the further deliveries.
       if (more && this.draining) await this.wake(account, endpoint.id, 0);
       else if (more) await this.work(account, endpoint.id);
@@ -232,6 +240,15 @@ export class DeliveryRunner {
         'a delivery attempt failed with an unexpected error; the delivery is attempted again when its lease expires',
       );
     }
+  }
+
+  /** Claims deliveries of an endpoint that got no further slot, because a slot is free now. */
+  private continueShort(): void {
+    const [first] = this.short;
+    if (first === undefined) return;
+    const [key, { account, endpointId }] = first;
+    this.short.delete(key);
+    this.tryWork(account, [endpointId]);
   }
 
   private async deliver(

@@ -35,27 +35,33 @@ export class BacklogRefill {
    */
   async refill(account: string, endpointId: string): Promise<void> {
     const { epoch } = await this.log.end(account);
+    let minPageSize = MIN_PAGE_SIZE;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const stretch = await this.deliveries.pendingStretch(account, endpointId);
-      if (stretch === undefined || !(await this.refillPage(account, endpointId, epoch, stretch))) return;
+      if (stretch === undefined) return;
+      const matching = await this.refillPage(account, endpointId, epoch, stretch, minPageSize);
+      if (matching === undefined) return;
+      // If the endpoint's filter matches few events, larger pages find the next one with fewer requests.
+      minPageSize = matching === 0 ? MAX_DELIVERIES_PER_REFILL : MIN_PAGE_SIZE;
     }
   }
 
   /**
-   * Creates the deliveries for the events of one page of the event log. Returns false if no more deliveries can be
-   * created now.
+   * Creates the deliveries for the events of one page of the event log. Returns the number of events that match the
+   * endpoint's filter, or undefined if no more deliveries can be created now.
    */
   private async refillPage(
     account: string,
     endpointId: string,
     epoch: string,
     { from, to, room }: PendingStretch,
-  ): Promise<boolean> {
+    minPageSize: number,
+  ): Promise<number | undefined> {
     // Read the endpoint again for each page of the event log, because the endpoint's filter may change between two
     // pages.
     const endpoint = await this.endpoints.find(account, endpointId);
-    if (endpoint === undefined) return false;
-    const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MAX_DELIVERIES_PER_REFILL);
+    if (endpoint === undefined) return undefined;
+    const limit = Math.min(Math.max(room, minPageSize), MAX_DELIVERIES_PER_REFILL);
     const { events } = await readEventsFromCursorOrOldest(
       this.log,
       account,
@@ -70,6 +76,7 @@ export class BacklogRefill {
     const deliveries = here
       .filter((event) => isEventForEndpoint(endpoint, event))
       .map((event) => ({ endpointId, event }));
-    return this.deliveries.refill(account, endpointId, from, next, deliveries);
+    const isRefilled = await this.deliveries.refill(account, endpointId, from, next, deliveries);
+    return isRefilled ? deliveries.length : undefined;
   }
 }
