@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { type RowUpdate, searchWordsOf } from '#conversations';
 import type { NewEvent } from '#events';
 import type { Logger } from '#platform';
@@ -36,12 +37,25 @@ import {
   unpackVolatileFields,
 } from '../form/volatile-message-fields.js';
 
+/** Maximum number of contacts whose last commit was refused and is remembered. */
+const MAX_REFUSED_COMMITS = 1_000;
+/** Time for which a refused commit is remembered, in milliseconds. The contact is read again within this time. */
+const REFUSED_COMMIT_TTL_MS = 60_000;
+
 /**
  * Compares a read of messages with the snapshot, and commits the events, the new snapshots and the next due
  * times.
  */
 export class PollCommitter {
   private readonly nextReads: NextReads;
+  /**
+   * The sends that belong to messages of a contact, if their commit was refused. The other worker, which committed
+   * first, may not have recognized these messages, for example because their text differed when it read them.
+   */
+  private readonly refusedSends = new LRUCache<string, ReadonlyMap<string, BoundSend>>({
+    max: MAX_REFUSED_COMMITS,
+    ttl: REFUSED_COMMIT_TTL_MS,
+  });
 
   constructor(
     private readonly store: FeedStore,
@@ -70,7 +84,10 @@ export class PollCommitter {
     const { account, contactId, state, resync } = start;
     const observed = sortOldestFirst(reading.served, reading.order);
     const fingerprints = new Map(observed.map((message) => [message.id, messageFingerprintOf(message)]));
-    const sends = await this.sendsIn(start, reading, observed, fingerprints, known);
+    const refusedKey = `${account}\n${contactId}`;
+    const refused = this.refusedSends.get(refusedKey) ?? new Map<string, BoundSend>();
+    const found = await this.sendsIn(start, reading, observed, fingerprints, known);
+    const sends = new Map([...refused, ...found]);
     const revisionFloor = resync === undefined ? state.pollState.revisionFloor : floorAfterLoss(state);
     const firstRead = this.firstRead(start);
     const changes = diffMessages({
@@ -148,6 +165,7 @@ export class PollCommitter {
       changed: changes.known,
       events,
       sends,
+      refusedSends: refused,
       deleted: absence?.deleted ?? [],
       fullRead: reading.fullRead,
       clock: { now: state.now, upstreamAheadMs: upstreamClockLeadMs(reading.date, state.now) },
@@ -184,7 +202,11 @@ export class PollCommitter {
         ...(unreadable.added > 0 && reading.skipped > 0 ? { skipped: unreadable.added } : {}),
       },
     });
-    if (committed === undefined) return false;
+    if (committed === undefined) {
+      if (sends.size > 0) this.refusedSends.set(refusedKey, sends);
+      return false;
+    }
+    this.refusedSends.delete(refusedKey);
     if (reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
     return true;
   }
