@@ -223,6 +223,20 @@ describe('two concurrent polls of one contact', () => {
   });
 });
 
+/** Polls a contact. Returns the pages that were requested, each as `page/limit`. */
+async function pagesOfPoll(contactId: string): Promise<string[]> {
+  const pages: string[] = [];
+  const counted: FeedSource = {
+    ...harness.source,
+    listMessages: (account, id, page, limit, purpose) => {
+      pages.push(`${page}/${limit}`);
+      return harness.source.listMessages(account, id, page, limit, purpose);
+    },
+  };
+  await harness.poller(counted).poll(ACCOUNT, contactId);
+  return pages;
+}
+
 describe('a read of older messages', () => {
   it('does not start over if concurrent reads of the newest messages find nothing new', async () => {
     harness.control('settings', { limitCap: 20 });
@@ -298,15 +312,7 @@ describe('a read that checks older messages for changed flags', () => {
     harness.control('faults/clear');
     harness.control('messages/flags', { id: unsettled, delivered: true });
     harness.store.aheadMs = 60_000;
-    const pages: string[] = [];
-    const counted: FeedSource = {
-      ...harness.source,
-      listMessages: (account, id, page, limit, purpose) => {
-        pages.push(`${page}/${limit}`);
-        return harness.source.listMessages(account, id, page, limit, purpose);
-      },
-    };
-    await harness.poller(counted).poll(ACCOUNT, contactId);
+    const pages = await pagesOfPoll(contactId);
     // With the unreadable element, the list was longer. The head then began with the 14th message.
     expect(pages).toEqual(['2/13', '2/12']);
     expect(await messageEvents()).toContain(`message.delivered ${unsettled ?? ''}`);
@@ -321,15 +327,7 @@ describe('a read of all pages that finds a new message at the head', () => {
     const ids = harness.createMessages(contactId, { count: 1 });
     await harness.poller(harness.source, 'silent', { sweepMs: 0 }).runDeepRead(ACCOUNT, contactId, 'poll');
     expect(await messageEvents()).toEqual(received(ids));
-    const pages: string[] = [];
-    const counted: FeedSource = {
-      ...harness.source,
-      listMessages: (account, id, page, limit, purpose) => {
-        pages.push(`${page}/${limit}`);
-        return harness.source.listMessages(account, id, page, limit, purpose);
-      },
-    };
-    await harness.poller(counted).poll(ACCOUNT, contactId);
+    const pages = await pagesOfPoll(contactId);
     expect(pages).toEqual(['1/20']);
   });
 });

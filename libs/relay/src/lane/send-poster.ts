@@ -23,8 +23,8 @@ import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
  * Maximum duration of each of two steps, in milliseconds: from reading a send to marking it as `relaying`, and from the
- * mark to the start of the POST, which begins with opening a connection. If a step lasts longer, the send is read again, because another worker may have begun to look it
- * up.
+ * mark to the start of the POST, which begins with opening a connection. If a step lasts longer, the send is read again,
+ * because another worker may have begun to look it up.
  */
 const MAX_FENCE_AGE_MS = 2_000;
 /** Wait before an outcome that could not be stored in Redis is stored again, in milliseconds. */
