@@ -87,6 +87,41 @@ withChromium('over HTTPS, in a real browser,', () => {
     );
   });
 
+  it('the console shows the sign-in form, even if its sessions are read before the page is painted', async () => {
+    await withBrowser(
+      browser ?? '',
+      async (context) => {
+        const page = await context.newPage();
+        await page.addInitScript('window.requestAnimationFrame = () => 0');
+        for (let visit = 0; visit < 5; visit += 1) {
+          await page.goto(`${address}/console`);
+          await page.getByLabel('API key').waitFor();
+        }
+      },
+      { ignoreHTTPSErrors: true },
+    );
+  });
+
+  it('an API key stays signed in to the console, with an error, if the gateway does not confirm the sign-out', async () => {
+    await withBrowser(
+      browser ?? '',
+      async (context) => {
+        const page = await context.newPage();
+        await page.goto(`${address}/console`);
+        await signIn(page, product.apiKey);
+        const requests = '**/console/sessions/*';
+        await page.route(requests, (route) => route.abort());
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByText('The gateway cannot be reached').first().waitFor();
+        await page.getByRole('heading', { name: 'Overview' }).waitFor();
+        await page.unroute(requests);
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByLabel('API key').waitFor();
+      },
+      { ignoreHTTPSErrors: true },
+    );
+  });
+
   it('a page of another site cannot use the cookie of the console, with or without the header X-Tidings-Console', async () => {
     await withBrowser(
       browser ?? '',

@@ -51,7 +51,7 @@ export class LiveEvents {
   }
 
   /** Calls the listener after each change of the state, until the returned function is called. */
-  watchState(listener: () => void): () => void {
+  subscribe(listener: () => void): () => void {
     this.stateListeners.add(listener);
     return () => {
       this.stateListeners.delete(listener);

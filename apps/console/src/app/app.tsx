@@ -7,23 +7,18 @@ import { createQueryClient } from '../api/queries.js';
 import { BASE } from '../kit/address.js';
 import { Loading } from '../kit/page.js';
 import { ToastArea } from '../kit/toasts.js';
+import { useSnapshot } from '../kit/use-snapshot.js';
 import { SignInPage } from '../sign-in/sign-in-page.js';
-import type { SignIn, SignIns } from '../sign-in/sign-ins.js';
+import type { SignIn, SignIns, SignInState } from '../sign-in/sign-ins.js';
 import { Pages } from './pages.js';
 import { Shell } from './shell.js';
 
 /** The console: the sign-in form, or the pages of the sign-in that is in use. */
 export function App({ signIns }: { signIns: SignIns }): JSX.Element {
-  const [state, setState] = useState(signIns.snapshot);
-  const [isAdding, setAdding] = useState(false);
-  useEffect(
-    () =>
-      signIns.subscribe(() => {
-        setState(signIns.snapshot);
-        setAdding(false);
-      }),
-    [signIns],
-  );
+  const state = useSnapshot(signIns);
+  // The form for another API key closes with the next change of the sign-ins.
+  const [addsTo, setAddsTo] = useState<SignInState>();
+  const isAdding = addsTo === state;
   const { isRestored, current } = state;
   return (
     <LocationProvider scope={BASE}>
@@ -37,7 +32,7 @@ export function App({ signIns }: { signIns: SignIns }): JSX.Element {
             {...(isAdding
               ? {
                   onCancel: () => {
-                    setAdding(false);
+                    setAddsTo(undefined);
                   },
                 }
               : {})}
@@ -48,7 +43,7 @@ export function App({ signIns }: { signIns: SignIns }): JSX.Element {
             signIns={signIns}
             signIn={current}
             onAdd={() => {
-              setAdding(true);
+              setAddsTo(state);
             }}
           />
         )}

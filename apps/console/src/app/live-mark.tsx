@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import { useApi } from '../api/api.js';
 import type { LiveState } from '../api/live-events.js';
+import { useSnapshot } from '../kit/use-snapshot.js';
 
 const TEXTS: Readonly<Record<LiveState, { text: string; title: string }>> = {
   connecting: { text: 'Live', title: 'Changes appear as they happen.' },
@@ -20,14 +20,7 @@ const TEXTS: Readonly<Record<LiveState, { text: string; title: string }>> = {
 /** Says whether the page follows the events of the account. */
 export function LiveMark(): JSX.Element {
   const { live } = useApi();
-  const [state, setState] = useState(live.snapshot);
-  useEffect(
-    () =>
-      live.watchState(() => {
-        setState(live.snapshot);
-      }),
-    [live],
-  );
+  const state = useSnapshot(live);
   const { text, title } = TEXTS[state];
   return (
     <span class={`live ${state}`} role="status" title={title}>

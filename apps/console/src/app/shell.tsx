@@ -6,6 +6,7 @@ import { BASE } from '../kit/address.js';
 import { Button } from '../kit/button.js';
 import { keepFocus } from '../kit/focus.js';
 import { toggleExactTimes, useExactTimes } from '../kit/time.js';
+import { useToasts } from '../kit/toasts.js';
 import type { SignIns } from '../sign-in/sign-ins.js';
 import { LiveMark } from './live-mark.js';
 import { PLACES } from './places.js';
@@ -103,11 +104,12 @@ function Navigation(): JSX.Element {
 function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void }): JSX.Element {
   const { all, current } = signIns.snapshot;
   const { route } = useLocation();
+  const toasts = useToasts();
   const id = useId();
   return (
     <div class="account">
       <label for={id}>Signed in as</label>
-      <Button look="quiet" onClick={() => void signIns.signOut()}>
+      <Button look="quiet" onClick={() => void signIns.signOut().catch(toasts.fail)}>
         Sign out
       </Button>
       <select

@@ -41,7 +41,7 @@ export function useEventTail(
     });
     if (isEnabled) void tail.readOn();
     // Events may have been stored between the read and the moment from which they arrive.
-    const stopWatching = api.live.watchState(() => {
+    const stopWatching = api.live.subscribe(() => {
       if (api.live.snapshot === 'open') void tail.catchUp();
     });
     return () => {

@@ -1,4 +1,4 @@
-import { Tidings } from '#client';
+import { Tidings, TidingsError } from '#client';
 import { CONSOLE_HEADER } from './credential.js';
 
 /** A session of this browser. Its secret is in a cookie that scripts cannot read. */
@@ -28,11 +28,15 @@ export async function listSessions(): Promise<readonly Session[]> {
 }
 
 /**
- * Ends a session.
+ * Ends a session, unless it has ended before.
  * @throws {TidingsError | TidingsConnectionError}
  */
 export async function endSession(id: string): Promise<void> {
-  await client().call('DELETE', `/console/sessions/${encodeURIComponent(id)}`);
+  try {
+    await client().call('DELETE', `/console/sessions/${encodeURIComponent(id)}`);
+  } catch (error) {
+    if (!(error instanceof TidingsError) || error.status !== 404) throw error;
+  }
 }
 
 function client(headers: Record<string, string> = {}): Tidings {

@@ -80,11 +80,14 @@ export class SignIns {
     if (current !== undefined) this.set({ current });
   }
 
-  /** Signs the current API key out. A session that the gateway cannot end now ends when it is idle. */
+  /**
+   * Signs the current API key out.
+   * @throws {TidingsError | TidingsConnectionError} if the session is not ended: the API key stays signed in
+   */
   async signOut(): Promise<void> {
     const { current } = this.state;
     if (current === undefined) return;
-    if (current.credential.kind === 'session') await endSession(current.credential.id).catch(() => undefined);
+    if (current.credential.kind === 'session') await endSession(current.credential.id);
     this.remove(current.id, undefined);
   }
 
