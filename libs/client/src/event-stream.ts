@@ -6,7 +6,7 @@ import { backoffMs, pause, type RetryingRequester } from './requests.js';
 export interface EventOptions {
   /**
    * Cursor after which the events begin: {@link EventStream.cursor} of an earlier stream, or `now` for new events only.
-   * By default, they begin at the oldest event that is kept.
+   * By default, new events only.
    */
   after?: string | undefined;
   /** Event types or patterns, for example `['message.*']`. By default, all types. */

@@ -108,6 +108,14 @@ describe('a call by the client library that is not a send', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('is retried if the answer of a read is not JSON, for example that of a proxy, and then fails with a TidingsConnectionError', async () => {
+    const page: Answer = (_, response) => response.end('<html>Sign in to the network</html>');
+    answers = [page, ok];
+    expect(await tidings.getSend('snd_1')).toMatchObject({ id: 'snd_1' });
+    answers = [page];
+    await expect(tidings.cancelSend('snd_1')).rejects.toBeInstanceOf(TidingsConnectionError);
+  });
+
   it('fails with the abort reason if the caller aborts the call, even during the wait before a retry', async () => {
     answers = [status(503, { 'Retry-After': '30' })];
     const abort = new AbortController();

@@ -9,7 +9,7 @@ export interface ConnectionOptions {
   apiKey?: string | undefined;
   /** Headers of each request, for example `{ Authorization: 'Bearer …' }` for a token in a browser. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Time after which an attempt without an answer is aborted, in milliseconds. Default: 30,000. */
+  /** Time after which an attempt without an answer is aborted, in milliseconds. Default: 30,000; with a file, 300,000. */
   timeoutMs?: number;
   /** Maximum number of retries of one request, in addition to its first attempt. Default: 4. */
   maxRetries?: number;
@@ -33,6 +33,8 @@ export interface ClientRequest {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** The gateway waits so long for an upload, too. */
+const DEFAULT_UPLOAD_TIMEOUT_MS = 300_000;
 const DEFAULT_MAX_RETRIES = 4;
 /**
  * Maximum wait before the first retry, in milliseconds. The maximum doubles with each further retry. The
@@ -53,11 +55,9 @@ const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
 /** Makes requests to the gateway, and retries failed requests where that is safe. */
 export class RetryingRequester {
-  private readonly timeoutMs: number;
   private readonly maxRetries: number;
 
   constructor(private readonly options: ConnectionOptions) {
-    this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.maxRetries = options.maxRetries ?? DEFAULT_MAX_RETRIES;
   }
 
@@ -66,8 +66,14 @@ export class RetryingRequester {
    * @throws {TidingsError | TidingsConnectionError} after the last attempt; the reason of `signal` if it is aborted
    */
   async json(request: ClientRequest): Promise<unknown> {
-    const text = await this.run(request, (response) => response.text());
-    return text === '' ? undefined : (JSON.parse(text) as unknown);
+    return await this.run(request, async (response) => {
+      const text = await response.text();
+      try {
+        return text === '' ? undefined : (JSON.parse(text) as unknown);
+      } catch (cause) {
+        throw new Error('the body is not JSON', { cause });
+      }
+    });
   }
 
   /**
@@ -94,9 +100,10 @@ export class RetryingRequester {
    */
   async open(request: ClientRequest): Promise<Response> {
     const deadline = new AbortController();
+    const timeoutMs = this.timeoutOf(request);
     const timer = setTimeout(() => {
-      deadline.abort(new Error(`no answer within ${this.timeoutMs} ms`));
-    }, this.timeoutMs);
+      deadline.abort(new Error(`no answer within ${timeoutMs} ms`));
+    }, timeoutMs);
     try {
       return await succeeded(await this.fetch(request, deadline.signal));
     } finally {
@@ -104,8 +111,13 @@ export class RetryingRequester {
     }
   }
 
+  private timeoutOf({ body }: ClientRequest): number {
+    const byDefault = body instanceof FormData ? DEFAULT_UPLOAD_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
+    return this.options.timeoutMs ?? byDefault;
+  }
+
   private async attempt<T>(request: ClientRequest, read: (response: Response) => Promise<T>): Promise<T> {
-    const response = await succeeded(await this.fetch(request, AbortSignal.timeout(this.timeoutMs)));
+    const response = await succeeded(await this.fetch(request, AbortSignal.timeout(this.timeoutOf(request))));
     try {
       return await read(response);
     } catch (error) {

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { part, useApi } from '../api/api.js';
 import { Button } from '../kit/button.js';
 import { Dialog } from '../kit/dialog.js';
-import { CheckField, TextField } from '../kit/fields.js';
+import { CheckField, hasIncompleteField, TextField } from '../kit/fields.js';
 import { Failure } from '../kit/page.js';
 import { type Rejection, rejectionOf } from '../kit/rejection.js';
 
@@ -60,7 +60,7 @@ export function AccountDialog({ account, onClose, onDone }: AccountDialogProps):
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void submit();
+          if (!hasIncompleteField(event.currentTarget)) void submit();
         }}
       >
         {other !== undefined && <Failure error={other} />}

@@ -5,7 +5,7 @@ import { useApi } from '../api/api.js';
 import type { Scope } from '../api/caller.js';
 import { Button } from '../kit/button.js';
 import { Dialog } from '../kit/dialog.js';
-import { CheckField, ChoiceField, TextField } from '../kit/fields.js';
+import { CheckField, ChoiceField, hasIncompleteField, TextField } from '../kit/fields.js';
 import { Failure } from '../kit/page.js';
 import { type Rejection, rejectionOf } from '../kit/rejection.js';
 
@@ -59,7 +59,7 @@ export function ApiKeyDialog({ accounts, initialAccount, onClose, onDone }: ApiK
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void submit();
+          if (!hasIncompleteField(event.currentTarget)) void submit();
         }}
       >
         {other !== undefined && <Failure error={other} />}

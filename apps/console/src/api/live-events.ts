@@ -9,8 +9,9 @@ export interface LiveListener {
   /** Called with each change that the gateway does not store. */
   onChange?: (change: LiveChange) => void;
   /**
-   * Called when changes may have been missed: read again what is shown. Stored events are never missed, unless the
-   * connection was lost for longer than they are kept.
+   * Called when changes may have been missed: read again what is shown. That is so when the first connection opens,
+   * and for what the gateway does not store after each later one. Stored events are missed only if the connection was
+   * lost for longer than they are kept.
    */
   onGap?: () => void;
 }
@@ -20,6 +21,8 @@ export type LiveState = 'connecting' | 'open' | 'lost' | 'off';
 
 /** Time for further listeners to come before the stream is opened with their types, in milliseconds. */
 const SETTLE_MS = 50;
+/** Time before a connection is opened again that the gateway, or a proxy before it, rejected, in milliseconds. */
+const AFTER_REJECTION_MS = 15_000;
 /** Types of changes that the gateway does not store. */
 const NOT_STORED: ReadonlySet<string> = new Set(['conversation.updated', 'send.updated']);
 /** Maximum number of patterns in a request. */
@@ -37,7 +40,7 @@ export class LiveEvents {
   private connection: AbortController | undefined;
   private types = '';
   private stream: EventStream | undefined;
-  private settling: number | undefined;
+  private settling: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly client: Pick<Tidings, 'events'>,
@@ -78,7 +81,7 @@ export class LiveEvents {
   private settle(): void {
     if (!this.isAllowed) return;
     clearTimeout(this.settling);
-    this.settling = window.setTimeout(() => {
+    this.settling = setTimeout(() => {
       this.reconnect();
     }, SETTLE_MS);
   }
@@ -92,24 +95,48 @@ export class LiveEvents {
     this.connection?.abort();
     this.connection = undefined;
     this.types = text;
-    if (types.length === 0) return;
+    if (types.length === 0) {
+      // Nobody keeps what is shown current: a later connection begins with a read, and not with all events until then.
+      this.stream = undefined;
+      this.setState('connecting');
+      return;
+    }
     const connection = new AbortController();
     this.connection = connection;
     void this.follow(types, connection.signal);
   }
 
-  /** Follows the stream until the signal is aborted, or the gateway rejects the request. */
+  /** Follows the events until the signal is aborted. */
   private async follow(types: readonly string[], signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.followOnce(types, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof TidingsError && error.code === 'cursor_expired') {
+          // The log no longer has the events after the cursor: continue with new ones.
+          this.stream = undefined;
+        } else {
+          this.setState('lost');
+          await pause(AFTER_REJECTION_MS, signal);
+        }
+      }
+    }
+  }
+
+  /**
+   * Follows the events until the signal is aborted.
+   * @throws {TidingsError} if the gateway, or a proxy before it, rejects the request
+   */
+  private async followOnce(types: readonly string[], signal: AbortSignal): Promise<void> {
     const after = this.stream?.cursor ?? 'now';
-    let isContinued = after !== 'now' || this.state === 'connecting';
+    let isContinued = after !== 'now';
     const stream = this.client.events({
       types,
       after,
       signal,
       onConnect: () => {
-        const isFirst = this.state === 'connecting';
         this.setState('open');
-        if (isFirst) return;
         for (const { types: wanted, onGap } of this.listeners)
           if (!isContinued || wanted.some((type) => NOT_STORED.has(type))) onGap?.();
         isContinued = true;
@@ -123,21 +150,9 @@ export class LiveEvents {
       },
     });
     this.stream = stream;
-    try {
-      for await (const event of stream) {
-        for (const { types: wanted, onEvent } of this.listeners)
-          if (isWanted(wanted, event.type)) onEvent?.(event);
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      const isExpired = error instanceof TidingsError && error.code === 'cursor_expired';
-      if (!isExpired) {
-        this.setState('lost');
-        return;
-      }
-      // The log no longer has the events after the cursor: continue with new ones.
-      this.stream = undefined;
-      await this.follow(types, signal);
+    for await (const event of stream) {
+      for (const { types: wanted, onEvent } of this.listeners)
+        if (isWanted(wanted, event.type)) onEvent?.(event);
     }
   }
 
@@ -146,6 +161,21 @@ export class LiveEvents {
     this.state = state;
     for (const listener of this.stateListeners) listener();
   }
+}
+
+/** Resolves after the time, or when the signal is aborted. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
 }
 
 function isWanted(patterns: readonly string[], type: string): boolean {

@@ -58,7 +58,7 @@ function SignedIn(props: { signIns: SignIns; signIn: SignIn; onAdd: () => void }
   const api = useMemo(
     () =>
       new Api(signIn, (reason) => {
-        signIns.end(signIn.id, reason);
+        signIns.end(signIn, reason);
       }),
     [signIn],
   );

@@ -1,26 +1,33 @@
-import type { JSX } from 'preact';
+import type { ComponentType, JSX } from 'preact';
 import { lazy, Route, Router } from 'preact-iso';
 import { BASE } from '../kit/address.js';
+import { Button } from '../kit/button.js';
 import { Empty, Page } from '../kit/page.js';
 
 /*
  * Each page is a file of its own, which the browser loads when the page is opened.
  */
-const OverviewPage = lazy(() => import('../overview/overview-page.js').then((module) => module.OverviewPage));
-const ConversationsPage = lazy(() =>
+const OverviewPage = pageOf(() =>
+  import('../overview/overview-page.js').then((module) => module.OverviewPage),
+);
+const ConversationsPage = pageOf(() =>
   import('../conversations/conversations-page.js').then((module) => module.ConversationsPage),
 );
-const SendsPage = lazy(() => import('../sends/sends-page.js').then((module) => module.SendsPage));
-const SendPage = lazy(() => import('../sends/send-page.js').then((module) => module.SendPage));
-const EventsPage = lazy(() => import('../events/events-page.js').then((module) => module.EventsPage));
-const EventPage = lazy(() => import('../events/event-page.js').then((module) => module.EventPage));
-const WebhooksPage = lazy(() => import('../webhooks/webhooks-page.js').then((module) => module.WebhooksPage));
-const WebhookPage = lazy(() => import('../webhooks/webhook-page.js').then((module) => module.WebhookPage));
-const DeliveryPage = lazy(() => import('../webhooks/delivery-page.js').then((module) => module.DeliveryPage));
-const AccountsPage = lazy(() => import('../access/accounts-page.js').then((module) => module.AccountsPage));
-const ApiKeysPage = lazy(() => import('../access/api-keys-page.js').then((module) => module.ApiKeysPage));
-const AuditPage = lazy(() => import('../access/audit-page.js').then((module) => module.AuditPage));
-const QueuesPage = lazy(() => import('../queues/queues-page.js').then((module) => module.QueuesPage));
+const SendsPage = pageOf(() => import('../sends/sends-page.js').then((module) => module.SendsPage));
+const SendPage = pageOf(() => import('../sends/send-page.js').then((module) => module.SendPage));
+const EventsPage = pageOf(() => import('../events/events-page.js').then((module) => module.EventsPage));
+const EventPage = pageOf(() => import('../events/event-page.js').then((module) => module.EventPage));
+const WebhooksPage = pageOf(() =>
+  import('../webhooks/webhooks-page.js').then((module) => module.WebhooksPage),
+);
+const WebhookPage = pageOf(() => import('../webhooks/webhook-page.js').then((module) => module.WebhookPage));
+const DeliveryPage = pageOf(() =>
+  import('../webhooks/delivery-page.js').then((module) => module.DeliveryPage),
+);
+const AccountsPage = pageOf(() => import('../access/accounts-page.js').then((module) => module.AccountsPage));
+const ApiKeysPage = pageOf(() => import('../access/api-keys-page.js').then((module) => module.ApiKeysPage));
+const AuditPage = pageOf(() => import('../access/audit-page.js').then((module) => module.AuditPage));
+const QueuesPage = pageOf(() => import('../queues/queues-page.js').then((module) => module.QueuesPage));
 
 /** The page that belongs to the address. */
 export function Pages(): JSX.Element {
@@ -42,6 +49,31 @@ export function Pages(): JSX.Element {
       <Route path={`${BASE}/queues`} component={QueuesPage} />
       <Route default component={UnknownPage} />
     </Router>
+  );
+}
+
+/** A page whose file is loaded once it is shown. Without the file, the page says so. */
+function pageOf(load: () => Promise<ComponentType>): ComponentType {
+  return lazy(() => load().catch(() => MissingPage));
+}
+
+/** In place of a page whose file did not arrive: an upgrade has replaced it, or the network failed. */
+function MissingPage(): JSX.Element {
+  return (
+    <Page title="The page could not be loaded">
+      <Empty title="The gateway was upgraded, or cannot be reached.">
+        <p>
+          <Button
+            look="primary"
+            onClick={() => {
+              location.reload();
+            }}
+          >
+            Reload the console
+          </Button>
+        </p>
+      </Empty>
+    </Page>
   );
 }
 

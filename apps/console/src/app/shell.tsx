@@ -109,7 +109,15 @@ function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void
   return (
     <div class="account">
       <label for={id}>Signed in as</label>
-      <Button look="quiet" onClick={() => void signIns.signOut().catch(toasts.fail)}>
+      <Button
+        look="quiet"
+        onClick={() =>
+          void signIns.signOut().then(() => {
+            // The objects on the page belong to the other account.
+            route(BASE);
+          }, toasts.fail)
+        }
+      >
         Sign out
       </Button>
       <select

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isNotFound } from '../api/api.js';
+import { isNotFound, useApi } from '../api/api.js';
 import { to, useParameters, withParameters } from '../kit/address.js';
 import { Empty, Failure, Loading, Page } from '../kit/page.js';
 import { classes } from '../kit/text.js';
 import { newConversation, phoneNumberOf } from './contact-name.js';
 import { ConversationList } from './conversation-list.js';
 import { ConversationView } from './conversation-view.js';
-import { type Draft, EMPTY_DRAFT } from './draft.js';
+import { draftOf, keepDraft } from './kept-drafts.js';
 import { type Conversations, useConversation, useConversations } from './use-conversations.js';
 
 /** The list of conversations, and the messages and sends of one of them. */
@@ -33,12 +33,13 @@ export function ConversationsPage(): JSX.Element {
   );
 }
 
-/** The conversation in the address. Drafts stay while the reader goes from one to another. */
+/** The conversation in the address. */
 function OpenConversation(props: { id: string; q: string; conversations: Conversations }): JSX.Element {
   const { id, q, conversations } = props;
   const { route } = useLocation();
   const { conversation, read } = useConversation(id, conversations);
-  const [drafts, setDrafts] = useState<ReadonlyMap<string, Draft>>(new Map());
+  const { signIn } = useApi();
+  const [, renderAgain] = useState(0);
   /** The numbers under which conversations were opened before their contact was known, by the contact's id. */
   const openedAs = useRef(new Map<string, string>());
   /** Numbers without a conversation. While one is read again, its page stays, with what is being written there. */
@@ -87,9 +88,10 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
       key={key}
       conversation={shown}
       back={list}
-      draft={drafts.get(key) ?? EMPTY_DRAFT}
+      draft={draftOf(signIn, key)}
       onDraft={(draft) => {
-        setDrafts((before) => new Map(before).set(key, draft));
+        keepDraft(signIn, key, draft);
+        renderAgain((count) => count + 1);
       }}
     />
   );

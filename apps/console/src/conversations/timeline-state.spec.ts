@@ -78,6 +78,13 @@ const statusOf = (state: TimelineState, id: string): string | undefined =>
   )[0];
 
 describe('the timeline in the console', () => {
+  it('an event whose message has no readable timestamp is shown at the time of the event', () => {
+    const arrived = event('message.received', 'a', 3, 10);
+    if (arrived.type !== 'event') throw new Error('not an event');
+    Object.assign(arrived.event.data.message, { timestamp: 'yesterday' });
+    expect(shownEntries(reduceTimeline(EMPTY_TIMELINE, arrived)).map(({ at }) => at)).toEqual([time(3)]);
+  });
+
   it('is shown oldest first', () => {
     expect(keys(after(page([message('b', 2), message('a', 1)], 1)))).toEqual(['message a', 'message b']);
   });

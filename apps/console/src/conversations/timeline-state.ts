@@ -142,7 +142,7 @@ function withMessageEvent(state: TimelineState, event: MessageEvent, now: number
     sendId === undefined
       ? (knownMessage?.send ?? null)
       : { id: sendId, status: 'sent' as const, reference: reference ?? null };
-  const at = knownMessage?.at ?? message.timestamp ?? event.timestamp;
+  const at = knownMessage?.at ?? isoTime(message.timestamp) ?? event.timestamp;
   entries.set(key, { entry: { kind: 'message', at, message, send }, knownAt: now });
   return { ...state, entries };
 }
@@ -199,6 +199,12 @@ function remembering<T>(map: ReadonlyMap<string, T>, key: string, value: T): Rea
 function byTime(one: Entry, other: Entry): number {
   const [a, b] = [`${one.at ?? ''} ${keyOf(one)}`, `${other.at ?? ''} ${keyOf(other)}`];
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The messaging service may send any value as a time. */
+function isoTime(value: unknown): string | undefined {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 }
 
 function messageKey(id: string | number): string {

@@ -3,7 +3,7 @@ import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
 import { part, useApi } from '../api/api.js';
 import { useLive, usePages, useRead, useRefresh } from '../api/queries.js';
 import { later, type LiveRows, mergedRows, withLiveRow } from './conversation-rows.js';
-import { useThrottled } from './use-throttled.js';
+import { useThrottled } from '../kit/use-throttled.js';
 
 export const PATH = '/v1/conversations';
 

@@ -11,7 +11,7 @@ import {
   type TimelineState,
 } from './timeline-state.js';
 import { PATH } from './use-conversations.js';
-import { useThrottled } from './use-throttled.js';
+import { useThrottled } from '../kit/use-throttled.js';
 
 /** Number of entries of a page. */
 const LIMIT = 30;

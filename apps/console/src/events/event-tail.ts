@@ -46,6 +46,7 @@ export class EventTail {
   private readonly ids = new Set<string>();
   private isHeld = false;
   private isReading = false;
+  private mustCatchUp = false;
   private hasMore = true;
   private isClosed = false;
   private cursor: string | undefined;
@@ -108,10 +109,12 @@ export class EventTail {
     this.isReading = false;
     this.release();
     this.render();
+    if (this.mustCatchUp) await this.catchUp();
   }
 
-  /** Reads what was stored since the last read, and may not have arrived. */
+  /** Reads what was stored since the last read and before new events began to arrive. */
   async catchUp(): Promise<void> {
+    this.mustCatchUp = this.isReading;
     if (this.cursor === undefined || this.isReading || this.hasMore) return;
     this.hasMore = true;
     await this.readOn();

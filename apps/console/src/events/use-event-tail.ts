@@ -1,5 +1,5 @@
 import type { EventList } from '#client';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useApi } from '../api/api.js';
 import { useLive } from '../api/queries.js';
 import { type EventFilter, selects, streamTypesOf } from './event-filter.js';
@@ -22,7 +22,10 @@ export function useEventTail(
   { isFromStart, stopsWhenFull, isEnabled }: TailChoice,
 ): { tail: EventTail; state: TailState } {
   const api = useApi();
-  const key = JSON.stringify([filter, isFromStart, stopsWhenFull, isEnabled]);
+  const isConnecting = useRef(api.live.snapshot === 'connecting');
+  /** Number of times that events were missed: the tail then begins again. */
+  const [restarts, setRestarts] = useState(0);
+  const key = JSON.stringify([filter, isFromStart, stopsWhenFull, isEnabled, restarts]);
   const tail = useMemo(() => {
     const { types, contactId, messageId, sendId } = filter;
     const query = { types: types.join(','), contactId, messageId, sendId };
@@ -40,13 +43,8 @@ export function useEventTail(
       renderAgain((count) => count + 1);
     });
     if (isEnabled) void tail.readOn();
-    // Events may have been stored between the read and the moment from which they arrive.
-    const stopWatching = api.live.subscribe(() => {
-      if (api.live.snapshot === 'open') void tail.catchUp();
-    });
     return () => {
       stop();
-      stopWatching();
       tail.close();
     };
   }, [tail]);
@@ -55,6 +53,12 @@ export function useEventTail(
       types: isEnabled ? streamTypesOf(filter) : [],
       onEvent: (event) => {
         if (selects(filter, event)) tail.receive(event);
+      },
+      onGap: () => {
+        // Between the read and the moment from which events arrive, few were stored. Later, many may be missing.
+        if (isConnecting.current) void tail.catchUp();
+        else setRestarts((count) => count + 1);
+        isConnecting.current = false;
       },
     },
     [tail],

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX, TargetedInputEvent } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
 interface FieldProps {
   label: string;
@@ -101,6 +101,16 @@ export function CheckField(props: {
   );
 }
 
+/**
+ * Returns true if a field of the form has an incomplete date or number, which its value shows as empty, and asks the
+ * reader to complete it.
+ */
+export function hasIncompleteField(form: HTMLElement): boolean {
+  const field = [...form.querySelectorAll('input')].find(({ validity }) => validity.badInput);
+  field?.reportValidity();
+  return field !== undefined;
+}
+
 /** A search field that reports a text once the reader pauses typing. */
 export function SearchField(props: {
   label: string;
@@ -110,13 +120,21 @@ export function SearchField(props: {
 }): JSX.Element {
   const { label, value, onSearch, placeholder } = props;
   const [text, setText] = useState(value);
+  /** The text of the last search by this field. Another value of `value` was not typed here. */
+  const searched = useRef(value);
+  const latest = useRef(onSearch);
+  latest.current = onSearch;
   useEffect(() => {
+    if (value === searched.current) return;
+    searched.current = value;
     setText(value);
   }, [value]);
   useEffect(() => {
-    if (text === value) return;
+    const wanted = text.trim();
+    if (wanted === searched.current) return;
     const timer = setTimeout(() => {
-      onSearch(text.trim());
+      searched.current = wanted;
+      latest.current(wanted);
     }, 250);
     return () => {
       clearTimeout(timer);

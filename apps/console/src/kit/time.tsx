@@ -65,6 +65,8 @@ export function Time({ at, none = '–', always }: TimeProps): JSX.Element {
   useClock(15_000);
   if (at === null || at === undefined) return none === '–' ? <None /> : <span class="quiet">{none}</span>;
   const time = new Date(at);
+  // The messaging service may send any text as a time.
+  if (Number.isNaN(time.getTime())) return <span>{at}</span>;
   return (
     <time dateTime={at} title={EXACT.format(time)}>
       {always === 'clock'

@@ -2,7 +2,7 @@ import type { FullReadiness, Readiness, Stats, Status, WebhookList } from '#clie
 import type { JSX } from 'preact';
 import { useApi } from '../api/api.js';
 import { useLive, useRead, useRefresh } from '../api/queries.js';
-import { Loaded, Page } from '../kit/page.js';
+import { Failure, Loaded, Loading, Page } from '../kit/page.js';
 import { HealthNotice } from './health-notice.js';
 import { findingsOf } from './problems.js';
 import { StatusFacts } from './status-facts.js';
@@ -32,10 +32,18 @@ export function OverviewPage(): JSX.Element {
   return (
     <Page title="Overview">
       <Loaded<Status | Readiness> of={mayAdmin ? status : ready}>
-        {() => (
-          <HealthNotice findings={findingsOf({ readiness, status: status.data, webhooks: webhooks.data })} />
-        )}
+        {() =>
+          // Whether all works is not known before.
+          webhooks.isLoading ? (
+            <Loading />
+          ) : (
+            <HealthNotice
+              findings={findingsOf({ readiness, status: status.data, webhooks: webhooks.data })}
+            />
+          )
+        }
       </Loaded>
+      {webhooks.error !== null && <Failure error={webhooks.error} retry={webhooks.refetch} />}
       {status.data !== undefined && <StatusFacts status={status.data} />}
       <Loaded of={stats}>{(data) => <StatsPlots stats={data} />}</Loaded>
     </Page>

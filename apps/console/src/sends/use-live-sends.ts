@@ -1,7 +1,8 @@
 import type { SendUpdate } from '#client';
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { useApi } from '../api/api.js';
 import { useLive, useRefresh } from '../api/queries.js';
+import { useThrottled } from '../kit/use-throttled.js';
 
 /** Minimum time between two reads because of changes, in milliseconds. */
 const MIN_PAUSE_MS = 1_000;
@@ -18,16 +19,10 @@ export function useLiveSends(
 ): void {
   const refresh = useRefresh();
   const api = useApi();
-  const timer = useRef<number>();
-  const latest = useRef({ isWanted, onUpdate, requests });
-  latest.current = { isWanted, onUpdate, requests };
+  const latest = useRef({ isWanted, onUpdate });
+  latest.current = { isWanted, onUpdate };
   const revisions = useRef(new Map<string, number>());
-  const readSoon = (): void => {
-    timer.current ??= window.setTimeout(() => {
-      timer.current = undefined;
-      void refresh('/v1/sends');
-    }, MIN_PAUSE_MS * latest.current.requests);
-  };
+  const readSoon = useThrottled(() => refresh('/v1/sends'), MIN_PAUSE_MS * requests);
   useLive(
     {
       types: ['send.updated'],
@@ -42,13 +37,7 @@ export function useLiveSends(
       },
       onGap: readSoon,
     },
-    [api],
-  );
-  useEffect(
-    () => () => {
-      clearTimeout(timer.current);
-    },
-    [],
+    [api, readSoon],
   );
 }
 

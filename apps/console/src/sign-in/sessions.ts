@@ -4,6 +4,8 @@ import { CONSOLE_HEADER } from './credential.js';
 /** A session of this browser. Its secret is in a cookie that scripts cannot read. */
 interface Session {
   id: string;
+  /** Id of the API key that signed in. */
+  keyId: string;
 }
 
 /** Value of {@link CONSOLE_HEADER} in requests that are not made with one of the sessions. */

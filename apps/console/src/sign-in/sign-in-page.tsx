@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
+import { useLocation } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { BASE } from '../kit/address.js';
 import { Button } from '../kit/button.js';
 import { TextField } from '../kit/fields.js';
 import { type ErrorText, errorText } from '../kit/text.js';
@@ -13,12 +15,22 @@ interface SignInPageProps {
   onCancel?: () => void;
 }
 
+/** Browsers cannot send other characters in a header. They come from documents that were copied with the key. */
+const NOT_A_KEY: ErrorText = {
+  title: 'Not an API key',
+  detail:
+    'It has characters that no API key has, for example typographic quotes or invisible ones. Copy it again.',
+  fields: [],
+  requestId: undefined,
+};
+
 /** Asks for an API key. The address stays, so that a link leads to its page after the sign-in. */
 export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX.Element {
   const [key, setKey] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<ErrorText>();
   const form = useRef<HTMLFormElement>(null);
+  const { route } = useLocation();
   useEffect(() => {
     // Browsers heed `autofocus` only once a visit, and the form also appears after a sign-out.
     form.current?.querySelector('input')?.focus();
@@ -28,6 +40,10 @@ export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX
   }, []);
   const submit = async (): Promise<void> => {
     if (isBusy) return;
+    if (!/^[\x20-\x7e]+$/.test(key.trim())) {
+      setFault(NOT_A_KEY);
+      return;
+    }
     setBusy(true);
     setFault(undefined);
     try {
@@ -71,6 +87,18 @@ export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX
             {isBusy ? 'Signing in …' : 'Sign in'}
           </Button>
           {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+          {onCancel === undefined &&
+            signIns.snapshot.all.map(({ id, caller }) => (
+              <Button
+                key={id}
+                onClick={() => {
+                  signIns.switchTo(id);
+                  route(BASE);
+                }}
+              >
+                Continue as {caller.account} · {caller.keyName ?? caller.keyId}
+              </Button>
+            ))}
         </div>
       </form>
     </main>

@@ -21,7 +21,10 @@ export interface SignInState {
   endedBecause: string | undefined;
 }
 
-/** Name of the setting in the browser's storage that remembers which sign-in is in use. It is an id, not a secret. */
+/**
+ * Name of the setting that remembers which sign-in is in use. It is an id, not a secret. Each tab of the browser has its
+ * own; a new tab begins with that of the tab used last.
+ */
 const CURRENT = 'tidings.console.current';
 
 /** True if a session can be kept: browsers accept its cookie over HTTPS only. */
@@ -57,8 +60,18 @@ export class SignIns {
       sessions.map(({ id }) => signInOf({ kind: 'session', id }).catch(() => undefined)),
     );
     const all = found.filter((signIn) => signIn !== undefined);
-    const wanted = localStorage.getItem(CURRENT);
-    this.set({ isRestored: true, all, current: all.find(({ id }) => id === wanted) ?? all[0] });
+    const wanted = sessionStorage.getItem(CURRENT) ?? localStorage.getItem(CURRENT);
+    const isUnread =
+      wanted !== null && sessions.some(({ keyId }, i) => keyId === wanted && found[i] === undefined);
+    this.set({
+      isRestored: true,
+      all,
+      // What is done now must not be done for another account.
+      current: isUnread ? undefined : (all.find(({ id }) => id === wanted) ?? all[0]),
+      endedBecause: isUnread
+        ? 'The gateway did not confirm your sign-in. Reload the page to try again.'
+        : undefined,
+    });
   }
 
   /**
@@ -88,24 +101,31 @@ export class SignIns {
     const { current } = this.state;
     if (current === undefined) return;
     if (current.credential.kind === 'session') await endSession(current.credential.id);
-    this.remove(current.id, undefined);
+    const all = this.without(current.id);
+    this.set({ all, current: all[0], endedBecause: undefined });
   }
 
-  /** Removes a sign-in whose credential the gateway no longer accepts. */
-  end(id: string, because: string): void {
-    if (this.state.all.some((signIn) => signIn.id === id)) this.remove(id, because);
+  /** Removes a sign-in whose credential the gateway no longer accepts. The reader chooses another one. */
+  end(ended: SignIn, because: string): void {
+    if (!this.state.all.includes(ended)) return;
+    const { current } = this.state;
+    this.set({
+      all: this.without(ended.id),
+      ...(current === ended ? { current: undefined, endedBecause: because } : {}),
+    });
   }
 
-  private remove(id: string, endedBecause: string | undefined): void {
-    const all = this.state.all.filter((signIn) => signIn.id !== id);
-    const current = this.state.current?.id === id ? all[0] : this.state.current;
-    this.set({ all, current, endedBecause });
+  private without(id: string): readonly SignIn[] {
+    return this.state.all.filter((signIn) => signIn.id !== id);
   }
 
   private set(change: Partial<SignInState>): void {
     this.state = { ...this.state, ...change };
     const { current } = this.state;
-    if (current !== undefined) localStorage.setItem(CURRENT, current.id);
+    if (current !== undefined) {
+      sessionStorage.setItem(CURRENT, current.id);
+      localStorage.setItem(CURRENT, current.id);
+    }
     for (const listener of this.listeners) listener();
   }
 }

@@ -1,12 +1,12 @@
 import type { NewReplay, StartedReplay } from '#client';
 import { useQuery } from '@tanstack/preact-query';
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { part, useApi } from '../api/api.js';
 import { keyOf } from '../api/queries.js';
 import { ActionButton, Button } from '../kit/button.js';
 import { Dialog } from '../kit/dialog.js';
-import { ChoiceField, TextField } from '../kit/fields.js';
+import { ChoiceField, hasIncompleteField, TextField } from '../kit/fields.js';
 import { Failure } from '../kit/page.js';
 import { countText } from '../kit/text.js';
 import { EventTypeFields } from './event-type-choice.js';
@@ -52,6 +52,7 @@ export function ReplayDialog(props: ReplayDialogProps): JSX.Element {
   const change = (changes: Partial<ReplayDraft>): void => {
     setDraft({ ...draft, ...changes });
   };
+  const form = useRef<HTMLDivElement>(null);
   const path = `/v1/webhooks/${part(webhookId)}/replay`;
   const read = replayOf(draft, now, troubleSince);
   const request = 'request' in read ? read.request : undefined;
@@ -59,7 +60,7 @@ export function ReplayDialog(props: ReplayDialogProps): JSX.Element {
     'field' in read && read.field === field ? read.fault : undefined;
   return (
     <Dialog title="Replay events" onClose={onClose}>
-      <div class="form">
+      <div class="form" ref={form}>
         <ChoiceField
           label="Which events"
           value={draft.only}
@@ -95,6 +96,7 @@ export function ReplayDialog(props: ReplayDialogProps): JSX.Element {
           look="primary"
           disabledBecause={request === undefined ? 'Complete the fields first.' : undefined}
           action={async () => {
+            if (form.current !== null && hasIncompleteField(form.current)) return;
             const { count } = await api.change<StartedReplay>('POST', path, request);
             onClose();
             await onReplayed(count);

@@ -1,8 +1,8 @@
 import type { DeliveryList, WebhookList } from '#client';
 import type { UseQueryResult } from '@tanstack/preact-query';
-import { useEffect, useRef } from 'preact/hooks';
 import { part } from '../api/api.js';
 import { useLive, useRead, useRefresh } from '../api/queries.js';
+import { useThrottled } from '../kit/use-throttled.js';
 
 /** How often deliveries and webhooks are read while they are shown, in milliseconds. */
 const EVERY_MS = 3_000;
@@ -30,18 +30,6 @@ export function useDeliveries(
 /** Reads what is shown of webhooks again once Tidings disables one: at most once a second, however many these are. */
 export function useLiveWebhooks(): void {
   const refresh = useRefresh();
-  const timer = useRef<number>();
-  const readSoon = (): void => {
-    timer.current ??= window.setTimeout(() => {
-      timer.current = undefined;
-      void refresh('/v1/webhooks');
-    }, MIN_PAUSE_MS);
-  };
+  const readSoon = useThrottled(() => refresh('/v1/webhooks'), MIN_PAUSE_MS);
   useLive({ types: ['webhook.disabled'], onEvent: readSoon, onGap: readSoon });
-  useEffect(
-    () => () => {
-      clearTimeout(timer.current);
-    },
-    [],
-  );
 }

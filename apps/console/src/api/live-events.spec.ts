@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Tidings } from '#client';
+import { LiveEvents, type LiveState } from './live-events.js';
+
+/** A connection to the event stream that the gateway accepted. */
+interface Connection {
+  /** Cursor after which the events are wanted. */
+  after: string | null;
+  /** Sends a line of the stream. */
+  send: (text: string) => void;
+}
+
+let connections: Connection[];
+/** Statuses of the next answers. Without one, the gateway accepts. */
+let rejections: number[];
+let live: LiveEvents;
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+  connections = [];
+  rejections = [];
+  const client = new Tidings({
+    baseUrl: 'http://gateway.example',
+    fetch: (url, init) => {
+      const status = rejections.shift();
+      if (status !== undefined) return Promise.resolve(new Response('', { status }));
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          init?.signal?.addEventListener('abort', () => {
+            controller.error(new Error('aborted'));
+          });
+          connections.push({
+            after: new URL(String(url)).searchParams.get('after'),
+            send: (text) => {
+              controller.enqueue(new TextEncoder().encode(text));
+            },
+          });
+        },
+      });
+      return Promise.resolve(new Response(body));
+    },
+  });
+  live = new LiveEvents(client, true);
+});
+
+afterEach(() => {
+  live.close();
+  jest.useRealTimers();
+});
+
+const settle = (): Promise<void> => jest.advanceTimersByTimeAsync(60);
+
+/** Waits until the state is reached, however many turns the streams need for it. */
+async function reached(state: LiveState): Promise<void> {
+  for (let turn = 0; turn < 1_000 && live.snapshot !== state; turn += 1)
+    await new Promise((resolve) => setImmediate(resolve));
+  expect(live.snapshot).toBe(state);
+}
+
+describe('the live events of the console', () => {
+  it('tell every listener to read again when the first connection opens, because events may have come between its read and the stream', async () => {
+    const onGap = jest.fn();
+    live.listen({ types: ['message.*'], onGap });
+    await settle();
+    expect(connections.map(({ after }) => after)).toEqual(['now']);
+    expect(onGap).toHaveBeenCalledTimes(1);
+  });
+
+  it('continue after the last position for a further listener, and tell none to read again', async () => {
+    const onGap = jest.fn();
+    live.listen({ types: ['message.*'], onGap });
+    await settle();
+    connections[0]?.send('id: 7\n\n');
+    await settle();
+    live.listen({ types: ['webhook.disabled'], onGap });
+    await settle();
+    expect(connections.map(({ after }) => after)).toEqual(['now', '7']);
+    expect(onGap).toHaveBeenCalledTimes(1);
+  });
+
+  it('begin with new events, and not with those of the time without a listener', async () => {
+    const stop = live.listen({ types: ['message.*'] });
+    await settle();
+    connections[0]?.send('id: 7\n\n');
+    await settle();
+    stop();
+    await settle();
+    const onGap = jest.fn();
+    live.listen({ types: ['message.*'], onGap });
+    await settle();
+    expect(connections.map(({ after }) => after)).toEqual(['now', 'now']);
+    expect(onGap).toHaveBeenCalledTimes(1);
+  });
+
+  it('are requested again some time after a proxy rejected the request', async () => {
+    rejections = [404];
+    const onGap = jest.fn();
+    live.listen({ types: ['message.*'], onGap });
+    await settle();
+    await reached('lost');
+    await jest.advanceTimersByTimeAsync(15_000);
+    await reached('open');
+    expect(onGap).toHaveBeenCalledTimes(1);
+  });
+});
