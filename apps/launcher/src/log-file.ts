@@ -45,7 +45,12 @@ export class LogFile {
   }
 
   private rotate(): void {
-    renameSync(this.path, `${this.path}.1`);
+    try {
+      renameSync(this.path, `${this.path}.1`);
+    } catch (error) {
+      // Somebody removed the file, or an earlier rotation could not create the next one.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    }
     const full = this.file;
     this.file = openSync(this.path, 'a', 0o600);
     this.size = 0;

@@ -1,8 +1,10 @@
-import type { Logger } from '#platform';
+import { type Logger, withDeadline } from '#platform';
 import type { SharedBlobStoreCheck } from './shared-blob-store-check.js';
 import type { BlobStore } from './blob-store.js';
 
 const CHECK_INTERVAL_MS = 60_000;
+/** Time after which a check counts as failed, in milliseconds. Calls to a directory that hangs do not end by themselves. */
+const CHECK_TIMEOUT_MS = 25_000;
 
 /**
  * Checks at the start, and then every minute, whether the blob store is usable and whether gateways and
@@ -11,6 +13,8 @@ const CHECK_INTERVAL_MS = 60_000;
 export class BlobStoreMonitor {
   private timer: NodeJS.Timeout | undefined;
   private reason: string | undefined;
+  /** The check that has not ended yet. */
+  private running: Promise<void> | undefined;
 
   /**
    * @param everyMs interval between two checks, in milliseconds
@@ -22,6 +26,7 @@ export class BlobStoreMonitor {
     private readonly logger: Logger,
     private readonly everyMs = CHECK_INTERVAL_MS,
     private readonly sharing?: Pick<SharedBlobStoreCheck, 'check' | 'removeMark' | 'unseenPeers'>,
+    private readonly timeoutMs = CHECK_TIMEOUT_MS,
   ) {}
 
   /** Reason why the last check of the blob store failed; undefined if the check succeeded. */
@@ -49,10 +54,22 @@ export class BlobStoreMonitor {
     await this.sharing?.removeMark();
   }
 
+  /** Calls the store. There is at most one such call at a time: each that hangs keeps a thread of the process busy. */
+  private useStore(): Promise<void> {
+    this.running ??= (async () => {
+      try {
+        await this.blobs.check();
+        await this.sharing?.check();
+      } finally {
+        this.running = undefined;
+      }
+    })();
+    return this.running;
+  }
+
   private async check(): Promise<void> {
     try {
-      await this.blobs.check();
-      await this.sharing?.check();
+      await withDeadline(this.useStore(), this.timeoutMs, 'checking the blob store');
       if (this.reason !== undefined) this.logger.info('the blob store is usable again');
       this.reason = undefined;
     } catch (error) {

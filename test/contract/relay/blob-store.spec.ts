@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLogger, newId } from '#platform';
+import { createLogger, newId, pause } from '#platform';
 import {
   BlobMissingError,
   type BlobStore,
@@ -271,6 +271,30 @@ describe('the periodic check of a blob store', () => {
       fault = undefined;
       await eventually('the end of the fault is noticed', () => Promise.resolve(watch.fault === undefined));
       await eventually('the end of the fault is logged', () => Promise.resolve(lines.length === 2));
+    } finally {
+      await watch.stop();
+    }
+  });
+
+  it('reports a store whose calls take too long as unusable, and makes one call at a time', async () => {
+    let calls = 0;
+    let running = 0;
+    let mostRunning = 0;
+    const store = {
+      check: async () => {
+        calls += 1;
+        running += 1;
+        mostRunning = Math.max(mostRunning, running);
+        await pause(calls === 1 ? 100 : 0);
+        running -= 1;
+      },
+    };
+    const watch = new BlobStoreMonitor(store, createLogger('test', 'silent'), 5, undefined, 20);
+    await watch.start();
+    try {
+      expect(watch.fault).toBe('checking the blob store took longer than 20 ms');
+      await eventually('the end of the fault is noticed', () => Promise.resolve(watch.fault === undefined));
+      expect(mostRunning).toBe(1);
     } finally {
       await watch.stop();
     }

@@ -30,7 +30,7 @@ beforeEach(() => {
             controller.error(new Error('aborted'));
           });
           connections.push({
-            after: new URL(String(url)).searchParams.get('after'),
+            after: new URL(url instanceof Request ? url.url : url).searchParams.get('after'),
             send: (text) => {
               controller.enqueue(new TextEncoder().encode(text));
             },
@@ -52,8 +52,7 @@ const settle = (): Promise<void> => jest.advanceTimersByTimeAsync(60);
 
 /** Waits until the state is reached, however many turns the streams need for it. */
 async function reached(state: LiveState): Promise<void> {
-  for (let turn = 0; turn < 1_000 && live.snapshot !== state; turn += 1)
-    await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 10_000 && live.snapshot !== state; turn += 1) await Promise.resolve();
   expect(live.snapshot).toBe(state);
 }
 

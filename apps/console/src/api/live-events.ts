@@ -108,11 +108,11 @@ export class LiveEvents {
 
   /** Follows the events until the signal is aborted. */
   private async follow(types: readonly string[], signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    while (!isAborted(signal)) {
       try {
         await this.followOnce(types, signal);
       } catch (error) {
-        if (signal.aborted) return;
+        if (isAborted(signal)) return;
         if (error instanceof TidingsError && error.code === 'cursor_expired') {
           // The log no longer has the events after the cursor: continue with new ones.
           this.stream = undefined;
@@ -161,6 +161,10 @@ export class LiveEvents {
     this.state = state;
     for (const listener of this.stateListeners) listener();
   }
+}
+
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
 }
 
 /** Resolves after the time, or when the signal is aborted. */

@@ -1,8 +1,9 @@
 import type { ComponentType, JSX } from 'preact';
-import { lazy, Route, Router } from 'preact-iso';
+import { lazy, Route, Router, useLocation } from 'preact-iso';
 import { BASE } from '../kit/address.js';
 import { Button } from '../kit/button.js';
 import { Empty, Page } from '../kit/page.js';
+import { PageBoundary } from './page-boundary.js';
 
 /*
  * Each page is a file of its own, which the browser loads when the page is opened.
@@ -31,24 +32,27 @@ const QueuesPage = pageOf(() => import('../queues/queues-page.js').then((module)
 
 /** The page that belongs to the address. */
 export function Pages(): JSX.Element {
+  const { path } = useLocation();
   return (
-    <Router>
-      <Route path={BASE} component={OverviewPage} />
-      <Route path={`${BASE}/conversations`} component={ConversationsPage} />
-      <Route path={`${BASE}/conversations/:id`} component={ConversationsPage} />
-      <Route path={`${BASE}/sends`} component={SendsPage} />
-      <Route path={`${BASE}/sends/:id`} component={SendPage} />
-      <Route path={`${BASE}/events`} component={EventsPage} />
-      <Route path={`${BASE}/events/:id`} component={EventPage} />
-      <Route path={`${BASE}/webhooks`} component={WebhooksPage} />
-      <Route path={`${BASE}/webhooks/:id`} component={WebhookPage} />
-      <Route path={`${BASE}/deliveries/:id`} component={DeliveryPage} />
-      <Route path={`${BASE}/accounts`} component={AccountsPage} />
-      <Route path={`${BASE}/api-keys`} component={ApiKeysPage} />
-      <Route path={`${BASE}/audit`} component={AuditPage} />
-      <Route path={`${BASE}/queues`} component={QueuesPage} />
-      <Route default component={UnknownPage} />
-    </Router>
+    <PageBoundary path={path}>
+      <Router>
+        <Route path={BASE} component={OverviewPage} />
+        <Route path={`${BASE}/conversations`} component={ConversationsPage} />
+        <Route path={`${BASE}/conversations/:id`} component={ConversationsPage} />
+        <Route path={`${BASE}/sends`} component={SendsPage} />
+        <Route path={`${BASE}/sends/:id`} component={SendPage} />
+        <Route path={`${BASE}/events`} component={EventsPage} />
+        <Route path={`${BASE}/events/:id`} component={EventPage} />
+        <Route path={`${BASE}/webhooks`} component={WebhooksPage} />
+        <Route path={`${BASE}/webhooks/:id`} component={WebhookPage} />
+        <Route path={`${BASE}/deliveries/:id`} component={DeliveryPage} />
+        <Route path={`${BASE}/accounts`} component={AccountsPage} />
+        <Route path={`${BASE}/api-keys`} component={ApiKeysPage} />
+        <Route path={`${BASE}/audit`} component={AuditPage} />
+        <Route path={`${BASE}/queues`} component={QueuesPage} />
+        <Route default component={UnknownPage} />
+      </Router>
+    </PageBoundary>
   );
 }
 

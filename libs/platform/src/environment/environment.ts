@@ -7,20 +7,22 @@ import {
   Base64Bytes,
   Base64BytesList,
   BlobStoreLocation,
-  HttpAddress,
-  RedisKeyPrefix,
+  CommaSeparatedWords,
   Description,
+  Fraction,
+  HeaderText,
+  HttpAddress,
+  Integer,
+  IntegerList,
   IpNetworks,
   NotBelowVariable,
   OneOf,
-  WebOrigins,
   PositiveNumber,
-  Fraction,
+  RedisKeyPrefix,
   RedisUrl,
-  CommaSeparatedWords,
+  ShownHttpAddress,
   Text,
-  Integer,
-  IntegerList,
+  WebOrigins,
 } from './variable.js';
 
 /**
@@ -50,10 +52,10 @@ export class CommonEnvironment {
   @Description(
     'Base address of the messaging service of the account `default`, including its path such as `/v1`. `npm start` sets it to the simulator.',
   )
-  @HttpAddress('https://messages.example.com/v1')
+  @ShownHttpAddress('https://messages.example.com/v1')
   UPSTREAM_BASE_URL!: string;
   @Description('API key of the account `default` at its messaging service.')
-  @Text('the-key-of-your-account')
+  @HeaderText('the-key-of-your-account')
   UPSTREAM_API_KEY!: string;
   @Description('Deadline of one complete exchange with upstream, including its bodies.')
   @Integer(10_000, 1)

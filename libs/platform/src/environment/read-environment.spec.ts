@@ -148,6 +148,8 @@ describe('the environment', () => {
     ['UPSTREAM_BASE_URL', 'https://host/v1?', 'https://messages.example.com/v1'],
     ['UPSTREAM_BASE_URL', 'https://host/v1#', 'https://messages.example.com/v1'],
     ['UPSTREAM_BASE_URL', 'host/v1', 'https://messages.example.com/v1'],
+    ['UPSTREAM_BASE_URL', 'https://name:password@host/v1', 'https://messages.example.com/v1'],
+    ['UPSTREAM_API_KEY', '“key”', 'the-key-of-your-account'],
     ['UPSTREAM_API_KEY', 'key\nX-Evil: 1', 'the-key-of-your-account'],
     ['UPSTREAM_TIMEOUT_MS', '10s', '10000'],
     ['UPSTREAM_TIMEOUT_MS', '0', '10000'],

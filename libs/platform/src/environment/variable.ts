@@ -152,6 +152,13 @@ export function Text(example: string, min = 1): PropertyDecorator {
   );
 }
 
+/** Decorator of a variable that is sent in an HTTP header: it must have printable ASCII characters only. */
+export function HeaderText(example: string): PropertyDecorator {
+  return variable('text of printable ASCII characters', example, (text) =>
+    /^[ -~]+$/.test(text) ? text : fail(),
+  );
+}
+
 /** Decorator of a variable that must be a prefix of Redis keys: 1 to 64 letters, digits, `.`, `_` and `-`. */
 export function RedisKeyPrefix(example: string): PropertyDecorator {
   return variable('1 to 64 characters of A-Z, a-z, 0-9, ".", "_" and "-"', example, (text) =>
@@ -169,6 +176,16 @@ export function HttpAddress(example: string): PropertyDecorator {
     // Paths are appended to the text, so it must not contain `?` or `#`. The text itself is checked, because the parsed
     // URL does not show an empty query or fragment.
     const plain = /^https?:$/.test(url.protocol) && !/[?#]/.test(text);
+    return plain ? text.replace(/\/+$/, '') : fail();
+  });
+}
+
+/** Decorator like {@link HttpAddress} for an address that is shown and logged: it must not contain a password. */
+export function ShownHttpAddress(example: string): PropertyDecorator {
+  const validText = 'an http:// or https:// address without user name, password, query and fragment';
+  return variable(validText, example, (text) => {
+    const { protocol, username, password } = new URL(text);
+    const plain = /^https?:$/.test(protocol) && username === '' && password === '' && !/[\s?#]/.test(text);
     return plain ? text.replace(/\/+$/, '') : fail();
   });
 }

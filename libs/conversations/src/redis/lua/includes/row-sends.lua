@@ -23,6 +23,8 @@ local function recount_send(number, send_id, before, after, is_over)
   if before ~= '' and sends[before] > 0 then sends[before] = sends[before] - 1 end
   if after ~= '' then sends[after] = sends[after] + 1 end
   local was_shown = is_over and remove_preview(sends, send_id)
+  -- Most sends that retention removes are neither counted nor shown: their rows stay as they are.
+  if before == after and not was_shown then return end
   local id = save_sends(number, sends)
   if not was_shown or not redis.call('ZSCORE', row_order, id) then return end
   local last = 0

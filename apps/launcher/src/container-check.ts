@@ -1,0 +1,23 @@
+/** How to ask a process in a container whether it is alive. */
+export interface ContainerCheck {
+  /** Environment variable of the port. */
+  variable: string;
+  /** Port if the variable is not set. */
+  port: string;
+  path: string;
+}
+
+const CHECKS = {
+  gateway: { variable: 'PORT', port: '3000', path: '/health/live' },
+  worker: { variable: 'WORKER_PORT', port: '3001', path: '/health/live' },
+  simulator: { variable: 'SIMULATOR_PORT', port: '4010', path: '/' },
+} as const;
+
+/**
+ * Returns the check of the process that a container runs.
+ * @param command the command of the container: its parts follow each other after a space or a zero byte
+ */
+export function checkOf(command: string): ContainerCheck {
+  const program = /(gateway|worker|simulator)\.js/.exec(command)?.[1];
+  return program === 'worker' || program === 'simulator' ? CHECKS[program] : CHECKS.gateway;
+}
