@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { findBrowser, withBrowser } from '../../support/browser.js';
+import { eventually } from '../../support/eventually.js';
+import { Product } from '../../support/product.js';
+
+const browser = findBrowser();
+const withChromium = browser === undefined ? describe.skip : describe;
+
+withChromium('in a real browser, a reader of the console', () => {
+  let product: Product;
+  let address: string;
+
+  beforeAll(async () => {
+    product = await Product.start();
+    address = `http://127.0.0.1:${product.gateway.port}/console`;
+  });
+
+  afterAll(async () => {
+    await product[Symbol.asyncDispose]();
+  });
+
+  async function signIn(page: Page, key: string): Promise<void> {
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  }
+
+  async function onConsole(body: (page: Page) => Promise<void>): Promise<void> {
+    await withBrowser(browser ?? '', async (context) => {
+      const page = await context.newPage();
+      await page.goto(address);
+      await signIn(page, product.apiKey);
+      try {
+        await body(page);
+      } catch (error) {
+        throw new Error(`the page shows:\n${await page.locator('body').innerText()}`, { cause: error });
+      }
+    });
+  }
+
+  const link = (page: Page, name: string): Promise<void> =>
+    page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name }).click();
+
+  it('is asked which API key to use if the one in use is revoked', async () => {
+    const { id, key } = await product.json<{ id: string; key: string }>('POST', '/v1/api-keys', {
+      account: 'default',
+      name: 'Reader',
+      scopes: ['messages:read', 'events:read', 'webhooks:manage', 'admin'],
+    });
+    await onConsole(async (page) => {
+      await page.getByLabel('Signed in as').selectOption({ label: 'Sign in with another API key …' });
+      await signIn(page, key);
+      expect((await product.call('DELETE', `/v1/api-keys/${id}`)).status).toBe(204);
+      await link(page, 'Webhooks');
+      await page.getByText('The sign-in with the API key “Reader” has ended').waitFor();
+      await page.getByRole('button', { name: /^Continue as default/ }).click();
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    });
+  });
+
+  it('sees that the file of a page is missing, and can load the console again', async () => {
+    await onConsole(async (page) => {
+      const files = '**/console/assets/audit-page-*.js';
+      await page.route(files, (route) => route.fulfill({ status: 404 }));
+      await link(page, 'Audit log');
+      await page.getByRole('heading', { name: 'The page could not be loaded' }).waitFor();
+      await page.unroute(files);
+      await page.getByRole('button', { name: 'Reload the console' }).click();
+      await signInAgain(page);
+      await page.getByRole('heading', { name: 'Audit log' }).waitFor();
+    });
+  });
+
+  /** Over plain HTTP, a reload asks for the key again. */
+  async function signInAgain(page: Page): Promise<void> {
+    await page.getByLabel('API key').fill(product.apiKey);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  it('finds a draft again after a visit to another page', async () => {
+    await onConsole(async (page) => {
+      await page.evaluate("history.pushState(null, '', '/console/conversations/%2B14155550123')");
+      await page.evaluate("dispatchEvent(new PopStateEvent('popstate'))");
+      const box = page.getByRole('textbox', { name: 'Message' });
+      await box.fill('Half of a message');
+      await link(page, 'Sends');
+      await page.getByRole('heading', { name: 'Sends' }).waitFor();
+      await page.goBack();
+      await eventually('the draft is shown', async () => (await box.inputValue()) === 'Half of a message');
+    });
+  });
+
+  it('cannot create an API key whose expiry is incomplete', async () => {
+    await onConsole(async (page) => {
+      await link(page, 'API keys');
+      await page.getByRole('button', { name: 'Create an API key' }).first().click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Name').fill('Half');
+      await dialog.getByLabel('messages:read').check();
+      await dialog.getByLabel('Expires').focus();
+      await page.keyboard.type('12');
+      await dialog.locator('input[type=datetime-local]:invalid').waitFor();
+      await dialog.getByRole('button', { name: 'Create the API key' }).click();
+      expect(await dialog.isVisible()).toBe(true);
+      const { apiKeys } = await product.json<{ apiKeys: { name: string }[] }>('GET', '/v1/api-keys');
+      expect(apiKeys.map(({ name }) => name)).not.toContain('Half');
+    });
+  });
+});
