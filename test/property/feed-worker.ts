@@ -72,7 +72,7 @@ export class FeedWorker {
   private listing: ListAttempt | undefined;
   /** State of the current commit. */
   private commitState: 'none' | 'asked' | 'done' = 'none';
-  /** Tells the reply to an accepted commit from others: the commit of a poll returns a list, that of the list 1. */
+  /** Tells the reply to an accepted commit from others. */
   private isAcceptance: (reply: unknown) => boolean = () => false;
   private readonly contacts: ContactPoll;
   private readonly list: ContactListPoll;
@@ -269,7 +269,7 @@ export class FeedWorker {
 
   /** Passes the read data to the oracle if the commit succeeded. */
   private async commit<T>(commit: () => Promise<T>, contactId: string | undefined): Promise<T> {
-    this.isAcceptance = contactId === undefined ? (reply) => reply === 1 : Array.isArray;
+    this.isAcceptance = contactId === undefined ? (reply) => reply === 1 : isAcceptedPoll;
     this.commitState = 'asked';
     try {
       return await commit();
@@ -323,6 +323,16 @@ export class FeedWorker {
     if (at !== null && Number(at) < Date.now() + 86_400_000)
       await this.context.redis.hset(key, 'suspectAt', this.context.now());
   }
+}
+
+/**
+ * Returns true for the reply to an accepted poll: a list of delays. Polls that found nothing new are committed together:
+ * their reply is a list, when the next contact is due, and for each poll 1, or 0 if it was refused.
+ */
+function isAcceptedPoll(reply: unknown): boolean {
+  if (!Array.isArray(reply)) return false;
+  const [nextDue, isCommitted] = reply as unknown[];
+  return !Array.isArray(nextDue) || isCommitted === 1;
 }
 
 /** Faults that leave the reply readable. */
