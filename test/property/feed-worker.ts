@@ -78,7 +78,11 @@ export class FeedWorker {
   private readonly list: ContactListPoll;
   private readonly log: RedisEventLog;
 
-  constructor(private readonly context: HistoryContext) {
+  /** @param name shows in the notes which of two workers did something */
+  constructor(
+    private readonly context: HistoryContext,
+    private readonly name = 'a',
+  ) {
     const { prefix, undated } = context;
     const redis = mortalRedis(context.redis, this.gate, (reply) => {
       if (this.commitState === 'asked' && this.isAcceptance(reply)) this.commitState = 'done';
@@ -153,10 +157,10 @@ export class FeedWorker {
     try {
       if (task.read === 'list') await this.list.poll(ACCOUNT);
       else await this.readContact(contactId);
-      this.context.note(`read ${task.read} ${contactId}: done, in ${this.operations} operations`);
+      this.note(`read ${task.read} ${contactId}: done, in ${this.operations} operations`);
     } catch (error) {
       if (!(error instanceof WorkerDied) && !(error instanceof UpstreamError)) throw error;
-      this.context.note(`read ${task.read} ${contactId}: ${error.message || 'died'} at ${this.operations}`);
+      this.note(`read ${task.read} ${contactId}: ${error.message || 'died'} at ${this.operations}`);
     } finally {
       faults.clear();
     }
@@ -173,9 +177,14 @@ export class FeedWorker {
     this.beginning = undefined;
     this.seenCommits = undefined;
     if (!(await this.contacts.pollHead(ACCOUNT, contactId))) return;
+    const isHeadRefused = this.hasRefusals();
     const isAtItsEnd = await this.contacts.runDeepRead(ACCOUNT, contactId, 'poll');
     // If other workers committed first each time, their reads are judged instead.
-    if (isAtItsEnd && !this.hasRefusals()) this.judge();
+    if (isAtItsEnd && !isHeadRefused && !this.hasRefusals()) this.judge();
+  }
+
+  private note(text: string): void {
+    this.context.note(`${this.name}: ${text}`);
   }
 
   private keep(): void {
@@ -246,9 +255,7 @@ export class FeedWorker {
           if (this.attempt?.now !== this.context.now()) this.isClockSteady = false;
           const seen = witness.page(contactId, page, limit, fault);
           this.attempt?.reads.push({ ...seen, commits: asked });
-          this.context.note(
-            `  page ${page} of ${contactId}, ${limit}: ${seen.seen.map(({ id }) => id).join(' ')}`,
-          );
+          this.note(`  page ${page} of ${contactId}, ${limit}: ${seen.seen.map(({ id }) => id).join(' ')}`);
           return read;
         }),
     };
@@ -262,7 +269,7 @@ export class FeedWorker {
     if (fault?.read !== this.reads) return undefined;
     // Damaged elements are only tested in message pages, not in contact lists.
     if (this.task.read === 'list' && fault.kind.startsWith('poison')) return undefined;
-    this.context.note(`  fault: ${fault.kind} ${fault.position}`);
+    this.note(`  fault: ${fault.kind} ${fault.position}`);
     this.context.simulator.control('faults', { match: {}, fault: onWire(fault) });
     return fault;
   }
@@ -278,9 +285,7 @@ export class FeedWorker {
       this.commitState = 'none';
       if (contactId !== undefined) this.refused = !accepted;
       const news = await this.news();
-      this.context.note(
-        `  ${accepted ? 'committed' : 'not committed'}: ${news.map(({ type }) => type).join(' ')}`,
-      );
+      this.note(`  ${accepted ? 'committed' : 'not committed'}: ${news.map(({ type }) => type).join(' ')}`);
       if (!accepted) this.context.oracle.stray(news);
       else if (contactId === undefined) {
         if (this.listing !== undefined) {

@@ -130,6 +130,8 @@ interface Message {
   absentSince?: number;
   /** Time of the last read that showed the message. */
   servedAt: number;
+  /** Number of the contact's commit with which the message became known. */
+  knownSince: number;
 }
 
 /**
@@ -287,7 +289,11 @@ export class Oracle {
     }
     const knowledge: MessageKnowledge[] = [];
     for (const id of new Set([...servings.keys(), ...byMessage.keys(), ...contact.messages.keys()])) {
-      const message = contact.messages.get(id) ?? { forms: [undefined], servedAt: attempt.now };
+      const message = contact.messages.get(id) ?? {
+        forms: [undefined],
+        servedAt: attempt.now,
+        knownSince: contact.commits,
+      };
       const serving = servings.get(id);
       const emitted = byMessage.get(id) ?? [];
       const priors = resync ? [undefined] : message.forms;
@@ -605,12 +611,15 @@ function wasAbsent(id: string, reads: readonly PageRead[]): boolean {
 }
 
 /** Checks that no deletion is reported while too many messages are missing. */
-function assertFew(contact: Contact, reads: readonly PageRead[]): void {
+function assertFew(contact: Contact, reads: PollAttempt['reads']): void {
   const seen = new Set(reads.flatMap((read) => read.seen.map(({ id }) => id)));
   const messages = [...contact.messages];
   const known = messages.filter(([, { forms }]) => forms.some((form) => form?.deleted === false));
+  // What another worker found after this read began cannot be missing from it.
+  const began = reads[0]?.commits ?? 0;
   const missing = known.filter(
-    ([id, { forms }]) => !seen.has(id) && forms.every((form) => form?.deleted === false),
+    ([id, { forms, knownSince }]) =>
+      !seen.has(id) && knownSince <= began && forms.every((form) => form?.deleted === false),
   );
   if (isTooMuch(missing.length, known.length))
     throw new Verdict(

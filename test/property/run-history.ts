@@ -143,7 +143,7 @@ class Run {
   private async read({ tasks, turns, meanwhile }: ReadStep): Promise<void> {
     const turnstile = tasks.length > 1 ? new Turnstile(tasks.length, turns) : undefined;
     let operations = 0;
-    const workers = tasks.map((_, n) => (n === 0 ? this.worker : new FeedWorker(this.context)));
+    const workers = tasks.map((_, n) => (n === 0 ? this.worker : new FeedWorker(this.context, 'b')));
     await Promise.all(
       tasks.map(async (task, n) => {
         const worker = workers[n] ?? this.worker;
