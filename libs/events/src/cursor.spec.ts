@@ -17,6 +17,7 @@ describe('a cursor', () => {
     'x'.repeat(1_000),
     Buffer.from('a/1-').toString('base64url'),
     Buffer.from('a/18446744073709551616-0').toString('base64url'),
+    Buffer.from('a/18446744073709551615-18446744073709551615').toString('base64url'),
   ])('cannot be parsed from the invalid text %p', (text) => {
     expect(parseCursor(text)).toBeUndefined();
   });

@@ -18,12 +18,13 @@ export function parseCursor(text: string): Cursor | undefined {
   const [, epoch, position] =
     /^(\w+)\/(\d{1,20}-\d{1,20})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   if (epoch === undefined || position === undefined) return undefined;
-  return position.split('-').every((part) => BigInt(part) <= LARGEST_PART) ? { epoch, position } : undefined;
+  const [ms = 0n, count = 0n] = position.split('-').map(BigInt);
+  return ms < LARGEST_PART && count <= LARGEST_PART ? { epoch, position } : undefined;
 }
 
 /**
  * Max value of each of the two numbers in the id of a Redis stream entry. Redis rejects numbers that need
- * more than 64 bits.
+ * more than 64 bits, and a range after the greatest id.
  */
 const LARGEST_PART = 2n ** 64n - 1n;
 

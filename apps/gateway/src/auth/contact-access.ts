@@ -82,6 +82,16 @@ export class ContactAccess {
     return this.only(sends, (send) => this.maySeeSend(caller, send));
   }
 
+  /** Returns the entries of a timeline that a caller may see, who may see its contact. */
+  entriesOf<T extends { kind: 'message' } | { kind: 'send'; send: SendOwner }>(
+    caller: Principal,
+    entries: readonly T[],
+  ): Promise<T[]> {
+    return this.only(entries, (entry) =>
+      entry.kind === 'send' ? this.maySeeSend(caller, entry.send) : Promise.resolve(true),
+    );
+  }
+
   private async only<T>(items: readonly T[], holds: (item: T) => Promise<boolean>): Promise<T[]> {
     const held = await Promise.all(items.map(holds));
     return items.filter((_, i) => held[i] === true);

@@ -4,6 +4,7 @@ import type { Principal } from '#accounts';
 import { parseTimelineCursor, type Timeline } from '#conversations';
 import type { Send } from '#relay';
 import { Caller } from '../auth/caller.js';
+import { ContactAccess } from '../auth/contact-access.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { SharedCalls } from '../contacts/shared-calls.js';
 import { InputPipe } from '../input/input.pipe.js';
@@ -20,6 +21,7 @@ export class TimelineController {
 
   constructor(
     @Inject(ConversationReads) private readonly reads: ConversationReads,
+    @Inject(ContactAccess) private readonly access: ContactAccess,
     @Inject(TIMELINE) private readonly timeline: Timeline<Send>,
   ) {}
 
@@ -43,10 +45,12 @@ export class TimelineController {
     const { id: found, contactId, phoneNumbers, lastMessage } = await this.reads.find(caller, id);
     const conversation = { id: found, contactId, phoneNumbers, last: lastMessage };
     const key = JSON.stringify([caller.account, id, contactId, phoneNumbers, limit, cursor]);
-    return this.calls.share(key, async () =>
+    const { timeline, next, after, partial } = await this.calls.share(key, async () =>
       timelineReplyOf(
         await this.timeline.read(caller.account, conversation, Number(limit), parseTimelineCursor(cursor)),
       ),
     );
+    // A send to a number that contacts share may belong to another contact.
+    return { timeline: await this.access.entriesOf(caller, timeline), next, after, partial };
   }
 }
