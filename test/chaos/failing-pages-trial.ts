@@ -8,6 +8,11 @@ const POLL_EVERY_MS = 300;
 /** Interval of the sweep of all messages, in milliseconds. Two sweeps fit into a trial. */
 const SWEEP_MS = 20_000;
 const MEASURED_MS = 42_000;
+/**
+ * The requests of two whole sweep intervals are counted, in milliseconds after the start of the trial. Contacts without
+ * faults are swept at the start and the end of each interval, so these times lie between two sweeps.
+ */
+const COUNTED = { from: SWEEP_MS / 4, to: SWEEP_MS / 4 + 2 * SWEEP_MS };
 const WRITE_EVERY_MS = 4_000;
 /** Time after the end of the trial until an unreported message counts as missing, in milliseconds. */
 const REPORTED_WITHIN_MS = 10_000;
@@ -21,7 +26,7 @@ export interface ContactOutcome {
    * emitted.
    */
   readonly delays: readonly (number | undefined)[];
-  /** Number of requests for this contact's messages during the measurement. */
+  /** Number of requests for this contact's messages in two sweep intervals. */
   readonly requests: number;
 }
 
@@ -86,11 +91,10 @@ export async function runTroubleTrial<Name extends string>(
       await fleet.simulate('messages', { contactId: world[name].id, text: `New ${n}` });
     await rss.sample();
   }
-  const until = Date.now();
   await pause(REPORTED_WITHIN_MS);
   await rss.sample();
   return {
-    of: await outcomes(fleet, plan.contacts, world, { began, until }),
+    of: await outcomes(fleet, plan.contacts, world, began),
     status: await fleet.json('/v1/status'),
     emitted: await reportedIds(fleet),
     rssBefore,
@@ -130,7 +134,7 @@ async function outcomes<Name extends string>(
   fleet: Fleet,
   names: readonly Name[],
   world: World<Name>,
-  { began, until }: { began: number; until: number },
+  began: number,
 ): Promise<Record<Name, ContactOutcome>> {
   const reportedAt = new Map<string, number>();
   for (const { data, timestamp } of await fleet.events('message.received'))
@@ -139,7 +143,7 @@ async function outcomes<Name extends string>(
     'message.created',
   );
   const requests = (await fleet.requests()).filter(
-    ({ arrivedAt }) => arrivedAt >= began && arrivedAt < until,
+    ({ arrivedAt }) => arrivedAt >= began + COUNTED.from && arrivedAt < began + COUNTED.to,
   );
   const outcomeOf = (id: string): ContactOutcome => ({
     delays: created

@@ -262,6 +262,33 @@ describe('the lease of a claimed contact', () => {
     expect(await dueAt('c')).toBe(set);
   });
 
+  it.each(['head', 'deep'] as const)(
+    'stays ended if a renewal arrives after the end of the claim, so that the contact is polled when it is due (%s)',
+    async (kind) => {
+      const set = kind === 'head' ? 'due' : 'deep';
+      await schedule(set, 'c', -100);
+      const claimed = await claimInTime();
+      await schedule(set, 'c', 200);
+      await one.end(ACCOUNT, claimed, 'done');
+      expect(await one.renew(ACCOUNT, [claimed])).toEqual([]);
+      const soon = await dueAt('c', set);
+      await eventually('the contact is due', async () => soon <= (await redisNow()));
+      expect(await claimInTime(two)).toMatchObject({ kind, contactId: 'c' });
+      expect(await redisNow()).toBeLessThan(soon + 1_000);
+    },
+  );
+
+  it('is valid again after a renewal if Redis lost it in a failover', async () => {
+    await schedule('due', 'c', -100);
+    const claimed = await claimInTime();
+    await redis.del(key('polls', 'leases'), key('polls', 'leased'));
+    await schedule('due', 'c', -100);
+    expect(await one.renew(ACCOUNT, [claimed])).toEqual([]);
+    expect(await claim(two)).toBeUndefined();
+    await one.end(ACCOUNT, claimed, 'aborted');
+    expect(await claim(two)).toMatchObject({ contactId: 'c' });
+  });
+
   it('is reported as lost to the first worker after another worker has taken over the contact; the first worker cannot end the claim', async () => {
     const quick = new RedisPollQueue(redis, prefix, 1);
     await schedule('due', 'c', -100);

@@ -221,7 +221,7 @@ export class Poller {
     rate: number,
     { claimed, tokenRequestedAt, availableForPolls }: Claimed,
   ): void {
-    const ended = this.reads.start(account, claimed, async (signal): Promise<NextDue> => {
+    const ended = this.reads.start(account, claimed, async (signal, stopRenewal): Promise<NextDue> => {
       const { kind, consecutiveFailures, overdueMs, lease, isUpstreamAvailable, state } = claimed;
       const read: ClaimedRead = {
         kind,
@@ -235,6 +235,7 @@ export class Poller {
         const how = await this.read(account, claimed.contactId, read);
         if (read.tokenRequestedAt !== undefined) await this.parts.budget.returnToken(account, rate);
         if (read.ended !== undefined) return read.ended;
+        stopRenewal();
         if (how !== undefined) return await this.parts.queue.end(account, claimed, how);
       } catch (error) {
         // The lease of the claim will expire.

@@ -10,16 +10,27 @@
 
 local SETS = {head = due, deep = deep}
 local lost, ends = {}, now + tonumber(lease_ms)
+
+local function move_due(set, id, at)
+  if at and tonumber(redis.call('ZSCORE', set, id)) == at then
+    redis.call('ZADD', set, 'XX', string.format('%d', ends), id)
+  end
+end
+
 for i = claims_from, #ARGV, 3 do
   local set, id, member = SETS[ARGV[i]], ARGV[i + 1], ARGV[i] .. ':' .. ARGV[i + 1]
   local holder, old, was_due = lease_of(leases, member)
-  -- A lease that expired, or that Redis lost in a failover, stays valid unless another worker has claimed the poll.
+  if not holder then
+    -- Redis lost the lease in a failover, or the renewal arrived after the end of the claim. After its end, the next
+    -- poll is scheduled for later and must not wait for a lease. A lost lease leaves the contact due.
+    was_due = tonumber(redis.call('ZSCORE', set, id))
+    old = was_due
+  end
+  -- A lease that expired stays valid unless another worker has claimed the poll.
   if holder and holder ~= ARGV[i + 2] then lost[#lost + 1] = (i - claims_from) / 3
-  else
+  elseif holder or (was_due and was_due <= now) then
     put_lease(leases, leased, member, ARGV[i + 2], ends, was_due)
-    if old and tonumber(redis.call('ZSCORE', set, id)) == old then
-      redis.call('ZADD', set, 'XX', string.format('%d', ends), id)
-    end
+    move_due(set, id, old)
   end
 end
 keep_leases(leases, leased)

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ClaimedPoll } from '#feed';
+import { createLogger } from '#platform';
+import { eventually } from '../../../../test/support/eventually.js';
+import { RunningReads } from './running-reads.js';
+
+const claimOf = (contactId: string): ClaimedPoll => ({
+  kind: 'head',
+  contactId,
+  overdueMs: 0,
+  consecutiveFailures: 0,
+  lease: contactId,
+  isUpstreamAvailable: true,
+});
+
+describe('the leases of running reads', () => {
+  it('are renewed until the end of the claim is about to be stored, and not after that', async () => {
+    const renewals: string[][] = [];
+    const queue = {
+      renew: (_: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]> => {
+        renewals.push(claims.map(({ contactId }) => contactId));
+        return Promise.resolve([]);
+      },
+    };
+    const running = new RunningReads(10, queue, createLogger('test', 'silent'), 1);
+    const endings = new Map<string, { stopRenewal: () => void; end: (value: unknown) => void }>();
+    const reads = ['ending', 'reading'].map((contactId) =>
+      running.start(
+        'a',
+        claimOf(contactId),
+        (_, stopRenewal) => new Promise((end) => endings.set(contactId, { stopRenewal, end })),
+      ),
+    );
+    await eventually('both are renewed', () => renewals.some((ids) => ids.length === 2));
+    endings.get('ending')?.stopRenewal();
+    const before = renewals.length;
+    await eventually('one is renewed', () => renewals.length > before);
+    expect(renewals.slice(before).flat()).not.toContain('ending');
+    for (const { end } of endings.values()) end(undefined);
+    await Promise.all(reads);
+    await running.ended();
+    expect(running.has('a')).toBe(false);
+  });
+});
