@@ -27,6 +27,7 @@ export { CallBatcher } from './calls/call-batcher.js';
 export { type CallInterceptors, interceptMethodCalls } from './calls/intercept-method-calls.js';
 export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observe-method-calls.js';
 export { type Clock, clockOfThisMachine } from './time/clock.js';
+export { anySignalOf } from './time/any-signal.js';
 export { DeadlineError, pause, withDeadline } from './time/deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';
 export { TRACE_SAMPLERS, type SamplerName } from './environment/samplers.js';

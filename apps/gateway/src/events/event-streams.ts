@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Cursor, type EventLog, type EventPage, parseCursor } from '#events';
-import { withDeadline } from '#platform';
+import { anySignalOf, withDeadline } from '#platform';
 import type { EventSelection } from '../auth/contact-access.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { EVENT_LOG, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
@@ -54,6 +54,8 @@ interface BegunStream {
   /** The first page after `start`. */
   page: EventPage;
   changes: LiveQueue | undefined;
+  /** Aborts when the caller's token ends or the gateway shuts down. */
+  closing: AbortSignal;
 }
 
 /** Serves event streams. */
@@ -79,27 +81,25 @@ export class EventStreams {
   async serve(request: StreamRequest, reply: StreamReply): Promise<void> {
     const slot = this.slots.acquire(request.caller.account);
     if (!slot.acquired) throw noSlot(slot.full);
+    const { signal: closing, release } = anySignalOf(request.ended, this.shutdown);
     try {
       await this.followChanges(request, async (changes) => {
         const { start, page } = await this.begin(request);
-        const connection = new SseConnection(
-          reply.raw,
-          this.settings.writeTimeoutMs,
-          AbortSignal.any([request.ended, this.shutdown]),
-        );
+        const connection = new SseConnection(reply.raw, this.settings.writeTimeoutMs, closing);
         reply.takeOver();
         connection.open();
-        if (!reply.headOnly) await this.run(request, { connection, start, page, changes });
+        if (!reply.headOnly) await this.run(request, { connection, start, page, changes, closing });
         await connection.end();
       });
     } finally {
+      release();
       slot.release();
     }
   }
 
   private async run(
-    { caller, selection, allowed, ended }: StreamRequest,
-    { connection, start, page, changes }: BegunStream,
+    { caller, selection, allowed }: StreamRequest,
+    { connection, start, page, changes, closing }: BegunStream,
   ): Promise<void> {
     const log = this.logs.follow(caller.account);
     const { follower } = log;
@@ -111,7 +111,7 @@ export class EventStreams {
         await selection.visible(await log.read(after, PAGE_SIZE, selection.filter));
       const source = { read, follower, allowed, ...(changes === undefined ? {} : { changes }) };
       const stream = new EventStream(source, connection, this.settings, start);
-      await stream.run(page, AbortSignal.any([connection.disconnected, ended, this.shutdown]));
+      await stream.run(page, AbortSignal.any([connection.disconnected, closing]));
     } finally {
       follower.stop();
     }

@@ -5,9 +5,6 @@ export class Hints {
   private hinted = false;
   private waking = new AbortController();
 
-  /** @param stop ends every pause */
-  constructor(private readonly stop: AbortSignal) {}
-
   hint(): void {
     this.hinted = true;
     this.waking.abort();
@@ -28,6 +25,6 @@ export class Hints {
 
   /** Pauses for the given number of milliseconds or until the next hint. */
   async pause(ms: number): Promise<void> {
-    await pause(ms, AbortSignal.any([this.waking.signal, this.stop]));
+    await pause(ms, this.waking.signal);
   }
 }

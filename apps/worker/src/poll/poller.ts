@@ -104,7 +104,7 @@ export class Poller {
     const existing = this.loops.get(account);
     if (existing !== undefined) return existing;
     const loop: ClaimLoop = {
-      hints: new Hints(this.stopping.signal),
+      hints: new Hints(),
       isAwaited: false,
       ended: Promise.resolve(undefined),
     };
@@ -116,6 +116,7 @@ export class Poller {
   /** Stops claiming contacts. Running reads end after their current request. */
   stop(): void {
     this.stopping.abort();
+    for (const { hints } of this.loops.values()) hints.hint();
     this.reads.endAll();
   }
 

@@ -1,4 +1,4 @@
-import { type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
+import { anySignalOf, type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
 import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { CircuitBreaker, meansUpstreamIsDown } from './circuit-breaker.js';
@@ -321,8 +321,8 @@ export class BudgetedUpstream {
    * @param unused number of unused tokens that are returned to the budget first
    */
   private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
-    const stop = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
-    return this.waits.run(
+    const { signal: stop, release } = anySignalOf(this.stopping.signal, signal);
+    const wait = this.waits.run(
       `${kind} ${account}`,
       async () => {
         for (let returned = unused, waited = 0; ; returned = 0) {
@@ -343,6 +343,7 @@ export class BudgetedUpstream {
       },
       stop,
     );
+    return wait.finally(release);
   }
 
   /**
