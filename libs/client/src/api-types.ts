@@ -134,7 +134,10 @@ export type ResolutionResult = {
      * The send after it was resolved, or null if it was not resolved.
      */
     send: Send | null;
-    code: 'not_found' | 'conflict' | null;
+    /**
+     * `unavailable`: Redis did not answer. Send the ids with this code again in a later request.
+     */
+    code: 'not_found' | 'conflict' | 'unavailable' | null;
     /**
      * Reason why the send was not resolved.
      */

@@ -6,7 +6,7 @@ const REFUSALS =
 
 /** Messages with which ioredis reports that a command was not sent or will get no reply. */
 const UNREACHABLE =
-  /enableOfflineQueue options is false|^Failed to refresh slots cache|^Command timed out$|^Connection is closed\.?$|^Reached the max retries per request limit/;
+  /enableOfflineQueue options is false|^Failed to refresh slots cache|^Command timed out$|^Too many Cluster redirections|^Connection is closed\.?$|^Reached the max retries per request limit/;
 
 const NETWORK = new Set([
   'ECONNREFUSED',

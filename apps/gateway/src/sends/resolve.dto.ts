@@ -49,8 +49,13 @@ export class ResolveResult {
     description: 'The send after it was resolved, or null if it was not resolved.',
   })
   send!: Send | null;
-  @ApiProperty({ enum: ['not_found', 'conflict'], type: String, nullable: true })
-  code!: 'not_found' | 'conflict' | null;
+  @ApiProperty({
+    enum: ['not_found', 'conflict', 'unavailable'],
+    type: String,
+    nullable: true,
+    description: '`unavailable`: Redis did not answer. Send the ids with this code again in a later request.',
+  })
+  code!: 'not_found' | 'conflict' | 'unavailable' | null;
   @ApiProperty({ type: String, nullable: true, description: 'Reason why the send was not resolved.' })
   detail!: string | null;
 }

@@ -10,6 +10,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
+import { isStoreFault } from '../problems/store-fault.js';
 import { SEND_INTAKE } from '../tokens.js';
 import { cursorAt, filterOf, positionIn, SendsQuery, SendsReply } from './list.dto.js';
 import { ResolveDto, ResolveManyDto, ResolveManyReply, type ResolveResult } from './resolve.dto.js';
@@ -99,11 +100,15 @@ export class SendsController {
     @Body(new InputPipe(ResolveManyDto)) { ids, outcome }: ResolveManyDto,
     @Req() request: FastifyRequest,
   ): Promise<ResolveManyReply> {
-    const results = new Map<string, ResolveResult>();
-    for (const id of new Set(ids)) results.set(id, await this.resultOf(account, id, outcome));
-    const resolved = [...results.values()].filter((result) => result.resolved);
+    const results: ResolveResult[] = [];
+    for (const id of new Set(ids)) {
+      const unavailable = results.at(-1)?.code === 'unavailable';
+      if (unavailable) results.push(unresolved(id, 'unavailable', 'Redis did not answer to an earlier id.'));
+      else results.push(await this.resultOf(account, id, outcome, results.length === 0));
+    }
+    const resolved = results.filter((result) => result.resolved);
     describeAudit(request, { subjects: resolved.map(({ id }) => id) });
-    return { results: [...results.values()] };
+    return { results };
   }
 
   @Post(':id/resolve')
@@ -132,14 +137,22 @@ export class SendsController {
     account: string,
     id: string,
     outcome: ResolveDto['outcome'],
+    isFirst: boolean,
   ): Promise<ResolveResult> {
     try {
       const send = await this.sends.resolve(account, id, outcome);
       if (send !== undefined) return { id, resolved: true, send, code: null, detail: null };
-      return { id, resolved: false, send: null, code: 'not_found', detail: `The send ${id} was not found.` };
+      return unresolved(id, 'not_found', `The send ${id} was not found.`);
     } catch (error) {
-      if (!(error instanceof SendNotResolvableError)) throw error;
-      return { id, resolved: false, send: null, code: 'conflict', detail: error.message };
+      if (error instanceof SendNotResolvableError) return unresolved(id, 'conflict', error.message);
+      // Sends before this one were resolved, and the caller must learn which.
+      if (!isFirst && isStoreFault(error))
+        return unresolved(id, 'unavailable', 'Redis did not answer. The send may have been resolved.');
+      throw error;
     }
   }
+}
+
+function unresolved(id: string, code: NonNullable<ResolveResult['code']>, detail: string): ResolveResult {
+  return { id, resolved: false, send: null, code, detail };
 }
