@@ -60,14 +60,18 @@ export class ConversationReads {
     );
   }
 
-  private pageOf(
+  private async pageOf(
     { account, contactIds }: Principal,
     query: string | undefined,
     limit: number,
     after: ListPosition | undefined,
   ): Promise<ConversationPage> {
-    if (contactIds !== undefined)
-      return this.conversations.listSome(account, [...contactIds], query, limit, after);
+    if (contactIds !== undefined) {
+      const page = await this.conversations.listSome(account, [...contactIds], query, limit, after);
+      // An id of the token may be the phone number of a conversation without a contact.
+      const conversations = page.conversations.filter(({ contactId }) => contactIds.has(contactId ?? ''));
+      return { ...page, conversations };
+    }
     return query === undefined
       ? this.conversations.list(account, limit, after)
       : this.conversations.search(account, query, limit, after);

@@ -63,6 +63,23 @@ async function sendsOfTimeline(token?: string): Promise<string[]> {
   return timeline.map((entry) => entry.send.id);
 }
 
+describe('the list of conversations', () => {
+  it('shows a token no conversation of a phone number without a contact, even if the number is an id of the token', async () => {
+    const number = '+14155550144';
+    const sends = { p: 0, f: 0, s: [[1_001, 'snd_1', 'Hello']], v: 1 };
+    await gateway.redis.hset('tidings:{default}:conversations:sends', number, JSON.stringify(sends));
+    await gateway.redis.zadd('tidings:{default}:conversations:order', 1_001, number);
+    const list = async (token?: string): Promise<string[]> => {
+      const reply = await gateway.fetch('/v1/conversations', token === undefined ? {} : { token });
+      const { conversations } = (await reply.json()) as { conversations: { id: string }[] };
+      return conversations.map(({ id }) => id);
+    };
+    const { token } = await makeToken(gateway, { contactIds: [OWN, number] });
+    expect(await list()).toEqual([number, OWN]);
+    expect(await list(token)).toEqual([OWN]);
+  });
+});
+
 describe('the timeline of a contact', () => {
   it('shows a token of this contact no send to a shared number whose message belongs to another contact', async () => {
     const [unbound, own, elsewhere] = shown.map(({ id }) => id);
