@@ -47,7 +47,11 @@ export {
   type EndpointRegistry,
   type NewEndpoint,
 } from './endpoint/endpoint.js';
-export type { EndpointHealth, EndpointHealthReader } from './endpoint/endpoint-health.js';
+export {
+  type EndpointHealth,
+  type EndpointHealthReader,
+  HEALTH_OF_NEW_ENDPOINT,
+} from './endpoint/endpoint-health.js';
 export {
   EndpointSecretReencryption,
   type EndpointReencryptionCounts,

@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { FastifyReply } from 'fastify';
+import type { Principal } from '#accounts';
+import { DeadlineError } from '#platform';
+import type { EndpointRegistry } from '#webhooks';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import {
   EMPTY_KEY,
@@ -9,6 +13,8 @@ import {
   startTestGateway,
   type TestGateway,
 } from '../fixtures/gateway.js';
+import { WebhooksController } from './webhooks.controller.js';
+import type { CreateWebhookDto } from './webhooks.dto.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -64,6 +70,20 @@ describe('Webhooks of an account', () => {
     for (const method of ['GET', 'DELETE']) {
       expect(await problemOf(await gateway.fetch(path, { method }))).toMatchObject({ code: 'not_found' });
     }
+  });
+
+  it('are returned with the secret after the creation even if Redis does not answer to further commands', async () => {
+    const controller = new WebhooksController(
+      {
+        create: () => Promise.resolve({ endpoint: { id: 'wh_1' }, secret: 'whsec_1' }),
+      } as unknown as EndpointRegistry,
+      { read: () => Promise.reject(new DeadlineError('a request to Redis', 1)) },
+    );
+    const reply = { header: () => reply } as unknown as FastifyReply;
+    const caller = { account: 'default' } as Principal;
+    expect(await controller.create(caller, { url: URL_OF_MINE } as CreateWebhookDto, reply)).toMatchObject({
+      secret: 'whsec_1',
+    });
   });
 
   it.each([

@@ -11,6 +11,9 @@ export interface EndpointHealth {
   pending: number;
 }
 
+/** The health of an endpoint that was just created. */
+export const HEALTH_OF_NEW_ENDPOINT: EndpointHealth = { failingSince: null, lastSuccessAt: null, pending: 0 };
+
 /** Reads whether recent deliveries to endpoints succeeded or failed. */
 export interface EndpointHealthReader {
   /** Returns the health of each endpoint, in the order of the ids. */
