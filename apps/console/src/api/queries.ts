@@ -1,5 +1,6 @@
 import {
   QueryClient,
+  type QueryFilters,
   useInfiniteQuery,
   type UseInfiniteQueryResult,
   type InfiniteData,
@@ -71,13 +72,27 @@ export function usePages<Page extends ListPage>(
 export function useRefresh(): (...paths: string[]) => Promise<void> {
   const client = useQueryClient();
   const api = useApi();
-  return async (...paths) => {
-    await client.invalidateQueries({
-      predicate: ({ queryKey: [keyId, path] }) =>
-        keyId === api.signIn.id &&
-        paths.some((each) => path === each || (typeof path === 'string' && path.startsWith(`${each}/`))),
-    });
+  return (...paths) => refresh(client, api.signIn.id, paths);
+}
+
+/** Reads again whatever is shown to a sign-in of these paths and of paths below them. */
+export async function refresh(
+  client: QueryClient,
+  signInId: string,
+  paths: readonly string[],
+): Promise<void> {
+  const filter: QueryFilters = {
+    predicate: ({ queryKey: [keyId, path] }) =>
+      keyId === signInId &&
+      paths.some((each) => path === each || (typeof path === 'string' && path.startsWith(`${each}/`))),
   };
+  // A refresh would cancel a running read of a further page, and the press of “Show more” would have no effect.
+  const furtherPages = client
+    .getQueryCache()
+    .findAll(filter)
+    .filter(({ state }) => state.fetchMeta?.fetchMore !== undefined);
+  await Promise.allSettled(furtherPages.map(async ({ promise }) => promise));
+  await client.invalidateQueries(filter);
 }
 
 /** Passes live events to the listener while the component is shown. `deps` as of `useEffect`. */
