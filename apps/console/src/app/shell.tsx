@@ -106,18 +106,23 @@ function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void
   const { route } = useLocation();
   const toasts = useToasts();
   const id = useId();
+  const [isSigningOut, setSigningOut] = useState(false);
+  const signOut = async (): Promise<void> => {
+    setSigningOut(true);
+    try {
+      await signIns.signOut();
+      // The objects on the page belong to the other account.
+      route(BASE);
+    } catch (error) {
+      toasts.fail(error);
+    } finally {
+      setSigningOut(false);
+    }
+  };
   return (
     <div class="account">
       <label for={id}>Signed in as</label>
-      <Button
-        look="quiet"
-        onClick={() =>
-          void signIns.signOut().then(() => {
-            // The objects on the page belong to the other account.
-            route(BASE);
-          }, toasts.fail)
-        }
-      >
+      <Button look="quiet" isBusy={isSigningOut} onClick={() => void signOut()}>
         Sign out
       </Button>
       <select

@@ -26,6 +26,8 @@ export function Composer(props: {
   const [{ faults, other }, setRejection] = useState<Rejection>({ faults: {}, other: undefined });
   const phoneNumber = draft.phoneNumber ?? conversation.phoneNumbers[0] ?? conversation.id;
   const change = (values: Partial<Omit<Draft, 'key'>>): void => {
+    // The draft is emptied after the send, and later changes would be lost with it.
+    if (isBusy) return;
     setRejection({ faults: {}, other: undefined });
     onDraft(changedDraft(draft, values));
   };
