@@ -49,7 +49,7 @@ export class Authenticator {
       case 'token':
         throw new Problem(
           'unauthenticated',
-          'Invalid token: it has expired, was revoked, or never existed.',
+          'Invalid token: it has expired, was revoked, or never existed. An API key belongs in the header X-API-Key.',
           {
             headers: TOKEN_REJECTED,
           },
