@@ -64,6 +64,8 @@ export class FeedWorker {
   /** Pages that the task has read so far, without those whose commit was rejected. */
   private kept: PollAttempt['reads'] = [];
   private refused = false;
+  /** Ids of the sends whose messages this worker found. */
+  private readonly foundSends = new Set<string>();
   private began = 0;
   /** False if the clock moved between a read of the known state and the reply of upstream after it. */
   private isClockSteady = true;
@@ -125,8 +127,9 @@ export class FeedWorker {
       },
     };
     const logger = createLogger('property', 'silent');
-    const sends = new HistoryRelayStore(redis, prefix, context.now, () => {
+    const sends = new HistoryRelayStore(redis, prefix, context.now, (sendId) => {
       context.desk.noteChange();
+      this.foundSends.add(sendId);
     });
     this.contacts = new ContactPoll(
       store,
@@ -307,7 +310,8 @@ export class FeedWorker {
     for (const send of await desk.changed()) rows.send(send);
     const knowledge = oracle.committedPoll(attempt, events, rows.boundMessages());
     const { contactId, now } = attempt;
-    rows.committedPoll({ contactId, now, knowledge, events, isClockSteady: this.isClockSteady });
+    const { foundSends, isClockSteady } = this;
+    rows.committedPoll({ contactId, now, knowledge, events, foundSends, isClockSteady });
   }
 
   private isDone(): boolean {

@@ -34,6 +34,8 @@ export interface CommittedRead {
   now: number;
   knowledge: readonly MessageKnowledge[];
   events: readonly ReceivedEvent[];
+  /** Ids of the sends whose messages the worker of this read found, in this read or in earlier ones. */
+  foundSends: ReadonlySet<string>;
   /** True if the clock stood still between each read of the known state and the reply of upstream after it. */
   isClockSteady: boolean;
 }
@@ -49,6 +51,12 @@ export class RowOracle {
   private readonly sends = new Map<string, ShownSend>();
   /** Ids of the sends to a number that have no message, the latest first. */
   private readonly previewed = new Map<string, string[]>();
+  /**
+   * Ids of sends whose message is known, but whose row may still show them: the poll that found the message was not
+   * committed, because its worker died or another worker was first. The row shows the message after the next commit of
+   * the same worker, or after the next change of the message.
+   */
+  private readonly lingering = new Set<string>();
   /** The contact to which a number leads. Undefined if a read leaves that open. */
   private readonly owners = new Map<string, string | undefined>();
   private readonly shownBefore = new Map<string, { content: string; revision: number }>();
@@ -74,7 +82,7 @@ export class RowOracle {
   }
 
   /** Records a committed read of a contact. The sends must be up to date. */
-  committedPoll({ contactId, now, knowledge, events, isClockSteady }: CommittedRead): void {
+  committedPoll({ contactId, now, knowledge, events, foundSends, isClockSteady }: CommittedRead): void {
     const contact = this.contacts.get(contactId);
     if (contact === undefined) throw new Verdict(`${contactId} was polled, but never listed`);
     const rows = this.numberRows();
@@ -117,7 +125,7 @@ export class RowOracle {
     if (hasAbsent && events.some(({ type }) => type === 'message.deleted')) contact.mayLackMessages = true;
     this.noteUnread(contact, events);
     this.noteReplaced(contact, rows);
-    this.dropHidden();
+    this.dropShownAsMessages(contactId, knowledge, foundSends);
   }
 
   /** Records a send after it was accepted or changed. */
@@ -129,7 +137,8 @@ export class RowOracle {
       ids.sort((a, b) => comparePositions(this.positionOfSend(b), this.positionOfSend(a)));
       this.previewed.set(send.phoneNumber, ids.slice(0, MAX_PREVIEWED_SENDS));
     }
-    this.dropHidden();
+    if (send.status === 'cancelled') this.dropPreview(send);
+    else if (this.isMessageKnown(send)) this.lingering.add(send.id);
   }
 
   /** Returns the ids of the messages that belong to a send. */
@@ -169,13 +178,14 @@ export class RowOracle {
    * @param byNumber the row to which the phone number leads
    */
   check(rows: readonly ShownRow[], number: string, byNumber: ShownRow | undefined): void {
-    const numberRows = this.numberRows().shown;
+    const { shown: numberRows, open } = this.numberRows();
     const listed = [...this.contacts].filter(([, { isListed }]) => isListed);
     const shown = new Map(rows.map((row) => [row.id, row]));
     const expected = new Set([...listed.map(([id]) => id), ...numberRows]);
     for (const id of expected) if (!shown.has(id)) throw new Verdict(`the row ${id} is missing`);
     for (const id of shown.keys())
-      if (!expected.has(id) && !this.isOpen([id])) throw new Verdict(`the row ${id} must not exist`);
+      if (!expected.has(id) && !open.has(id) && !this.isOpen([id]))
+        throw new Verdict(`the row ${id} must not exist`);
     for (const [id, contact] of listed) this.checkContact(contact, id, shown.get(id));
     for (const number of numberRows) this.checkNumber(number, shown.get(number));
     for (const row of rows) this.checkRevision(row);
@@ -185,7 +195,11 @@ export class RowOracle {
         `the list is not sorted: ${rows.map((row) => JSON.stringify(placeOf(row))).join(' ')}`,
       );
     const owner = this.ownerOf(number) ?? number;
-    if (!this.isOpen([number]) && JSON.stringify(byNumber) !== JSON.stringify(shown.get(owner)))
+    if (
+      !this.isOpen([number]) &&
+      !open.has(number) &&
+      JSON.stringify(byNumber) !== JSON.stringify(shown.get(owner))
+    )
       throw new Verdict(`${number} leads to ${JSON.stringify(byNumber)}, must lead to ${owner}`);
   }
 
@@ -241,7 +255,7 @@ export class RowOracle {
     numbers: readonly string[],
     { last: shown }: ShownRow,
   ): void {
-    const sends = this.previewedSends(numbers).map(positionOf);
+    const sends = this.previewedSends(numbers, shown).map(positionOf);
     const { last: lastMessage, lastPresent } = summaryOf(contact);
     const [last, other] = [lastMessage, lastPresent].map((one) =>
       latest([...(one === undefined ? [] : [one]), ...sends]),
@@ -271,7 +285,11 @@ export class RowOracle {
       { contactId, phoneNumbers, replaces, unreadCount, waitingSince },
     );
     this.checkCounts(demand, [number], row);
-    demand('last', this.entryOfSend(latest(this.previewedSends([number]).map(positionOf))), row.last);
+    demand(
+      'last',
+      this.entryOfSend(latest(this.previewedSends([number], row.last).map(positionOf))),
+      row.last,
+    );
     this.checkActivity(demand, [number], row);
   }
 
@@ -356,12 +374,15 @@ export class RowOracle {
         sends.some((send) => isPending(send) || hasFailed(send)) || this.previewedSends([number]).length > 0
       );
     };
+    const mayHaveSends = (number: string): boolean =>
+      hasSends(number) || (this.previewed.get(number) ?? []).length > 0;
     const isShown = (number: string): boolean =>
       !this.isOpen([number]) && this.ownerOf(number) === undefined && hasSends(number);
-    return {
-      shown: new Set(numbers.filter(isShown)),
-      open: new Set(numbers.filter((number) => this.isOpen([number]) && hasSends(number))),
-    };
+    const isOpen = (number: string): boolean =>
+      this.isOpen([number])
+        ? mayHaveSends(number)
+        : this.ownerOf(number) === undefined && mayHaveSends(number) && !hasSends(number);
+    return { shown: new Set(numbers.filter(isShown)), open: new Set(numbers.filter(isOpen)) };
   }
 
   /** Returns the listed contact to which a number leads. */
@@ -375,22 +396,42 @@ export class RowOracle {
     return [...numbers].some((number) => this.owners.has(number) && this.owners.get(number) === undefined);
   }
 
-  private previewedSends(numbers: readonly string[]): ShownSend[] {
+  /** Returns the sends that rows of the numbers show. `shown` is the last entry of the row, which may be a lingering send. */
+  private previewedSends(numbers: readonly string[], shown?: ShownEntry): ShownSend[] {
     return numbers
       .flatMap((number) => this.previewed.get(number) ?? [])
+      .filter((id) => !this.lingering.has(id) || id === shown?.id)
       .flatMap((id) => this.sends.get(id) ?? []);
   }
 
-  /** A send is shown until it is cancelled or its message is known. */
-  private dropHidden(): void {
-    for (const [number, ids] of this.previewed) {
-      const kept = ids.filter((id) => {
-        const { status, contactId, messageId } = this.sends.get(id) ?? {};
-        if (status === 'cancelled') return false;
-        return messageId == null || !this.contacts.get(contactId ?? '')?.everKnown.has(messageId);
-      });
-      this.previewed.set(number, kept);
+  private isMessageKnown({ contactId, messageId }: ShownSend): boolean {
+    return messageId !== null && this.contacts.get(contactId ?? '')?.everKnown.has(messageId) === true;
+  }
+
+  /** After a committed poll, rows show no send whose message the poll showed, if it was changed or found by the worker. */
+  private dropShownAsMessages(
+    contactId: string,
+    knowledge: readonly MessageKnowledge[],
+    foundSends: ReadonlySet<string>,
+  ): void {
+    const forms = new Map(knowledge.map(({ id, before, after }) => [id, [before, after]] as const));
+    for (const send of this.sends.values()) {
+      if (send.contactId !== contactId || !this.isMessageKnown(send)) continue;
+      const shown = forms.get(send.messageId ?? '');
+      const [before, after] = shown ?? [[], []];
+      const isCertain = before.length <= 1 && after.length <= 1;
+      const isChanged = isCertain && JSON.stringify(before) !== JSON.stringify(after);
+      if (isChanged || (shown !== undefined && foundSends.has(send.id))) this.dropPreview(send);
+      else this.lingering.add(send.id);
     }
+  }
+
+  private dropPreview({ id, phoneNumber }: ShownSend): void {
+    this.lingering.delete(id);
+    this.previewed.set(
+      phoneNumber,
+      (this.previewed.get(phoneNumber) ?? []).filter((one) => one !== id),
+    );
   }
 
   private positionOfSend(id: string): Position {

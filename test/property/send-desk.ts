@@ -31,7 +31,7 @@ export class HistoryRelayStore extends RedisRelayStore {
     redis: RedisClient,
     prefix: string,
     private readonly time: () => number,
-    private readonly onTransition: () => void = () => undefined,
+    private readonly onTransition: (sendId: string) => void = () => undefined,
   ) {
     super(redis, prefix, clockOfThisMachine);
   }
@@ -43,7 +43,7 @@ export class HistoryRelayStore extends RedisRelayStore {
       return await super.apply(...change);
     } finally {
       // Not before: while the change waits for its turn, another worker reads the sends.
-      this.onTransition();
+      this.onTransition(change[1].order.id);
     }
   }
 

@@ -125,9 +125,8 @@ export class ContactPoll {
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
     const { account, contactId, state, lookUp } = start;
     const expected = state.extension.unchangedPage;
-    // Requests no page for a look-up. A look-up needs the messages of the page, and an unchanged page is
-    // returned without messages.
-    if (lookUp !== undefined) return undefined;
+    // Requests no page if the messages of the page are needed: an unchanged page is returned without messages.
+    if (lookUp !== undefined || this.committer.hasUncommittedSends(start)) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
     // The stored digest belongs to a page that was requested with the documented limit. A page with another

@@ -37,10 +37,10 @@ import {
   unpackVolatileFields,
 } from '../form/volatile-message-fields.js';
 
-/** Maximum number of contacts whose last commit was refused and is remembered. */
-const MAX_REFUSED_COMMITS = 1_000;
-/** Time for which a refused commit is remembered, in milliseconds. The contact is read again within this time. */
-const REFUSED_COMMIT_TTL_MS = 60_000;
+/** Maximum number of contacts whose uncommitted sends are remembered. */
+const MAX_UNCOMMITTED = 1_000;
+/** Time for which uncommitted sends are remembered, in milliseconds. The contact is read again within this time. */
+const UNCOMMITTED_TTL_MS = 60_000;
 
 /**
  * Compares a read of messages with the snapshot, and commits the events, the new snapshots and the next due
@@ -49,12 +49,13 @@ const REFUSED_COMMIT_TTL_MS = 60_000;
 export class PollCommitter {
   private readonly nextReads: NextReads;
   /**
-   * The sends that belong to messages of a contact, if their commit was refused. The other worker, which committed
-   * first, may not have recognized these messages, for example because their text differed when it read them.
+   * The sends that belong to messages of a contact, by message id, while no commit contains these messages: it was
+   * refused or failed. The other worker, which committed first, may not have recognized these messages, for example
+   * because their text differed when it read them.
    */
-  private readonly refusedSends = new LRUCache<string, ReadonlyMap<string, BoundSend>>({
-    max: MAX_REFUSED_COMMITS,
-    ttl: REFUSED_COMMIT_TTL_MS,
+  private readonly uncommittedSends = new LRUCache<string, ReadonlyMap<string, BoundSend>>({
+    max: MAX_UNCOMMITTED,
+    ttl: UNCOMMITTED_TTL_MS,
   });
 
   constructor(
@@ -84,10 +85,10 @@ export class PollCommitter {
     const { account, contactId, state, resync } = start;
     const observed = sortOldestFirst(reading.served, reading.order);
     const fingerprints = new Map(observed.map((message) => [message.id, messageFingerprintOf(message)]));
-    const refusedKey = `${account}\n${contactId}`;
-    const refused = this.refusedSends.get(refusedKey) ?? new Map<string, BoundSend>();
+    const uncommitted = this.uncommittedSends.get(keyOf(start)) ?? new Map<string, BoundSend>();
     const found = await this.sendsIn(start, reading, observed, fingerprints, known);
-    const sends = new Map([...refused, ...found]);
+    const sends = new Map([...uncommitted, ...found]);
+    if (found.size > 0) this.uncommittedSends.set(keyOf(start), sends);
     const revisionFloor = resync === undefined ? state.pollState.revisionFloor : floorAfterLoss(state);
     const firstRead = this.firstRead(start);
     const changes = diffMessages({
@@ -165,7 +166,7 @@ export class PollCommitter {
       changed: changes.known,
       events,
       sends,
-      refusedSends: refused,
+      uncommittedSends: uncommitted,
       deleted: absence?.deleted ?? [],
       fullRead: reading.fullRead,
       clock: { now: state.now, upstreamAheadMs: upstreamClockLeadMs(reading.date, state.now) },
@@ -202,13 +203,22 @@ export class PollCommitter {
         ...(unreadable.added > 0 && reading.skipped > 0 ? { skipped: unreadable.added } : {}),
       },
     });
-    if (committed === undefined) {
-      if (sends.size > 0) this.refusedSends.set(refusedKey, sends);
-      return false;
-    }
-    this.refusedSends.delete(refusedKey);
+    if (committed === undefined) return false;
+    if (sends.size > 0) this.forgetUncommittedSends(start, observed);
     if (reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
     return true;
+  }
+
+  /** True if the next commit of the contact must contain its messages even if they are the same as at the last read. */
+  hasUncommittedSends(contact: Pick<PollStart, 'account' | 'contactId'>): boolean {
+    return this.uncommittedSends.has(keyOf(contact));
+  }
+
+  private forgetUncommittedSends(contact: PollStart, committed: readonly UpstreamMessage[]): void {
+    const left = new Map(this.uncommittedSends.get(keyOf(contact)));
+    for (const { id } of committed) left.delete(id);
+    if (left.size > 0) this.uncommittedSends.set(keyOf(contact), left);
+    else this.uncommittedSends.delete(keyOf(contact));
   }
 
   /**
@@ -459,4 +469,8 @@ function suspicionOf(
 ): NewEvent | undefined {
   const reason = 'upstream shows far fewer messages of a contact than before';
   return createEventIfAccountBecomesSuspect(now, suspectAt, { reason, count, contactId });
+}
+
+function keyOf({ account, contactId }: Pick<PollStart, 'account' | 'contactId'>): string {
+  return `${account}\n${contactId}`;
 }

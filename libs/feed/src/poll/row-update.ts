@@ -36,8 +36,8 @@ export interface RowUpdateInput {
   events: readonly NewEvent[];
   /** The sends that some of the observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Those of {@link sends} that an earlier, refused commit contained. The row may still show them. */
-  refusedSends: ReadonlyMap<string, BoundSend>;
+  /** Those of {@link sends} that no commit contains yet, although a read found them. The row may still show them. */
+  uncommittedSends: ReadonlyMap<string, BoundSend>;
   /** Messages for which the commit emits `message.deleted`. */
   deleted: readonly { id: string }[];
   fullRead: FullRead | undefined;
@@ -151,13 +151,13 @@ function boundSends({
   before,
   changed,
   sends,
-  refusedSends,
+  uncommittedSends,
   clock,
 }: RowUpdateInput): RowEntry[] {
   if (!hasRow || isResync) return [];
   return observed.flatMap((message): RowEntry[] => {
     const sendId = sends.get(message.id)?.sendId;
-    const mayBeShown = changed.has(message.id) || refusedSends.has(message.id);
+    const mayBeShown = changed.has(message.id) || uncommittedSends.has(message.id);
     const isKnown = mayBeShown && before.get(message.id)?.deleted === false;
     const { phoneNumber } = rowMessageOf(message, clock, false);
     return !isKnown || sendId === undefined || phoneNumber === undefined
