@@ -7,6 +7,8 @@ export class MemoryAgenda implements Agenda {
   /** Each task with its requested time. */
   readonly tasks = new Map<string, ScheduledTask>();
   readonly renewed: string[] = [];
+  /** Number of times that the other workers were woken. */
+  wakeUps = 0;
   private claims = 0;
   private readonly taken = new Map<string, ClaimedTask>();
 
@@ -51,6 +53,11 @@ export class MemoryAgenda implements Agenda {
     if (time !== undefined) await this.schedule([{ ...task, time }]);
     await this.schedule(others);
     return this.nextInMs();
+  }
+
+  wakeOthers(): Promise<void> {
+    this.wakeUps += 1;
+    return Promise.resolve();
   }
 
   remove(tasks: readonly AgendaTask[]): Promise<void> {

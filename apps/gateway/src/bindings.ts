@@ -27,7 +27,7 @@ import {
 } from '#metrics';
 import { RedisConversationChangeSubscriber, RedisConversations } from '#conversations';
 import { RedisEventLog, RedisEventLogNotifier } from '#events';
-import { RedisFeedStore, RedisVolatileFields } from '#feed';
+import { AgendaNotifyingFeedStore, RedisVolatileFields } from '#feed';
 import {
   type GatewayEnvironment,
   type Instance,
@@ -133,7 +133,8 @@ export function bindings(opened: OpenedResources): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
   const metrics = new PromMetrics('gateway', productVersion());
   const upstreamMetrics = new UpstreamMetrics(metrics, opened.stats);
-  const feed = new RedisFeedStore(redis, prefix, environment.CONVERSATIONS);
+  const { poll } = createAgendas(redis, prefix, logger);
+  const feed = new AgendaNotifyingFeedStore(redis, prefix, poll.hints, environment.CONVERSATIONS);
   const budget = upstreamMetrics.observeBudget(new RedisRequestBudget(redis, prefix));
   registerRedisCommandMetrics(redis, metrics);
   registerClockDifferenceMetric(clock, metrics);

@@ -132,6 +132,11 @@ export class RoundSchedule implements AccountFollower {
     await this.loop;
     await this.runner.ended();
     for (const timer of this.timers) clearInterval(timer);
+    try {
+      await this.agenda.wakeOthers();
+    } catch (error) {
+      this.logger.debug({ err: error }, 'could not wake other workers; they read the agenda within seconds');
+    }
   }
 
   added(account: string, isNew: boolean): void {

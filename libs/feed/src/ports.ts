@@ -24,6 +24,8 @@ export interface ClaimedRead {
   readonly signal: AbortSignal;
   /** Id of the lease under which the worker claimed the poll. */
   readonly lease: string;
+  /** Turns renewals of the lease off while a commit ends the claim, and on again if the commit was refused. */
+  readonly setRenewal: (isOn: boolean) => void;
   /**
    * True if upstream had no outage when the poll was claimed. The first upstream request of the poll is then
    * sent without another check.

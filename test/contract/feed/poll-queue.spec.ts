@@ -308,6 +308,14 @@ describe('the lease of a claimed contact', () => {
   });
 });
 
+describe('a read of the newest messages', () => {
+  it('that ends without a commit, because all its commits were refused, leaves the contact due', async () => {
+    await schedule('due', 'c', -100);
+    await one.end(ACCOUNT, await claimInTime(), 'done');
+    expect(await claim(two)).toMatchObject({ kind: 'head', contactId: 'c' });
+  });
+});
+
 describe('a failed read', () => {
   it('doubles the wait before the next read; a successful read resets the number of consecutive failures', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);

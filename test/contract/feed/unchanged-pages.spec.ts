@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ContactPoll, FeedSource } from '#feed';
+import type { ClaimedRead, ContactPoll, FeedSource } from '#feed';
 import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, received, WithFeedHarness } from './with-feed-harness.js';
@@ -83,6 +83,24 @@ describe('a read of a contact', () => {
     });
     await harness.poller(source).pollHead(ACCOUNT, contactId);
     expect(await here.messageEvents()).toEqual(expect.arrayContaining(received(ids)));
+  });
+
+  it('with an unchanged page turns renewals of its lease off before the commit that ends the claim', async () => {
+    const { contactId } = await here.createKnownContact(5);
+    const calls: string[] = [];
+    const { store } = here.harness;
+    const commit = store.commitUnchangedPoll.bind(store);
+    store.commitUnchangedPoll = (...parameters) => {
+      calls.push('commit');
+      return commit(...parameters);
+    };
+    const read: ClaimedRead = {
+      ...{ kind: 'head', consecutiveFailures: 0, overdueMs: 0, availableForPolls: 10, lease: 'one' },
+      ...{ signal: new AbortController().signal, isUpstreamAvailable: true },
+      setRenewal: (isOn) => void calls.push(isOn ? 'on' : 'off'),
+    };
+    expect(await here.harness.polls.pollHead(ACCOUNT, contactId, read)).toBe(true);
+    expect(calls).toEqual(['off', 'commit']);
   });
 
   it('with an unchanged page is not committed if another read of the contact was committed meanwhile', async () => {

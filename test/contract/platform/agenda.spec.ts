@@ -257,6 +257,15 @@ describe.each([
       expect(await wakeUpsBefore(3)).toEqual([HOUR_MS, HOUR_MS / 2, HOUR_MS / 4]);
     });
 
+    it('when another worker stops', async () => {
+      await at('a', HOUR_MS);
+      await other.wakeOthers();
+      const [first, again = 0] = await wakeUpsBefore(2);
+      expect(first).toBe(HOUR_MS);
+      expect(again).toBeGreaterThan(HOUR_MS / 2);
+      expect(again).toBeLessThanOrEqual(HOUR_MS);
+    });
+
     it('when a finished task is due again at once, but not when it is due again later', async () => {
       await at('a', 0);
       await agenda.complete(await takeOne(), HOUR_MS);

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, redisTime } from '#platform';
-import { RedisUpstreamHealth } from '#relay';
-import type { Outage } from '#upstream';
+import { RedisUpstreamHealth, UpstreamProbe } from '#relay';
+import { BudgetExhaustedError, type Outage } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { eventually } from '../../support/eventually.js';
 
@@ -139,6 +139,21 @@ describe('the probes that detect the end of an outage', () => {
     await eventually('a probe has started', async () => (await one.takeProbeTurn('a', 200)) === 'probe');
     expect(await turn(two)).toBe('nothing');
     await untilProbe(two);
+  });
+
+  it('are made when the budget has a token again if it had none', async () => {
+    await one.recordOutage('a', 'away', 'x');
+    let probes = 0;
+    const withoutToken = (): Promise<void> => {
+      probes += 1;
+      return Promise.reject(new BudgetExhaustedError(50));
+    };
+    const probe = new UpstreamProbe(one, withoutToken, 600_000);
+    await eventually('a second probe is made', async () => {
+      await probe.run('a');
+      return probes >= 2;
+    });
+    expect((await outage()).reason).toBe('x');
   });
 
   it('stop when the outage ends; a process that asks whether to probe shortly afterwards gets the answer `recovered`', async () => {

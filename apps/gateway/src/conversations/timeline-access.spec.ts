@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Timeline, TimelinePage } from '#conversations';
+import type { FeedStore } from '#feed';
 import type { Send } from '#relay';
+import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { makeToken } from '../fixtures/tokens.js';
-import { TIMELINE } from '../tokens.js';
+import { FEED, TIMELINE } from '../tokens.js';
 
 const OWN = 'c_own';
 const SHARED_NUMBER = '+14155550133';
@@ -62,6 +64,13 @@ async function sendsOfTimeline(token?: string): Promise<string[]> {
   const { timeline } = (await reply.json()) as { timeline: { send: Send }[] };
   return timeline.map((entry) => entry.send.id);
 }
+
+it('a contact that the gateway makes due is announced to the workers', async () => {
+  await gateway.app.get<FeedStore>(FEED).expeditePoll('default', OWN, 0);
+  await eventually('the task is on the agenda', async () => {
+    return (await gateway.redis.zscore('tidings:{.agenda-poll}:due', 'due default')) !== null;
+  });
+});
 
 describe('the list of conversations', () => {
   it('shows a token no conversation of a phone number without a contact, even if the number is an id of the token', async () => {

@@ -24,7 +24,7 @@ beforeEach(() => {
   requestsPerSecond = 10;
   [listRequested, calls, remindCount, listErrors] = [false, [], 0, []];
   const parts: PollRoundParts = {
-    store: { consumeContactListPollRequest: () => Promise.resolve(false) },
+    store: { consumeContactListPollRequest: () => Promise.resolve(listRequested) },
     survey: {
       read: () =>
         Promise.resolve({
@@ -118,6 +118,15 @@ it('a worker reads the contact list at the configured interval, even after a fai
   listErrors = [undefined, new UpstreamUnreachableError('ECONNREFUSED')];
   expect([await run('contacts'), await run('contacts')]).toEqual([{ everyMs: 30_000 }, { everyMs: 30_000 }]);
   expect(calls).toEqual(['list read', 'list read']);
+});
+
+it('a worker soon reads a requested contact list again that it could not read', async () => {
+  listErrors = [new UpstreamUnreachableError('ECONNREFUSED'), new UpstreamUnreachableError('ECONNREFUSED')];
+  listRequested = true;
+  expect(await run('contacts')).toBe(5_000);
+  listRequested = false;
+  expect(await run('contacts')).toBe(5_000);
+  expect(await run('contacts')).toEqual({ everyMs: 30_000 });
 });
 
 it('a worker calculates for an account when a contact, the contact list and a probe are due next', async () => {

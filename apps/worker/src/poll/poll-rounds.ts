@@ -28,6 +28,8 @@ const MAX_LOCAL_READS = 4;
 const MAX_OFFER_INTERVAL_MS = 1_000;
 /** Maximum wait for these reads, in milliseconds. Slower reads continue in the background. */
 const MAX_LOCAL_WAIT_MS = 300;
+/** Delay until a requested contact list that could not be read is read again, in milliseconds. */
+const RETRY_REQUESTED_LIST_MS = 5_000;
 /** Delay until an account with running reads is checked again, in milliseconds. */
 const RECHECK_RUNNING_MS = 1_000;
 
@@ -60,6 +62,8 @@ export interface PollRoundParts {
  */
 export function pollRounds(parts: PollRoundParts): RoleRounds {
   const { accounts, agenda, upstream, survey } = parts;
+  /** Accounts whose contact list was requested and could not be read yet. */
+  const requested = new Set<string>();
   const isPolled = async (account: string): Promise<boolean> =>
     (await accounts.find(account))?.polling === true;
   const isHeld = async (account: string): Promise<boolean> => {
@@ -90,11 +94,14 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
       },
       [POLL_TASK_NAMES.contacts]: {
         run: async (account) => {
-          if (!(await isPolled(account))) return undefined;
+          if (!(await isPolled(account))) {
+            requested.delete(account);
+            return undefined;
+          }
           if (await isHeld(account)) return RECHECK_HELD_MS;
-          await parts.store.consumeContactListPollRequest(account);
-          await readList(parts, account);
-          return { everyMs: parts.contactsEveryMs };
+          if (await parts.store.consumeContactListPollRequest(account)) requested.add(account);
+          if (await readList(parts, account)) requested.delete(account);
+          return requested.has(account) ? RETRY_REQUESTED_LIST_MS : { everyMs: parts.contactsEveryMs };
         },
       },
       [POLL_TASK_NAMES.probe]: probeRound(parts.probe, parts.probeTimes, (account) => {
@@ -117,11 +124,14 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
   };
 }
 
-async function readList({ contacts, logger }: PollRoundParts, account: string): Promise<void> {
+/** Returns false if upstream failed, or if the request budget is used up. */
+async function readList({ contacts, logger }: PollRoundParts, account: string): Promise<boolean> {
   try {
     await contacts.poll(account);
+    return true;
   } catch (error) {
     if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     logger.warn({ account, reason: logMessageOf(error) }, 'could not read the contact list');
+    return false;
   }
 }

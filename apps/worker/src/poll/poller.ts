@@ -35,15 +35,16 @@ type Claimed = Extract<ClaimReply, { claimed: unknown }>;
 /** The claim loop of one account. It ends when no contact is due. */
 interface ClaimLoop {
   hints: Hints;
-  /** True if a caller waits for the end of the loop and schedules the account itself. */
-  isAwaited: boolean;
+  /**
+   * Callers that wait for the end of the loop, and schedule the account themselves. Each is called with the time until
+   * the next contact is due in milliseconds, or undefined if unknown. A loop may go on for weeks, so a caller that no
+   * longer waits must leave nothing behind.
+   */
+  waiting: Set<(nextDueInMs: number | undefined) => void>;
   /** Next due time from the end of the last read. Cleared by a claim or a hint. */
   nextDue?: NextDue;
-  /**
-   * Resolves at the end of the loop, with the time until the next contact is due in milliseconds, or
-   * undefined if unknown.
-   */
-  ended: Promise<number | undefined>;
+  /** Resolves at the end of the loop. */
+  ended: Promise<void>;
 }
 
 /** Dependencies of the poller. */
@@ -92,12 +93,16 @@ export class Poller {
     const loop = this.loopOf(account);
     delete loop.nextDue;
     loop.hints.hint();
-    loop.isAwaited = true;
     const patience = new AbortController();
-    const nextDueInMs = await Promise.race([loop.ended, pause(patienceMs, patience.signal)]);
-    patience.abort();
-    loop.isAwaited = false;
-    return nextDueInMs ?? undefined;
+    let nextDueInMs: number | undefined;
+    const end = (inMs: number | undefined): void => {
+      nextDueInMs = inMs;
+      patience.abort();
+    };
+    loop.waiting.add(end);
+    await pause(patienceMs, patience.signal);
+    loop.waiting.delete(end);
+    return nextDueInMs;
   }
 
   private loopOf(account: string): ClaimLoop {
@@ -105,11 +110,14 @@ export class Poller {
     if (existing !== undefined) return existing;
     const loop: ClaimLoop = {
       hints: new Hints(),
-      isAwaited: false,
-      ended: Promise.resolve(undefined),
+      waiting: new Set(),
+      ended: Promise.resolve(),
     };
     this.loops.set(account, loop);
-    loop.ended = this.runLoop(account, loop).finally(() => this.loops.delete(account));
+    loop.ended = this.runLoop(account, loop).then((nextDueInMs) => {
+      this.loops.delete(account);
+      for (const end of loop.waiting) end(nextDueInMs);
+    });
     return loop;
   }
 
@@ -197,7 +205,7 @@ export class Poller {
    */
   private async waitForDue(
     account: string,
-    { hints, isAwaited: awaited }: ClaimLoop,
+    { hints, waiting }: ClaimLoop,
     { nextDueAt, nextDueInMs }: NextDue,
   ): Promise<boolean> {
     if (hints.hasHint()) return true;
@@ -208,7 +216,7 @@ export class Poller {
       if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
       return true;
     }
-    if (nextDueAt !== undefined && !awaited) this.parts.agenda.announceDue(account, nextDueAt);
+    if (nextDueAt !== undefined && waiting.size === 0) this.parts.agenda.announceDue(account, nextDueAt);
     // A hint that arrived meanwhile would otherwise be lost with the loop.
     return hints.hasHint();
   }
@@ -222,21 +230,21 @@ export class Poller {
     rate: number,
     { claimed, tokenRequestedAt, availableForPolls }: Claimed,
   ): void {
-    const ended = this.reads.start(account, claimed, async (signal, stopRenewal): Promise<NextDue> => {
+    const ended = this.reads.start(account, claimed, async (signal, setRenewal): Promise<NextDue> => {
       const { kind, consecutiveFailures, overdueMs, lease, isUpstreamAvailable, state } = claimed;
       const read: ClaimedRead = {
         kind,
         consecutiveFailures,
         overdueMs,
         availableForPolls,
-        ...{ tokenRequestedAt, signal, lease, isUpstreamAvailable },
+        ...{ tokenRequestedAt, signal, lease, setRenewal, isUpstreamAvailable },
         ...(state === undefined ? {} : { state }),
       };
       try {
         const how = await this.read(account, claimed.contactId, read);
         if (read.tokenRequestedAt !== undefined) await this.parts.budget.returnToken(account, rate);
         if (read.ended !== undefined) return read.ended;
-        stopRenewal();
+        setRenewal(false);
         if (how !== undefined) return await this.parts.queue.end(account, claimed, how);
       } catch (error) {
         // The lease of the claim will expire.

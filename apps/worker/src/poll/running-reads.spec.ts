@@ -23,16 +23,16 @@ describe('the leases of running reads', () => {
       },
     };
     const running = new RunningReads(10, queue, createLogger('test', 'silent'), 1);
-    const endings = new Map<string, { stopRenewal: () => void; end: (value: unknown) => void }>();
+    const endings = new Map<string, { setRenewal: (isOn: boolean) => void; end: (value: unknown) => void }>();
     const reads = ['ending', 'reading'].map((contactId) =>
       running.start(
         'a',
         claimOf(contactId),
-        (_, stopRenewal) => new Promise((end) => endings.set(contactId, { stopRenewal, end })),
+        (_, setRenewal) => new Promise((end) => endings.set(contactId, { setRenewal, end })),
       ),
     );
     await eventually('both are renewed', () => renewals.some((ids) => ids.length === 2));
-    endings.get('ending')?.stopRenewal();
+    endings.get('ending')?.setRenewal(false);
     const before = renewals.length;
     await eventually('one is renewed', () => renewals.length > before);
     expect(renewals.slice(before).flat()).not.toContain('ending');

@@ -6,8 +6,8 @@ interface RunningRead {
   claim: ClaimedPoll;
   /** Aborts the read: it makes no further request. */
   ending: AbortController;
-  /** True once the end of the claim is about to be stored. A renewal must not follow it. */
-  isClaimEnding: boolean;
+  /** False while the end of the claim is stored. A renewal must not follow it. */
+  isRenewed: boolean;
 }
 
 /**
@@ -45,23 +45,23 @@ export class RunningReads {
 
   /**
    * Starts a read. Resolves when the read has ended and its slot is free.
-   * @param read must not reject. It calls `stopRenewal` before it ends its claim.
+   * @param read must not reject. It calls `setRenewal` with false before it ends its claim.
    */
   start<T>(
     account: string,
     claim: ClaimedPoll,
-    read: (signal: AbortSignal, stopRenewal: () => void) => Promise<T>,
+    read: (signal: AbortSignal, setRenewal: (isOn: boolean) => void) => Promise<T>,
   ): Promise<T> {
-    const running: RunningRead = { claim, ending: new AbortController(), isClaimEnding: false };
+    const running: RunningRead = { claim, ending: new AbortController(), isRenewed: true };
     const ofAccount = this.accounts.get(account) ?? new Set();
     this.accounts.set(account, ofAccount.add(running));
     this.timer ??= setInterval(() => {
       for (const id of this.accounts.keys()) void this.renew(id);
     }, this.renewalMs);
-    const stopRenewal = (): void => {
-      running.isClaimEnding = true;
+    const setRenewal = (isOn: boolean): void => {
+      running.isRenewed = isOn;
     };
-    const task = read(running.ending.signal, stopRenewal).finally(() => {
+    const task = read(running.ending.signal, setRenewal).finally(() => {
       this.tasks.delete(task);
       ofAccount.delete(running);
       if (ofAccount.size === 0) this.accounts.delete(account);
@@ -88,7 +88,7 @@ export class RunningReads {
     if (this.renewing.has(account)) return;
     this.renewing.add(account);
     try {
-      const reads = [...(this.accounts.get(account) ?? [])].filter(({ isClaimEnding }) => !isClaimEnding);
+      const reads = [...(this.accounts.get(account) ?? [])].filter(({ isRenewed }) => isRenewed);
       const lost = new Set(
         await this.queue.renew(
           account,

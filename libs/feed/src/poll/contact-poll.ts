@@ -141,8 +141,12 @@ export class ContactPoll {
     }
     if (page.isUnchanged !== true) return { limit, outcome: { page } };
     const read = typeof purpose === 'object' ? purpose : undefined;
+    read?.setRenewal(false);
     const nextDue = await this.committer.commitUnchanged(start, page.date, read?.lease);
-    if (nextDue === undefined) return 'refused';
+    if (nextDue === undefined) {
+      read?.setRenewal(true);
+      return 'refused';
+    }
     if (read !== undefined) read.ended = nextDue;
     return 'committed';
   }

@@ -54,7 +54,8 @@ export type ClaimReply =
  * Result of a claimed read.
  *
  * - `done`: the read was committed. The commit has also scheduled the next read of the same kind (`head`
- *   or `deep`), if one is needed.
+ *   or `deep`), if one is needed. If all commits of a read of the newest messages were refused, the contact is
+ *   due at once.
  * - `failed`: the read failed because of this contact. The backoff grows with each consecutive failure.
  * - `postponed`: the read failed for a reason outside the contact. The contact is due again after
  *   {@link POSTPONED_READ_DELAY_MS}.

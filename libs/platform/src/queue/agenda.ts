@@ -74,13 +74,19 @@ export interface Agenda {
     others?: readonly ScheduledTask[],
   ): Promise<number | undefined>;
 
+  /**
+   * Wakes the other workers for the next task. A worker calls this when it stops: the others may not know yet when the
+   * tasks are due that this worker ended.
+   */
+  wakeOthers(): Promise<void>;
+
   /** Removes tasks from the agenda, even claimed ones. */
   remove(tasks: readonly AgendaTask[]): Promise<void>;
 }
 
 /**
  * Wakes the workers that wait for the next task of an agenda, so that they need not poll the agenda. A wake-up is sent
- * when a task is scheduled that is due before all other tasks. Wake-ups can be lost.
+ * when a task is scheduled that is due before all other tasks, and when a worker stops. Wake-ups can be lost.
  */
 export interface AgendaWakeUps {
   /** Returns true if wake-ups currently reach this process. If not, this process must read the agenda often. */

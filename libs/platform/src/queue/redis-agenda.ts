@@ -14,6 +14,8 @@ const renew = LuaScript.from(import.meta.url, 'lua/agenda-renew.lua');
 
 const complete = LuaScript.from(import.meta.url, 'lua/agenda-complete.lua');
 
+const wakeOthers = LuaScript.from(import.meta.url, 'lua/agenda-wake-others.lua');
+
 const remove = LuaScript.from(import.meta.url, 'lua/agenda-remove.lua');
 
 /**
@@ -78,6 +80,10 @@ export class RedisAgenda implements Agenda {
       others: others.flatMap(scheduleArguments),
     })) as { nextInMs: number };
     return nextInMs < 0 ? undefined : nextInMs;
+  }
+
+  async wakeOthers(): Promise<void> {
+    await wakeOthers.run(this.redis, this.keys);
   }
 
   async remove(tasks: readonly AgendaTask[]): Promise<void> {

@@ -11,6 +11,8 @@ const end = LuaScript.from(import.meta.url, 'lua/end-outage.lua');
 
 const takeTurn = LuaScript.from(import.meta.url, 'lua/take-probe-turn.lua');
 
+const returnTurn = LuaScript.from(import.meta.url, 'lua/return-probe-turn.lua');
+
 const nextTurn = LuaScript.from(import.meta.url, 'lua/next-probe-turn.lua');
 
 const postponeProbe = LuaScript.from(import.meta.url, 'lua/postpone-probe.lua', { FIRST_PROBE_MS });
@@ -84,6 +86,10 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   async nextTurnInMs(account: string): Promise<number | undefined> {
     const reply = await nextTurn.run(this.redis, { upstream: this.keys(account)('upstream') });
     return reply === '' ? undefined : Number(reply);
+  }
+
+  async returnProbeTurn(account: string, inMs: number): Promise<void> {
+    await returnTurn.run(this.redis, { upstream: this.keys(account)('upstream') }, { wait: Math.ceil(inMs) });
   }
 
   async recordFailedProbe(account: string, kind: OutageKind, reason: string): Promise<void> {

@@ -18,7 +18,7 @@ export class UpstreamProbe {
    * @param lanes wakes the waiting lanes when the outage ends; absent if another process wakes the lanes
    */
   constructor(
-    private readonly health: Pick<UpstreamHealth, 'takeProbeTurn'>,
+    private readonly health: Pick<UpstreamHealth, 'takeProbeTurn' | 'returnProbeTurn'>,
     private readonly probe: (account: string) => Promise<void>,
     private readonly leaseMs: number,
     private readonly lanes?: { store: Pick<RelayStore, 'releaseWaitingLanes'>; jobs: RelayJobs },
@@ -31,7 +31,7 @@ export class UpstreamProbe {
   async run(account: string): Promise<ProbeTurn> {
     let turn = await this.health.takeProbeTurn(account, this.leaseMs);
     if (turn === 'probe') {
-      await this.runProbe(account);
+      if (!(await this.probeOrReturnTurn(account))) return 'nothing';
       turn = await this.health.takeProbeTurn(account, this.leaseMs);
     }
     // Every process wakes the lanes, because the process whose probe succeeded may have died before it woke them.
@@ -39,12 +39,15 @@ export class UpstreamProbe {
     return turn;
   }
 
-  private async runProbe(account: string): Promise<void> {
+  /** Returns false if no request was made, because the budget has no token. */
+  private async probeOrReturnTurn(account: string): Promise<boolean> {
     try {
       await this.probe(account);
+      return true;
     } catch (error) {
-      // The budget had no token, so no request was made. The next call of `run` tries again.
       if (!(error instanceof BudgetExhaustedError)) throw error;
+      await this.health.returnProbeTurn(account, error.retryAfterMs);
+      return false;
     }
   }
 

@@ -5,6 +5,13 @@ import { LOST_JOB_CHECK_DELAY_MS, RELAY_TASK_NAMES, type RelayHints } from '../j
 import type { InsertResult, NewSendOrder, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendRecord } from '../send/send-record.js';
+import { storageLocationOfSend, type TransitionName } from '../send/send-transitions.js';
+
+/**
+ * Delay after which workers look for the next send of a lane, in milliseconds. Sends that leave their lanes together, for
+ * example because they expire, cause one look.
+ */
+const NEXT_SEND_DELAY_MS = 100;
 
 /** Store of sends that also schedules an account's periodic tasks on the agenda. */
 export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
@@ -38,11 +45,27 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
     record: SendRecord,
     change: StateChange,
   ): Promise<SendRecord | undefined> {
-    const next = await super.apply(account, record, change);
-    const { confirmInMs } = change;
-    if (next !== undefined && typeof confirmInMs === 'number') {
+    const lane = { isEmpty: false };
+    const onLaneEmpty = (): void => {
+      lane.isEmpty = true;
+      change.onLaneEmpty?.();
+    };
+    const next = await super.apply(account, record, { ...change, onLaneEmpty });
+    if (next === undefined) return undefined;
+    const { confirmInMs, transition } = change;
+    if (typeof confirmInMs === 'number')
       this.hints.relay.announce(account, RELAY_TASK_NAMES.confirm, confirmInMs);
-    }
+    // The next send of the lane is due now, but workers were told to come back when the removed send would be due. After
+    // a POST, the worker that made it goes on with the lane.
+    const hasLeftLane =
+      storageLocationOfSend(record.state.status) === 'lane' &&
+      storageLocationOfSend(next.state.status) !== 'lane';
+    if (hasLeftLane && !lane.isEmpty && !isResultOfPost(transition))
+      this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, NEXT_SEND_DELAY_MS);
     return next;
   }
+}
+
+function isResultOfPost(transition: TransitionName): boolean {
+  return transition === 'accepted' || transition === 'refused';
 }

@@ -71,6 +71,7 @@ const health: UpstreamHealth = {
     return written(undefined);
   },
   takeProbeTurn: () => Promise.resolve('nothing'),
+  returnProbeTurn: () => Promise.resolve(),
   recordFailedProbe: (_, kind, reason) => {
     failedProbes.push(`${kind}: ${reason}`);
     return written(undefined);

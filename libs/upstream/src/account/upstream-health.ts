@@ -54,6 +54,9 @@ export interface UpstreamHealth {
    */
   takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
 
+  /** Gives a turn back without a probe. The next turn is due in `inMs` milliseconds. */
+  returnProbeTurn(account: string, inMs: number): Promise<void>;
+
   /** Records a failed probe and lengthens the time until the next probe. */
   recordFailedProbe(account: string, kind: OutageKind, reason: string): Promise<void>;
 }

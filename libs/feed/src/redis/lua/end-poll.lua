@@ -29,9 +29,12 @@ local function due_in(ms)
 end
 if outcome == 'done' then
   redis.call('HDEL', contact, field)
-  -- Unless the read of older messages was scheduled again, it is over. A read of the newest messages is always
-  -- scheduled again.
-  if kind == 'deep' and old and tonumber(redis.call('ZSCORE', set, id)) == old then redis.call('ZREM', set, id) end
+  if old and tonumber(redis.call('ZSCORE', set, id)) == old then
+    -- No commit scheduled the contact, because all were refused, or it became due again during the read.
+    if kind == 'head' then return due_in(0) end
+    -- Unless the read of older messages was scheduled again, it is over.
+    redis.call('ZREM', set, id)
+  end
   return with_next_due({-1}, SETS)
 end
 if outcome == 'failed' then
