@@ -107,6 +107,25 @@ describe('the command tidings', () => {
     expect(messages.stdout).toContain('Hello');
   });
 
+  it('names the stored send if the user presses Ctrl-C while the command waits', async () => {
+    const waiting = startTidings(
+      ['--json', 'send', NUMBER, 'Wait', '--reference', 'cli-wait', '--wait', 'read'],
+      reaching(product),
+    );
+    const find = async (): Promise<Send | undefined> =>
+      (await json<Send>('sends', '--reference', 'cli-wait'))[0];
+    await eventually('the send is delivered', async () => (await find())?.status === 'delivered');
+    const { code, stdout, stderr } = await interrupted(waiting);
+    expect([code, stdout]).toEqual([130, '']);
+    expect(JSON.parse(stderr)).toMatchObject({ sendId: (await find())?.id });
+  });
+
+  it('exits with code 1 if its output cannot be written, because it may be a new API key', async () => {
+    const full = `${process.execPath} dist/cli.js --json status > /dev/full`;
+    const { code, stderr } = await startCommand('sh', ['-c', full], reaching(product)).ended;
+    expect([code, stderr]).toEqual([1, expect.stringContaining('the output cannot be written')]);
+  });
+
   it('sends a text only once if the command is repeated with the same idempotency key', async () => {
     const send = (): Promise<QueuedSend[]> =>
       json<QueuedSend>('send', NUMBER, 'Only once', '--idempotency-key', 'cli-once');

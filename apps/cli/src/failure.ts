@@ -13,18 +13,42 @@ export class CommandFault extends Error {
   }
 }
 
+/** The gateway has stored a send, but the command ended before the send had the status that it waited for. */
+export class StoredSendFault extends Error {
+  constructor(
+    readonly sendId: string,
+    override readonly cause: unknown,
+  ) {
+    super(`the wait for the send ${sendId} has ended`);
+    this.name = 'StoredSendFault';
+  }
+}
+
 /** What the user is told about an error, and the exit code of the process. */
 export interface Failure {
   exitCode: ExitCode;
   /** One line per fact; the first one says what is wrong. */
   lines: string[];
   /** The same for programs, as `--json` prints it to standard error. */
-  details: { error: string; code?: string; status?: number; requestId?: string; fields?: readonly object[] };
+  details: {
+    error: string;
+    code?: string;
+    status?: number;
+    requestId?: string;
+    fields?: readonly object[];
+    sendId?: string;
+  };
 }
 
 /** Describes an error of a command for the user. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof TidingsError) return rejection(error);
+  if (error instanceof StoredSendFault) {
+    const { exitCode, lines, details } = failureOf(error.cause);
+    const { sendId } = error;
+    const advice = `The gateway has stored the send. To see it: tidings sends show ${sendId}`;
+    return { exitCode, lines: [...lines, advice], details: { ...details, sendId } };
+  }
   const message = printable(error instanceof Error ? error.message : String(error));
   if (error instanceof TidingsConnectionError)
     return {

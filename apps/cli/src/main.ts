@@ -1,7 +1,8 @@
+import { writeSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { createProgram } from './program.js';
 import { ExitCode } from './exit-code.js';
-import { failureOf } from './failure.js';
+import { failureOf, StoredSendFault } from './failure.js';
 import type { Terminal } from './command-context.js';
 import { productVersion } from './product-version.js';
 
@@ -12,8 +13,14 @@ process.on('SIGINT', () => {
   interrupt.abort(new Error('interrupted'));
 });
 for (const stream of [process.stdout, process.stderr]) {
-  // `tidings events --follow | head` closes the pipe; there is nobody left to tell.
-  stream.on('error', () => process.exit(ExitCode.success));
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // `tidings events --follow | head` closes the pipe; there is nobody left to tell.
+    if (error.code === 'EPIPE') process.exit(ExitCode.success);
+    // What could not be printed may be a new API key, which is not shown again.
+    if (stream === process.stdout)
+      writeSync(process.stderr.fd, `tidings: the output cannot be written: ${error.message}\n`);
+    process.exit(ExitCode.failure);
+  });
 }
 
 const terminal: Terminal = {
@@ -39,7 +46,7 @@ if (interrupt.signal.aborted) process.exitCode = ExitCode.interrupted;
 function report(error: unknown): ExitCode {
   // Help and usage errors are printed already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.success : ExitCode.usage;
-  if (interrupt.signal.aborted) return ExitCode.interrupted;
+  if (interrupt.signal.aborted && !(error instanceof StoredSendFault)) return ExitCode.interrupted;
   const { exitCode, lines, details } = failureOf(error);
   process.stderr.write(
     program.opts()['json'] === true ? `${JSON.stringify(details)}\n` : `tidings: ${lines.join('\n')}\n`,

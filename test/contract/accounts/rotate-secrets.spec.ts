@@ -97,6 +97,8 @@ describe.each([
       check,
       cipher,
       clockOfThisMachine,
+      { wake: () => Promise.resolve() },
+      createLogger('test', 'silent'),
     );
   };
   const secretsOf = (cipher: SecretCipher): EndpointSecretManager =>

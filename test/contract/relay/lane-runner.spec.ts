@@ -136,7 +136,11 @@ describe('a send', () => {
     expect(entry).toMatchObject({
       parts: expect.arrayContaining([expect.objectContaining({ sha256: file.sha256 })]),
     });
-    await expect(relay.harness.blobs.open(file.blobId)).rejects.toThrow();
+    await eventually('the file is removed', async () => {
+      const content = await relay.harness.blobs.open(file.blobId).catch(() => undefined);
+      content?.destroy();
+      return content === undefined;
+    });
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 

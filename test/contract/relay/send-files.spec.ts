@@ -24,6 +24,7 @@ import {
 import type { TransitionName } from '../../../libs/relay/src/send/send-transitions.js';
 import { NO_HINTS } from './with-lane.js';
 import { ANY_SERVICE } from '../feed/feed-harness.js';
+import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
 const ACCOUNT = 'default';
@@ -137,7 +138,13 @@ describe('the file of a send', () => {
   it.each(REMOVED)('is removed when the send becomes %s (transitions: %j)', async (status, way) => {
     const { id } = await sendWith(...way);
     expect(await statusOf(id)).toBe(status);
-    expect(await files()).toEqual([]);
+    await eventually('the file is removed', async () => (await files()).length === 0);
+  });
+
+  it('does not delay the answer to a cancelled send while the blob store hangs', async () => {
+    blobs.remove = () => new Promise(() => undefined);
+    const { id } = await sendWith('cancelled');
+    expect(await statusOf(id)).toBe('cancelled');
   });
 
   it('is removed by a later sweep if its removal failed', async () => {

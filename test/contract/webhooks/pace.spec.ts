@@ -123,6 +123,14 @@ describe('a webhook', () => {
     expect(settled.failingMs).toBeLessThan(3_600_000);
   });
 
+  it('is changed and removed even if its pending deliveries cannot be ended at once', async () => {
+    const byHand = await ByHand.of(1);
+    on.harness.deliveries.endPending = () => Promise.reject(new Error('Redis does not answer'));
+    const changed = await on.harness.endpoints.change(ACCOUNT, byHand.id, { enabled: false });
+    expect(changed).toMatchObject({ enabled: false });
+    expect(await on.harness.endpoints.remove(ACCOUNT, byHand.id)).toBe(true);
+  });
+
   it('gets its deliveries and their attempts are recorded although the clock of Redis was set back', async () => {
     const byHand = await ByHand.of(2, { rateLimitPerSecond: 1 });
     const speed = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:speed`;
@@ -228,6 +236,20 @@ describe('an overloaded webhook', () => {
     await eventually('all events arrive', () => at.length === 4);
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(990);
     expect(new Set(to.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+  });
+});
+
+describe('deliveries that a pause holds', () => {
+  it('are attempted at once when the URL of the webhook changes', async () => {
+    const overloaded = await receiver(() => ({ status: 429, headers: { 'retry-after': '3600' } }));
+    const id = await subscribe(overloaded.url);
+    on.harness.pump([3_600]);
+    await dispatched(1);
+    await eventually('the pause begins', async () => Number((await paceOf(id))['heldUntil'] ?? 0) > 0);
+    const replacement = await receiver();
+    await dispatched(1);
+    await on.harness.endpoints.change(ACCOUNT, id, { url: replacement.url });
+    await eventually('the held delivery arrives', () => replacement.received.length > 0);
   });
 });
 

@@ -89,6 +89,8 @@ export class WebhookHarness {
       check,
       this.cipher,
       clockOfThisMachine,
+      this.jobs,
+      this.logger,
     );
     this.dispatcher = new EventDispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
   }

@@ -52,7 +52,8 @@ withChromium('in a real browser, a reader of the console', () => {
       await page.getByLabel('Signed in as').selectOption({ label: 'Sign in with another API key …' });
       await signIn(page, key);
       expect((await product.call('DELETE', `/v1/api-keys/${id}`)).status).toBe(204);
-      await link(page, 'Webhooks');
+      // At the latest when the next page is read. The stream may tell the console before, and the link is gone then.
+      await page.evaluate(`document.querySelector('nav a[href="/console/webhooks"]')?.click()`);
       await page.getByText('The sign-in with the API key “Reader” has ended').waitFor();
       await page.getByRole('button', { name: /^Continue as default/ }).click();
       await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -88,6 +89,26 @@ withChromium('in a real browser, a reader of the console', () => {
       await page.getByRole('heading', { name: 'Sends' }).waitFor();
       await page.goBack();
       await eventually('the draft is shown', async () => (await box.inputValue()) === 'Half of a message');
+    });
+  });
+
+  it('sees every new API key until it is marked as stored', async () => {
+    await onConsole(async (page) => {
+      await link(page, 'API keys');
+      const create = async (name: string): Promise<void> => {
+        await page.getByRole('button', { name: 'Create an API key' }).first().click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByLabel('Name').fill(name);
+        await dialog.getByLabel('messages:read').check();
+        await dialog.getByRole('button', { name: 'Create the API key' }).click();
+        await page.getByText(`The API key ${name} is created.`).waitFor();
+      };
+      await create('First');
+      await create('Second');
+      await page.getByText('The API key First is created.').waitFor();
+      await page.getByRole('button', { name: 'I have stored it' }).first().click();
+      await page.getByText('The API key First is created.').waitFor({ state: 'hidden' });
+      await page.getByText('The API key Second is created.').waitFor();
     });
   });
 

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { AwaitedStatus, NewSend, SendOptions } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
-import { CommandFault } from '../failure.js';
+import { CommandFault, StoredSendFault } from '../failure.js';
 import { timeOf } from '../output/duration.js';
 import { jsonObject, wholeNumber } from '../settings/option-values.js';
 
@@ -59,8 +59,13 @@ async function send(
     return;
   }
   if (!output.isJson) output.note(`Queued as ${queued.id}. Waiting until it is ${options.wait} …`);
-  const done = await tidings.waitFor(queued, options.wait, { signal, timeoutMs: options.timeout * 1_000 });
-  output.result(done, `${done.id} is ${done.status}.`);
+  try {
+    const done = await tidings.waitFor(queued, options.wait, { signal, timeoutMs: options.timeout * 1_000 });
+    output.result(done, `${done.id} is ${done.status}.`);
+  } catch (error) {
+    // Without the id, a script could only send again.
+    throw new StoredSendFault(queued.id, error);
+  }
 }
 
 function newSend(phoneNumber: string, message: string | undefined, options: Options): NewSend {

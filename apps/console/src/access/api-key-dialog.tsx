@@ -53,7 +53,7 @@ export function ApiKeyDialog({ accounts, initialAccount, onClose, onDone }: ApiK
     }
   };
   return (
-    <Dialog title="Create an API key" onClose={onClose}>
+    <Dialog title="Create an API key" isBusy={isBusy} onClose={onClose}>
       <form
         class="form"
         noValidate
@@ -106,7 +106,9 @@ export function ApiKeyDialog({ accounts, initialAccount, onClose, onDone }: ApiK
           hint="In your time zone. Empty: the key does not expire."
         />
         <footer>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button isBusy={isBusy} onClick={onClose}>
+            Cancel
+          </Button>
           <Button type="submit" look="primary" isBusy={isBusy}>
             Create the API key
           </Button>

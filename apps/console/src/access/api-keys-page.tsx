@@ -26,7 +26,7 @@ export function ApiKeysPage(): JSX.Element {
   const keys = useRead<ApiKeyList>(PATH, { account });
   const accounts = useRead<AccountList>('/v1/accounts', {}, { isEnabled: isOperator });
   const [isAdding, setAdding] = useState(false);
-  const [created, setCreated] = useState<CreatedApiKey>();
+  const [created, setCreated] = useState<readonly CreatedApiKey[]>([]);
   const [revoked, setRevoked] = useState<ApiKey>();
   const accountIds = accounts.data?.accounts.map(({ id }) => id) ?? [own];
   return (
@@ -58,19 +58,19 @@ export function ApiKeysPage(): JSX.Element {
           />
         </div>
       )}
-      {created !== undefined && (
-        <div class="notice good" role="status">
-          <strong>The API key {created.name} is created. Copy it now: it is not shown again.</strong>
-          <Code text={created.key} label="The new API key" />
+      {created.map(({ id, name, key }) => (
+        <div key={id} class="notice good" role="status">
+          <strong>The API key {name} is created. Copy it now: it is not shown again.</strong>
+          <Code text={key} label="The new API key" />
           <Button
             onClick={() => {
-              setCreated(undefined);
+              setCreated((all) => all.filter((each) => each.id !== id));
             }}
           >
             I have stored it
           </Button>
         </div>
-      )}
+      ))}
       <Loaded of={keys}>
         {({ apiKeys }) =>
           apiKeys.length === 0 ? (
@@ -131,7 +131,7 @@ export function ApiKeysPage(): JSX.Element {
           }}
           onDone={(key) => {
             setAdding(false);
-            setCreated(key);
+            setCreated((all) => [...all, key]);
             void refresh(PATH);
           }}
         />

@@ -82,7 +82,11 @@ export class SignIns {
     const credential: Credential = KEEPS_SESSIONS
       ? { kind: 'session', id: await createSession(key) }
       : { kind: 'key', key };
-    const signIn = await signInOf(credential);
+    const signIn = await signInOf(credential).catch(async (error: unknown) => {
+      // Otherwise a reload would be signed in, although the form showed an error.
+      if (credential.kind === 'session') await endSession(credential.id).catch(() => undefined);
+      throw error;
+    });
     const others = this.state.all.filter(({ id }) => id !== signIn.id);
     this.set({ all: [...others, signIn], current: signIn, endedBecause: undefined });
   }

@@ -1,6 +1,7 @@
 import type { Multipart, MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import type { BlobStore } from '#blobs';
+import type { Logger } from '#platform';
 import type { StoredFile } from '#relay';
 import { LIMITS } from '../http/limits.js';
 import { type FieldFault, invalid, Problem } from '../problems/problem.js';
@@ -22,6 +23,7 @@ export class MultipartForm {
     private readonly blobs: BlobStore,
     private readonly account: string,
     private readonly uploadMaxBytes: number,
+    private readonly logger: Logger,
   ) {}
 
   /** Reads the whole form. A failed read leaves no file in the blob store. @throws {Problem | BlobTooLargeError} */
@@ -43,10 +45,23 @@ export class MultipartForm {
     }
   }
 
-  /** Removes the file from the blob store. */
+  /** Removes the file from the blob store. If that fails, a periodic task removes it later. */
   async discard(): Promise<void> {
-    if (this.file !== undefined) await this.blobs.remove(this.file.blobId);
+    const { file } = this;
+    if (file === undefined) return;
     this.file = undefined;
+    await this.remove(file.blobId);
+  }
+
+  private async remove(blobId: string): Promise<void> {
+    try {
+      await this.blobs.remove(blobId);
+    } catch (error) {
+      this.logger.warn(
+        { requestId: this.request.id, blobId, err: error },
+        'could not remove an uploaded file that no send needs; a periodic task removes it later',
+      );
+    }
   }
 
   private takeField({ fieldname, value, valueTruncated }: MultipartValue): void {
@@ -78,7 +93,7 @@ export class MultipartForm {
     }
     // A browser sends an empty part without a file name if the user chose no file.
     if (stored.size === 0 && filename === '') {
-      await this.blobs.remove(stored.id);
+      await this.remove(stored.id);
       return;
     }
     const { id: blobId, size, sha256 } = stored;

@@ -75,7 +75,8 @@ export class SendAcceptance {
     owner: string | undefined,
     request: FastifyRequest,
   ): Promise<Acceptance> {
-    const form = new MultipartForm(request, this.blobs, caller.account, this.environment.UPLOAD_MAX_BYTES);
+    const { UPLOAD_MAX_BYTES } = this.environment;
+    const form = new MultipartForm(request, this.blobs, caller.account, UPLOAD_MAX_BYTES, this.logger);
     await form.read();
     await this.assertStillAllowed(form, request);
     try {

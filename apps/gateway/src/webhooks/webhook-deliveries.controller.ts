@@ -84,7 +84,7 @@ export class WebhookDeliveriesController {
     summary: 'Deliver past events again, or for the first time',
     description:
       'Only events that Tidings still stores can be replayed. One request replays at most 50,000 events; use several ' +
-      'requests to replay more. It is safe to repeat an interrupted replay: pending deliveries stay pending. With `dryRun`, the deliveries are counted, but nothing is delivered.',
+      'requests to replay more. An interrupted replay can be repeated: pending deliveries stay pending. A repeated replay of `all` delivers again what was delivered. With `dryRun`, the deliveries are counted, but nothing is delivered.',
   })
   @ApiAcceptedResponse({ type: ReplayReply })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

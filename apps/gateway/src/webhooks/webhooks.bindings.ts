@@ -59,7 +59,10 @@ export function webhookBindings({
     createAgendas(redis, prefix, logger).dispatch.hints,
   );
   return [
-    { provide: ENDPOINT_REGISTRY, useValue: new EndpointManager(store, deliveries, check, cipher, clock) },
+    {
+      provide: ENDPOINT_REGISTRY,
+      useValue: new EndpointManager(store, deliveries, check, cipher, clock, jobs, logger),
+    },
     { provide: ENDPOINT_HEALTH, useValue: new RedisEndpointHealth(redis, prefix) },
     { provide: ENDPOINT_SECRET_MANAGER, useValue: new EndpointSecretManager(store, cipher, clock) },
     { provide: ENDPOINT_TEST, useValue: new TestEventSender(store, log) },

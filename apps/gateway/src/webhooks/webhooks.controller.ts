@@ -21,6 +21,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { givenFields, InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
+import { isStoreFault } from '../problems/store-fault.js';
 import { ENDPOINT_HEALTH, ENDPOINT_REGISTRY } from '../tokens.js';
 import {
   ChangeWebhookDto,
@@ -125,9 +126,16 @@ export class WebhooksController {
     @Param('id') id: string,
     @Body(new InputPipe(ChangeWebhookDto, { keepsNull: true })) body: ChangeWebhookDto,
   ): Promise<Shown> {
+    const [healthBefore = HEALTH_OF_NEW_ENDPOINT] = await this.health.read(account, [id]);
     const endpoint = await this.endpoints.change(account, id, givenFields(body));
     if (endpoint === undefined) throw notFound('webhook', id);
-    return await this.viewOf(account, endpoint);
+    try {
+      return await this.viewOf(account, endpoint);
+    } catch (error) {
+      if (!isStoreFault(error)) throw error;
+      // The caller must learn that the change is stored.
+      return { ...endpoint, ...healthBefore };
+    }
   }
 
   @Delete(':id')

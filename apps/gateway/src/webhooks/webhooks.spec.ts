@@ -86,6 +86,22 @@ describe('Webhooks of an account', () => {
     });
   });
 
+  it('are returned after a change even if Redis does not answer to further commands', async () => {
+    let reads = 0;
+    const controller = new WebhooksController(
+      { change: () => Promise.resolve({ id: 'wh_1' }) } as unknown as EndpointRegistry,
+      {
+        read: () => {
+          reads += 1;
+          if (reads > 1) return Promise.reject(new DeadlineError('a request to Redis', 1));
+          return Promise.resolve([{ failingSince: null, lastSuccessAt: null, pending: 7 }]);
+        },
+      },
+    );
+    const caller = { account: 'default' } as Principal;
+    expect(await controller.change(caller, 'wh_1', {})).toMatchObject({ pending: 7 });
+  });
+
   it.each([
     ['url', {}],
     ['url', { url: 'example.com' }],

@@ -17,8 +17,8 @@ export type RandomHex = () => string;
 
 /**
  * Removes uploaded files that no send needs. Such files remain when a gateway dies between storing an upload and
- * storing its send, when a process dies between the end of a send and the removal of its file, or when Redis lost the
- * send.
+ * storing its send, when a process stops before the file of an ended send is removed, when a removal fails or too many
+ * files are removed at the same time, or when Redis lost the send.
  */
 export class UnusedFileRemoval {
   constructor(

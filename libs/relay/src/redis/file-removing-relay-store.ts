@@ -5,8 +5,16 @@ import { RedisRelayStore } from './redis-relay-store.js';
 import type { StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
+/**
+ * Maximum number of files that one process removes at the same time. While a blob store hangs, further files are left to
+ * the periodic clean-up.
+ */
+const MAX_REMOVALS = 100;
+
 /** Store of sends that also removes a send's uploaded file once the send no longer needs the file. */
 export class FileRemovingRelayStore extends RedisRelayStore {
+  private removals = 0;
+
   constructor(
     redis: RedisClient,
     prefix: string,
@@ -25,9 +33,18 @@ export class FileRemovingRelayStore extends RedisRelayStore {
   ): Promise<SendRecord | undefined> {
     const next = await super.apply(account, record, change);
     if (next !== undefined && mayStillNeedFile(record.state.status) && !mayStillNeedFile(next.state.status)) {
-      await this.removeFile(account, next);
+      this.startRemoval(account, next);
     }
     return next;
+  }
+
+  /** Nobody waits for the removal: a blob store that hangs must not delay the answer to a caller, or a lane. */
+  private startRemoval(account: string, send: SendRecord): void {
+    if (send.order.file === undefined || this.removals >= MAX_REMOVALS) return;
+    this.removals += 1;
+    void this.removeFile(account, send).finally(() => {
+      this.removals -= 1;
+    });
   }
 
   /** Removes the uploaded file of a send. If the removal fails, the periodic clean-up removes the file later. */

@@ -1,6 +1,8 @@
 import type { SecretCipher } from '#accounts';
-import { type Clock, newId } from '#platform';
+import { type Clock, type Logger, newId } from '#platform';
+import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
+import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import type { DestinationCheck } from '../destination/destination-check.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '../endpoint/endpoint.js';
@@ -20,6 +22,8 @@ export class EndpointManager implements EndpointRegistry {
     private readonly destinations: DestinationCheck,
     private readonly cipher: SecretCipher,
     private readonly clock: Clock,
+    private readonly jobs: DeliveryJobs,
+    private readonly logger: Logger,
   ) {}
 
   async create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }> {
@@ -74,14 +78,28 @@ export class EndpointManager implements EndpointRegistry {
       disabledReason: plain.enabled === undefined ? before.disabledReason : null,
     }));
     if (changed === undefined) return undefined;
-    if (!changed.enabled) await this.deliveries.endPending(account, id);
+    if (!changed.enabled) await this.endPending(account, id);
+    // A pause or a limit may have held deliveries that the changed endpoint allows.
+    else void tryToWakeWorker(this.jobs, this.logger, account, id);
     return this.view(changed);
   }
 
   async remove(account: string, id: string): Promise<boolean> {
     const removed = await this.store.remove(account, id);
-    if (removed) await this.deliveries.endPending(account, id);
+    if (removed) await this.endPending(account, id);
     return removed;
+  }
+
+  /** Ends the pending deliveries. If that fails, a worker ends them later, and the caller must learn what was changed. */
+  private async endPending(account: string, id: string): Promise<void> {
+    try {
+      await this.deliveries.endPending(account, id);
+    } catch (error) {
+      this.logger.warn(
+        { account, endpointId: id, err: error },
+        'could not end the pending deliveries of a webhook; a worker tries again',
+      );
+    }
   }
 
   private view(stored: StoredEndpoint): Endpoint {
