@@ -22,3 +22,17 @@ it('docker-compose.yml or the Dockerfile passes every variable on or sets it', (
   const files = read('docker-compose.yml') + read('Dockerfile');
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(files))).toEqual([]);
 });
+
+it('docker-compose.yml limits the log of every service, because Docker does not', () => {
+  const [, safety = ''] = /^x-safety: &safety\n((?: .*\n)+)/m.exec(read('docker-compose.yml')) ?? [];
+  expect(safety).toMatch(
+    /^ {2}logging:\n {4}driver: local\n {4}options: \{ max-size: \d+m, max-file: '\d+' \}$/m,
+  );
+  const services =
+    read('docker-compose.yml')
+      .split(/^services:$/m)[1]
+      ?.split(/^networks:$/m)[0] ?? '';
+  const bodies = services.split(/^ {2}(?=[a-z]+:$)/m).slice(1);
+  expect(bodies.length).toBeGreaterThan(5);
+  for (const body of bodies) expect(body).toMatch(/^ {4}<<: \*(?:safety|product)$/m);
+});

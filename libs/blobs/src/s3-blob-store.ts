@@ -50,6 +50,8 @@ export interface S3Location {
  */
 export class S3BlobStore implements BlobStore {
   private readonly client: S3Client;
+  /** One id for all checks of this process, so that at most one object is left if objects cannot be deleted. */
+  private readonly probeId = newId('blb');
 
   /** @param callMs timeout of one call to the S3 server, in milliseconds; an upload makes several calls */
   constructor(
@@ -132,7 +134,7 @@ export class S3BlobStore implements BlobStore {
   }
 
   async check(): Promise<void> {
-    const probe = { Bucket: this.location.bucket, Key: this.key(newId('blb')) };
+    const probe = { Bucket: this.location.bucket, Key: this.key(this.probeId) };
     await callS3WithTimeout(this.callMs, async (abortSignal) => {
       await this.client.send(new PutObjectCommand({ ...probe, Body: 'A probe.' }), { abortSignal });
       await this.client.send(new DeleteObjectCommand(probe), { abortSignal });

@@ -13,6 +13,8 @@ import type { RoleRounds } from '../rounds.js';
 const TICK_MS = 500;
 /** Minimum time between two retention rounds of one account, in milliseconds. */
 const TRIM_MS = 30_000;
+/** Time until the next retention round if the last one left records to remove, in milliseconds. */
+const CONTINUE_TRIM_MS = 250;
 const TRIM_EVENTS = 'trim-events';
 /**
  * Maximum number of retention batches per round. Each batch removes few records, so that no script blocks
@@ -37,9 +39,9 @@ export interface DispatchRoundParts {
  */
 export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
   const { pump, deliveries, log, deliverySurvey, logSurvey, retention } = parts;
-  const trimDeliveries = (account: string): Promise<void> =>
+  const trimDeliveries = (account: string): Promise<boolean> =>
     repeatUntilEmpty(() => deliveries.trim(account, retention.deliveries));
-  const trimEvents = (account: string): Promise<void> =>
+  const trimEvents = (account: string): Promise<boolean> =>
     repeatUntilEmpty(() => log.trim(account, retention.events));
   return {
     tickMs: TICK_MS,
@@ -52,13 +54,13 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       },
       [DELIVERY_TASK_NAMES.trim]: {
         run: async (account) => {
-          await trimDeliveries(account);
+          if (!(await trimDeliveries(account))) return CONTINUE_TRIM_MS;
           return atLeast(TRIM_MS, (await deliverySurvey.read(account)).trimInMs);
         },
       },
       [TRIM_EVENTS]: {
         run: async (account) => {
-          await trimEvents(account);
+          if (!(await trimEvents(account))) return CONTINUE_TRIM_MS;
           return atLeast(TRIM_MS, await logSurvey.trimInMs(account));
         },
       },
@@ -85,6 +87,8 @@ function atLeast(ms: number, inMs: number | undefined): number | undefined {
   return inMs === undefined ? undefined : Math.max(ms, inMs);
 }
 
-async function repeatUntilEmpty(removeBatch: () => Promise<number>): Promise<void> {
-  for (let batches = 0; batches < MAX_BATCHES; batches += 1) if ((await removeBatch()) === 0) return;
+/** Returns false if records may be left to remove. */
+async function repeatUntilEmpty(removeBatch: () => Promise<number>): Promise<boolean> {
+  for (let batches = 0; batches < MAX_BATCHES; batches += 1) if ((await removeBatch()) === 0) return true;
+  return false;
 }

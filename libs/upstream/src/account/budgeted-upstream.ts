@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { anySignalOf, type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
 import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
@@ -55,12 +56,15 @@ const DOCUMENTED_LIMIT = 20;
  */
 const DISCARDING_READER: ContactReader = { receive: () => false };
 
+/** Maximum number of accounts whose circuit breakers are kept in memory. */
+const MAX_CIRCUITS = 10_000;
+
 /**
  * Sends the requests of all accounts to upstream. Keeps each account within its request budget. During an
  * outage of an account it sends only probes.
  */
 export class BudgetedUpstream {
-  private readonly circuits = new Map<string, CircuitBreaker>();
+  private readonly circuits = new LRUCache<string, CircuitBreaker>({ max: MAX_CIRCUITS });
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
   /**
