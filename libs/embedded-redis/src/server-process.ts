@@ -28,7 +28,12 @@ export async function startRedisServerProcess(
 ): Promise<ServerProcess> {
   // `detached` gives the server a process group of its own. Ctrl-C in a terminal stops all processes of the
   // terminal's group at once, but Redis must end last.
-  const child = spawn(program, ['-'], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const child = spawn(program, ['-'], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    // Otherwise the scripts would compare texts by the rules of the user's language.
+    env: { ...process.env, LC_ALL: 'C' },
+  });
   const words: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {

@@ -5,7 +5,7 @@
  * |---|---|
  * | `calls/`       | interceptors and observers of method calls; calls that are joined into batches |
  * | `environment/` | environment variables, read and checked once |
- * | `log/`         | the logger, and the parts of an error that may be logged |
+ * | `log/`         | the logger, the parts of an error that may be logged, and the beginning of a long text |
  * | `process/`     | start and stop of a process, its readiness, version and instance |
  * | `queue/`       | names and payloads of queues, and the agendas that say what is due |
  * | `redis/`       | the connection to Redis, its requirements, scripts, keys and clock |
@@ -52,6 +52,7 @@ export {
 } from './process/instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
 export { lastSeenRedisRun } from './redis/redis-run.js';
+export { beginningOf } from './log/beginning-of.js';
 export { type RedactedError, toLoggedError, logMessageOf } from './log/logged-error.js';
 export { createLogger, type Logger } from './log/logger.js';
 export { type Network, parseNetworks } from './environment/network.js';
@@ -89,9 +90,10 @@ export { checkRedisRequirements } from './redis/redis-requirements.js';
 export { createConnectionErrorLogger, openRedisAndCheckRequirements } from './redis/redis-start.js';
 export { NestFrameworkLogger } from './log/nest-framework-logger.js';
 export { type ChannelListener, RedisChannels } from './redis/redis-channels.js';
+export { RedisSubscriptionWatch } from './redis/redis-subscription-watch.js';
 export { RedisClock } from './redis/redis-clock.js';
 export { readLiveHeartbeatMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-heartbeat.js';
-export { isRedisFull, redisMemory } from './redis/redis-memory.js';
+export { isRedisFull, type RedisMemory, redisMemory } from './redis/redis-memory.js';
 export { hasAppendOnlyFile } from './redis/redis-persistence.js';
 export { TimeLimit } from './time/time-limit.js';
 export { type LuaArguments, type LuaKeys, LuaScript } from './redis/redis-lua-script.js';

@@ -27,8 +27,8 @@ afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => closeRedis(client)));
 });
 
-async function connected(manners: 'failFast' | 'patient'): Promise<RedisClient> {
-  const client = openRedis(parseRedisAddress(server.url), manners, () => undefined);
+async function connected(behaviour: 'failFast' | 'patient'): Promise<RedisClient> {
+  const client = openRedis(parseRedisAddress(server.url), behaviour, () => undefined);
   clients.push(client);
   await once(client, 'ready');
   return client;

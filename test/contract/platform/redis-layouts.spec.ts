@@ -7,6 +7,7 @@ import {
   openRedis,
   parseRedisAddress,
   type RedisClient,
+  RedisSubscriptionWatch,
   redisTime,
   withDeadline,
 } from '#platform';
@@ -29,8 +30,8 @@ async function started<Layout extends RedisLayout>(start: () => Promise<Layout>)
   return layout;
 }
 
-async function connected(layout: RedisLayout, manners: 'failFast' | 'patient'): Promise<RedisClient> {
-  const client = openRedis(parseRedisAddress(layout.url), manners, () => undefined);
+async function connected(layout: RedisLayout, behaviour: 'failFast' | 'patient'): Promise<RedisClient> {
+  const client = openRedis(parseRedisAddress(layout.url), behaviour, () => undefined);
   open.push(() => closeRedis(client));
   await once(client, 'ready');
   // The connection to the master of this key is made by its first command.
@@ -199,6 +200,30 @@ describe('a process on a Redis Cluster', () => {
     expect(client.status).not.toBe('ready');
     await Promise.all(cluster.masters.map((master) => master.restart()));
     await eventually('Redis responds', () => answers(client));
+  });
+});
+
+describe('the watch of the subscriptions on a Redis Cluster', () => {
+  it('reports each end of the connection that receives messages, although the client replaces it silently', async () => {
+    const cluster = await started(startTestCluster);
+    const client = await connected(cluster, 'patient');
+    const received = new Set<string>();
+    let losses = 0;
+    const watch = new RedisSubscriptionWatch(client, () => {
+      losses += 1;
+    });
+    client.on('message', (_channel: string, text: string) => received.add(text));
+    await client.subscribe('news');
+    watch.follow();
+    for (const text of ['first', 'second']) {
+      const before = losses;
+      for (const master of cluster.masters) await master.ask('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      await eventually('the loss is reported', () => losses > before);
+      await eventually('messages arrive again', async () => {
+        await client.publish('news', text);
+        return received.has(text);
+      });
+    }
   });
 });
 

@@ -355,6 +355,10 @@ describe('a send', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(30_000);
     strike({ kind: 'status', status: 500, body: { message: 'x'.repeat(10_000) } });
     expect((await failure(upstream.send(address, SEND))).message.length).toBeLessThan(600);
+    strike({ kind: 'status', status: 422, body: { message: `x${'😀'.repeat(300)}` } });
+    const { message } = await failure(upstream.send(address, SEND));
+    // Strict receivers of `send.failed` reject half of a character.
+    expect(Buffer.from(message).toString()).toBe(message);
   });
 
   it('never shows the API key in an error', async () => {

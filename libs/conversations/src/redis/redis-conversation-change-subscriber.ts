@@ -1,4 +1,4 @@
-import { accountKeys, closeRedis, type RedisClient } from '#platform';
+import { accountKeys, closeRedis, type RedisClient, RedisSubscriptionWatch } from '#platform';
 import type {
   ChangeListener,
   ConversationChanges,
@@ -13,6 +13,7 @@ import { channelOfConversationChanges } from './redis-row-keys.js';
 export class RedisConversationChangeSubscriber implements ConversationChanges {
   private readonly listeners = new Map<string, Set<ChangeListener>>();
   private subscriber: RedisClient | undefined;
+  private watch: RedisSubscriptionWatch | undefined;
   private isClosed = false;
 
   /** @param open opens a connection that reconnects automatically; {@link close} closes the connection */
@@ -28,6 +29,7 @@ export class RedisConversationChangeSubscriber implements ConversationChanges {
     try {
       // A repeated subscription has no effect, but it waits until the earlier one is confirmed.
       await this.connection().subscribe(channel);
+      this.watch?.follow();
     } catch (error) {
       this.remove(channel, listener);
       throw error;
@@ -57,7 +59,7 @@ export class RedisConversationChangeSubscriber implements ConversationChanges {
     this.subscriber.on('message', (channel: string, text: string) => {
       for (const listener of this.listeners.get(channel) ?? []) report(text, listener);
     });
-    this.subscriber.on('close', () => {
+    this.watch = new RedisSubscriptionWatch(this.subscriber, () => {
       for (const listeners of this.listeners.values())
         for (const listener of listeners) listener.interrupted();
     });

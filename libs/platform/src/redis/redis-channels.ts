@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeRedis, type RedisClient } from './redis-connection.js';
+import { RedisSubscriptionWatch } from './redis-subscription-watch.js';
 
 /**
  * Time between two heartbeats, in milliseconds. A heartbeat is a message that this process publishes to
@@ -91,14 +92,15 @@ export class RedisChannels {
   }
 
   private startHeartbeat(subscriber: RedisClient, publisher: RedisClient): void {
+    const watch = new RedisSubscriptionWatch(subscriber, () => {
+      this.endTrust();
+    });
     const publishHeartbeat = (): void => {
+      watch.follow();
       if (this.lastHeartbeatAt > -Infinity && !this.isTrusted()) this.endTrust();
       publisher.publish(this.heartbeatChannel, '').catch(ignoreClosed);
     };
     this.heartbeat = setInterval(publishHeartbeat, HEARTBEAT_MS);
-    subscriber.on('close', () => {
-      this.endTrust();
-    });
     subscriber.subscribe(this.heartbeatChannel).then(publishHeartbeat, ignoreClosed);
   }
 

@@ -1,17 +1,14 @@
+import { beginningOf } from '#platform';
+
 const MAX_LENGTH = 300;
 
 /** Describes in one line why a request failed, for the stored attempt of the delivery. */
 export function describeRequestFailure(error: unknown): string {
   const cause = innermost(error);
-  if (!(cause instanceof Error)) return shortened(String(cause));
+  if (!(cause instanceof Error)) return beginningOf(String(cause), MAX_LENGTH);
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   const text = code === '' || cause.message.includes(code) ? cause.message : `${code}: ${cause.message}`;
-  return shortened(text === '' ? cause.name : text);
-}
-
-/** Returns the beginning of a text. Redis could not decode half of a character that the end cuts, so it is replaced. */
-function shortened(text: string): string {
-  return Buffer.from(text.slice(0, MAX_LENGTH)).toString();
+  return beginningOf(text === '' ? cause.name : text, MAX_LENGTH);
 }
 
 /**

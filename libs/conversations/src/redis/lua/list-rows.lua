@@ -7,6 +7,7 @@
 -- @arg after_at   Last activity of the row after which the page begins, in ms, or ''.
 -- @arg after_id   Id of that row.
 -- @reply          For each row: id, last activity, row as JSON or '', pairs of a number and its part as JSON.
+--- @include "includes/byte-order.lua"
 --- @include "includes/show-rows.lua"
 
 -- Returns the number of rows up to a position, whether or not a row still has this position.
@@ -16,7 +17,8 @@ local function count_up_to(at, id)
   -- Rows with the same last activity are sorted by id, the greatest first.
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if redis.call('ZREVRANGE', row_order, middle, middle)[1] >= id then low = middle + 1 else high = middle end
+    local here = redis.call('ZREVRANGE', row_order, middle, middle)[1]
+    if is_before(here, id) then high = middle else low = middle + 1 end
   end
   return low
 end

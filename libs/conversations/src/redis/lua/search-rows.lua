@@ -12,6 +12,7 @@
 -- @arg word_count      Number of words.
 -- @args words          Beginnings of words; then the ids of the candidates, if only certain rows are searched.
 -- @reply               Ids of the rows.
+--- @include "includes/byte-order.lua"
 
 local candidates_from = words_from + word_count
 
@@ -55,7 +56,7 @@ local function in_order(ids)
   end
   table.sort(found, function(a, b)
     if a[2] ~= b[2] then return a[2] > b[2] end
-    return a[1] > b[1]
+    return is_before(b[1], a[1])
   end)
   return found
 end
@@ -109,7 +110,7 @@ end
 local function is_after(row)
   if after_at == '' then return true end
   local at = tonumber(after_at)
-  return row[2] < at or (row[2] == at and row[1] < after_id)
+  return row[2] < at or (row[2] == at and is_before(row[1], after_id))
 end
 
 local BATCH = 200

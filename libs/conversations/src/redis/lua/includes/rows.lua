@@ -6,13 +6,14 @@
 -- @uses row_words     Sorted set of search words, each followed by a zero byte and the id of a row.
 -- @uses row_revision  Counter of the changes of rows.
 -- @uses numbers       Hash from a phone number to its most likely contact.
+--- @include "byte-order.lua"
 
 -- Maximum number of sends without a message whose previews are kept for a phone number: the latest.
 local MAX_SENDS_WITH_PREVIEW = 3
 
 local function is_earlier(a, b)
   if a[1] ~= b[1] then return a[1] < b[1] end
-  return a[2] < b[2]
+  return is_before(a[2], b[2])
 end
 
 -- The right to publish may be missing: rows are stored all the same.
