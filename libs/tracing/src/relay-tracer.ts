@@ -66,7 +66,7 @@ function stageOf(
 ): Stage | undefined {
   if (transition === 'attempt_recorded') return undefined;
   if (phase === 'posting') return { name: 'send post', kind: 'client' };
-  if (phase === 'looking') return { name: 'send search' };
+  if (phase === 'looking') return { name: 'send look-up' };
   if (status === 'queued') return { name: 'send queued' };
   return status === 'accepted' && transition === 'found' ? { name: 'send sighted', begunAt } : undefined;
 }

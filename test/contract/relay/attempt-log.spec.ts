@@ -71,9 +71,13 @@ describe('an attempt of a send', () => {
     ['accepted', undefined, { outcome: 'accepted', status: 200, decision: 'wait for the message' }],
     ['refused', errorWithText(400), { outcome: 'refused', status: 400, error: 'upstream answered 400' }],
     ['throttled', errorWithText(429), { outcome: 'not_taken', status: 429, decision: 'retry' }],
-    ['answered with an error', errorWithText(500), { outcome: 'ambiguous', status: 500, decision: 'search' }],
+    [
+      'answered with an error',
+      errorWithText(500),
+      { outcome: 'ambiguous', status: 500, decision: 'look up' },
+    ],
     ['not connected', new UpstreamUnreachableError('ECONNREFUSED'), { decision: 'retry' }],
-    ['cut off', new UpstreamConnectionLostError('ECONNRESET'), { decision: 'search' }],
+    ['cut off', new UpstreamConnectionLostError('ECONNRESET'), { decision: 'look up' }],
   ])(
     'that was %s is logged in one line, with the request id and without the text of the send',
     async (_, error, entry) => {

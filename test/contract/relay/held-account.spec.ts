@@ -172,6 +172,25 @@ describe('sends of an account whose key upstream refuses', () => {
     expect(texts()).toEqual(['n3', 'n4']);
   });
 
+  it('are attempted at growing intervals if upstream refuses only POSTs, so that events and requests stay few', async () => {
+    harness.control('faults', {
+      match: { method: 'POST' },
+      fault: { kind: 'status', status: 401 },
+      times: 'always',
+    });
+    const one = process();
+    const id = await accept(ONE, 'a');
+    const began = performance.now();
+    await eventually('upstream was down three times', async () => {
+      await one.lanes.run(ACCOUNT, ONE);
+      await one.probe.run(ACCOUNT);
+      return (await upstreamEvents()).filter((type) => type === 'upstream.unavailable').length === 3;
+    });
+    // The first two outages last half a second and a second.
+    expect(performance.now() - began).toBeGreaterThan(1_400);
+    expect((await find(id)).status).toBe('queued');
+  });
+
   it('do not wait forever behind a send that always gets a 403: that send fails after the next probe', async () => {
     const { lanes, probe } = process();
     const ids = ['n1', 'n2', 'n3'].map((text) => accept(ONE, text));

@@ -35,6 +35,49 @@ describe('a POST whose record Redis loses while the POST is under way', () => {
     expect(await sendEvents()).toEqual(['send.accepted']);
   });
 
+  describe('together with the record that its scheduled send was queued', () => {
+    /** Posts a scheduled send, and makes Redis forget that it was queued before the answer arrives. */
+    async function postScheduled(): Promise<string> {
+      const id = await accept({ sendAt: Date.now() + 1_500 });
+      const before = await memory();
+      await eventually('the send was queued', async () => {
+        await relay.rounds().promote(ACCOUNT);
+        return (await find(id)).status === 'queued';
+      });
+      const post: Sender['post'] = async (...call) => {
+        try {
+          await relay.post(...call);
+        } finally {
+          await before.restore(relay.redis);
+        }
+      };
+      await runner({ post }).run(ACCOUNT, NUMBER);
+      return id;
+    }
+
+    const relayUntilAccepted = (id: string): Promise<unknown> =>
+      eventually('the send is accepted', async () => {
+        await relay.rounds().promote(ACCOUNT);
+        await runner().run(ACCOUNT, NUMBER);
+        return (await find(id)).status === 'accepted';
+      });
+
+    it('is not repeated if upstream accepts the POST', async () => {
+      relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
+      const id = await postScheduled();
+      await relayUntilAccepted(id);
+      expect(posts()).toBe(1);
+      expect(await find(id)).toMatchObject({ attempts: [{ outcome: 'accepted' }] });
+    });
+
+    it('is repeated if upstream did not take the POST', async () => {
+      relay.failPosts({ kind: 'status', status: 429 });
+      const id = await postScheduled();
+      await relayUntilAccepted(id);
+      expect(posts()).toBe(2);
+    });
+  });
+
   it('is not repeated if upstream does not answer: the send becomes unknown', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();

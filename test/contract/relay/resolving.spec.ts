@@ -21,7 +21,7 @@ describe('a send that is resent', () => {
     const id = await accept();
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
     const posted = Date.now();
-    await eventually('upstream shows the message', () => Date.now() > posted + 1_100);
+    await eventually('upstream shows messages of this age', () => Date.now() > posted + 1_100);
     expect(await resolve(id, 'resend')).toMatchObject({ status: 'queued' });
     await relayUntil(id, 'sent');
     await eventually(
@@ -96,7 +96,9 @@ describe('a send that is resent', () => {
   it('has a maximum age that counts from the resend, not from the creation of the send', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
+    const created = Date.now();
     await relayUntil(id, 'unknown');
+    await eventually('the send is older than its maximum age', () => Date.now() > created + 2_000);
     await resolve(id, 'resend');
     await relayUntil(id, 'accepted', runner({ maxAgeMs: 2_000 }));
   });

@@ -162,6 +162,6 @@ export class SendLookUpRunner {
 
 /** Returns the `reason` text of a send whose look-ups have not been completed within the maximum age of a send. */
 function searchTimeoutReason(step: LookUpResult): string {
-  const last = step.outcome === 'failed' ? ` The last search failed: ${step.reason}.` : '';
+  const last = step.outcome === 'failed' ? ` The last look-up failed: ${step.reason}.` : '';
   return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
 }

@@ -49,7 +49,7 @@ const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
   accepted: 'wait for the message',
   refused: 'fail',
   not_taken: 'retry',
-  ambiguous: 'search',
+  ambiguous: 'look up',
 };
 
 /**
@@ -392,12 +392,12 @@ function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
 }
 
 /**
- * True if Redis lost the record of the last POST: the stored send shows no POST or only earlier ones, and is queued or
- * being looked up.
+ * True if Redis lost the record of the last POST: the stored send shows no POST or only earlier ones, and is scheduled,
+ * queued or being looked up.
  * @param posted the send as it was at the last POST
  */
 function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
-  const isWaiting = state.status === 'queued' || state.phase === 'looking';
+  const isWaiting = ['scheduled', 'queued'].includes(state.status) || state.phase === 'looking';
   return isWaiting && (state.begunAt ?? 0) < (posted.state.begunAt ?? 0);
 }
 

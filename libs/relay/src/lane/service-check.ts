@@ -58,5 +58,5 @@ export function upstreamAddressHashStoredWithSend(
 export function wrongServiceReason(mayBeAccepted: boolean): string {
   const cause = "The account's upstream address now leads to another service than when this send was stored";
   const effect = mayBeAccepted ? 'the outcome at the former service is unknown' : 'the send was not posted';
-  return `${cause}, so ${effect}. Resolve the send: resend posts it to the present service, failed ends it.`;
+  return `${cause}, so ${effect}. To post it to the present service, resolve it as resend; to end it, as failed.`;
 }

@@ -109,6 +109,25 @@ describe('a message matches a send', () => {
     ).toEqual(['m1=s1', 'm2=s2']);
   });
 
+  it('of the lane that was posted before the other sends, which have no recorded POST', () => {
+    const unposted = (id: string, createdAt: number): SendRecord => {
+      const { begunAt, ...state } = send(id, 'Hi', {}, { status: 'queued' }).state;
+      expect(begunAt).toBeDefined();
+      return { ...send(id, 'Hi', { createdAt: BEGUN + createdAt }), state };
+    };
+    const posted = send('s1', 'Hi', { createdAt: BEGUN - 2_000 }, since(0));
+    const others = [unposted('s2', -1_000), unposted('s3', -500)];
+    expect(match([at('m', 1)], [posted, ...others])).toEqual(['m=s1']);
+    // Redis lost the record of a POST: that of the first send of the lane.
+    expect(match([at('m', 1)], others)).toEqual(['m=s2']);
+  });
+
+  it('that was accepted, and not one with the same text that waits for its resend', () => {
+    const resent = send('s1', 'Hi', {}, { status: 'queued', lookFirst: true, ...since(-300) });
+    expect(match([at('m', 1)], [resent, send('s2', 'Hi', {}, since(0))])).toEqual(['m=s2']);
+    expect(match([at('m', 1)], [resent])).toEqual(['m=s1']);
+  });
+
   it('only if its timestamp is not more than 10 seconds before the time for which the send is scheduled, if no POST is recorded', () => {
     const { begunAt, ...state } = send('s1', 'Hi').state;
     expect(begunAt).toBeDefined();

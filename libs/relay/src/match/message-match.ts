@@ -50,7 +50,8 @@ const LIKELY_AFTER_MS = 15_000;
  * numbers differ, some are left out:
  *
  * - More sends than messages: sends whose message is overdue are left out, oldest first. Upstream probably lost their
- *   messages.
+ *   messages. Then sends without a recorded POST are left out, newest first: the sends of a lane are posted one after
+ *   another.
  * - More messages than sends: messages whose timestamps do not fit the sends are left out, then the newest messages.
  *
  * A send is returned in `undecided` if several messages fit it and upstream perhaps did not accept it.
@@ -112,6 +113,9 @@ export function matchMessages(
   };
 }
 
+/** Rank of an expected message whose send has no recorded POST. */
+const UNPOSTED = 1;
+
 /** A message that upstream is expected to show for a send. A send that was posted twice has two of them. */
 interface ExpectedMessage {
   record: SendRecord;
@@ -121,8 +125,8 @@ interface ExpectedMessage {
   from: number;
   likelyUntil: number;
   /**
-   * How unlikely it is that upstream still shows a new message for the send. 2: the send already has a message. 1: the
-   * message is overdue. 0: neither.
+   * How unlikely it is that upstream still shows a new message for the send. 3: the send already has a message. 2: the
+   * message is overdue. 1: no POST of the send is recorded. 0: none of these.
    */
   rank: number;
   taken: boolean;
@@ -148,7 +152,7 @@ function expectedMessagesOf(record: SendRecord, aheadMs: number): ExpectedMessag
     from: timeOfFirstPostAwaitingMessage(record) + aheadMs,
     // If Redis lost the record of a POST, the time of the POST is not known, so no timestamp counts as too late.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
-    rank: bound > 0 ? 2 : isMessageOfSendOverdue(state) ? 1 : 0,
+    rank: bound > 0 ? 3 : isMessageOfSendOverdue(state) ? 2 : state.begunAt === undefined ? UNPOSTED : 0,
   };
   const count = Math.max((state.copies ?? 0) - bound, 1);
   return Array.from({ length: count }, () => ({ ...expected, taken: false }));
@@ -219,15 +223,17 @@ function pairInOrder(
 /**
  * Returns the expected messages without the least likely ones. An expected message is the message that upstream should
  * show after one POST of a send. Each unlikely message is left out if `isEnough` accepts the list without it. Messages
- * of sends that already have a message are tried first, then overdue messages.
+ * of sends that already have a message are tried first, then overdue messages, then those of sends without a recorded
+ * POST.
  */
 function likeliestMessages(
   open: readonly ExpectedMessage[],
   isEnough: (expectedMessages: ExpectedMessage[]) => boolean,
 ): ExpectedMessage[] {
   let expectedMessages = [...open];
-  for (const rank of [2, 1]) {
-    for (const one of open.filter((expected) => expected.rank === rank)) {
+  for (const rank of [3, 2, UNPOSTED]) {
+    const ofRank = open.filter((expected) => expected.rank === rank);
+    for (const one of rank === UNPOSTED ? ofRank.toReversed() : ofRank) {
       const less = expectedMessages.filter((expected) => expected !== one);
       if (isEnough(less)) expectedMessages = less;
     }

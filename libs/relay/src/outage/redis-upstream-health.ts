@@ -39,7 +39,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
       1 ===
       (await begin.run(
         this.redis,
-        { upstream: keys('upstream'), ...eventLogRedisKeys(keys) },
+        { ...outageKeys(keys), ...eventLogRedisKeys(keys) },
         {
           since,
           kind,
@@ -56,7 +56,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
       1 ===
       (await end.run(
         this.redis,
-        { upstream: keys('upstream'), ...eventLogRedisKeys(keys) },
+        { ...outageKeys(keys), ...eventLogRedisKeys(keys) },
         { since: outage.since, events: outageEvent('upstream.recovered', account, outage) },
       ))
     );
@@ -99,6 +99,10 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+function outageKeys(keys: AccountKeys): { upstream: string; relapses: string } {
+  return { upstream: keys('upstream'), relapses: keys('upstream', 'relapses') };
 }
 
 /**

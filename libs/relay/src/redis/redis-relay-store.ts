@@ -192,7 +192,7 @@ export class RedisRelayStore implements RelayStore {
         nonce: name,
         run: redisRun ?? '',
         nonceBefore: before.step ?? '',
-        expiresAt: order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
+        expiresAt: expiryOf(next),
         isUndecided: hasUncertainOutcome(after) ? 'undecided' : '',
         rowsKept: this.rowsKept,
         rowCount: categoryOfSend(after.status),
@@ -387,7 +387,9 @@ export class RedisRelayStore implements RelayStore {
       }
       const { order, state } = record;
       const revision = state.revision + 1;
-      const after = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
+      const after: SendState = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
+      // The script stores no id of a transition.
+      delete after.step;
       const notice = statusNotice({ order, state: after });
       steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after), notice);
     }
@@ -501,4 +503,10 @@ export class RedisRelayStore implements RelayStore {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+/** Returns the time at which a send expires after a transition, 'never', or '' if the transition does not change it. */
+function expiryOf({ order, state }: SendRecord): number | 'never' | '' {
+  if (order.expiresAt === undefined || state.status === 'scheduled') return '';
+  return state.status === 'queued' ? order.expiresAt : 'never';
 }

@@ -177,15 +177,20 @@ export function isAwaitingMessage(state: SendState): boolean {
   return state.status === 'relaying' || (state.copies ?? 0) > boundMessagesOf(state).length;
 }
 
-/** True if the send's message should have appeared by now. A new message then more likely belongs to another send. */
-export function isMessageOfSendOverdue({ status, lookLeftMs }: SendState): boolean {
+/**
+ * True if the send's message should have appeared by now. A new message then more likely belongs to another send. The
+ * message of an earlier POST of a send that waits for its resend is overdue.
+ */
+export function isMessageOfSendOverdue({ status, lookLeftMs, copies = 0, thenPost }: SendState): boolean {
   switch (status) {
     case 'accepted':
       return lookLeftMs !== undefined && lookLeftMs <= 0;
     case 'scheduled':
-    case 'queued':
-    case 'relaying':
       return false;
+    case 'queued':
+      return copies > 0;
+    case 'relaying':
+      return copies > 0 && thenPost === true;
     case 'sent':
     case 'delivered':
     case 'read':

@@ -22,7 +22,7 @@ const TABLE: Record<TransitionName, string> = {
   refused: /*    */ '..F........',
   not_taken: /*  */ '..Q........',
   ambiguous: /*  */ '..R........',
-  fence_restored: /* */ '.RR........',
+  fence_restored: /* */ 'RRR........',
   abandoned: /*  */ '..R........',
   recheck_started: /*    */ '.R.........',
   search_continued: /*     */ '..R........',

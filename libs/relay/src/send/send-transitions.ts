@@ -36,9 +36,9 @@ const EDGES = {
   ambiguous: edges(['relaying'], 'relaying'),
   /**
    * Redis lost the status `relaying` of a send whose POST is in progress or has just ended. The process that makes the
-   * POST sets this status again.
+   * POST sets this status again. If Redis also lost that the send was queued, it is scheduled.
    */
-  fence_restored: edges(['queued', 'relaying'], 'relaying'),
+  fence_restored: edges(['scheduled', 'queued', 'relaying'], 'relaying'),
   /** The process that posted the send died or hangs. The look-ups of the send start. */
   abandoned: edges(['relaying'], 'relaying'),
   /**

@@ -3,6 +3,7 @@
 -- @key log_index            Hash from an event's id to its position in the log.
 -- @key log_counters         Hash of the log's counters.
 -- @key upstream             Hash of the outage, if there is one.
+-- @key relapses             Number of probes of the last outages of the kind 'refused', if the last one ended just now.
 -- @arg since                Start of the outage in ms.
 -- @arg kind                 Kind of the outage.
 -- @arg reason               What failed.
@@ -10,13 +11,16 @@
 -- @constant FIRST_PROBE_MS  Time until the first probe, in ms.
 -- @reply                    1, or 0 if an outage is already recorded.
 --- @include "@events/lua/includes/append-events.lua"
+--- @include "includes/probe-wait.lua"
 
 redis.call('HSET', upstream, 'reason', reason)
 if redis.call('HSETNX', upstream, 'unavailableSince', since) == 0 then
   if kind ~= 'away' then redis.call('HSET', upstream, 'kind', kind) end
   return 0
 end
-redis.call('HSET', upstream, 'kind', kind, 'probes', 0, 'probeAt', whole(now_ms() + FIRST_PROBE_MS))
+-- If upstream accepts the probes and refuses what comes after them, the waits grow over all these outages.
+local probes = kind == 'refused' and tonumber(redis.call('GET', relapses) or 0) or 0
+redis.call('HSET', upstream, 'kind', kind, 'probes', probes, 'probeAt', whole(now_ms() + wait_before_probe(probes)))
 redis.call('HDEL', upstream, 'recoveredAt')
 redis.call('PERSIST', upstream)
 append_events(events_from)
