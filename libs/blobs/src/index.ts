@@ -10,6 +10,7 @@ export {
   type BlobEntry,
   type StoredBlob,
 } from './blob-store.js';
+export { ForeignProcessCheck } from './foreign-process-check.js';
 export { type BlobPeers, SharedBlobStoreCheck } from './shared-blob-store-check.js';
 export { BlobStoreMonitor } from './blob-store-monitor.js';
 export { FileBlobStore } from './file-blob-store.js';

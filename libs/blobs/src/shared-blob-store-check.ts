@@ -5,7 +5,7 @@ import { type BlobStore, MAX_LISTED_PROCESS_MARKERS } from './blob-store.js';
  * Age after which a process's marker in the blob store counts as expired, in milliseconds. Each running
  * process renews its marker every minute.
  */
-const MARK_TTL_MS = 600_000;
+export const MARK_TTL_MS = 600_000;
 /** Maximum number of expired markers that one check removes from the blob store. */
 const MAX_REMOVED = 100;
 /**

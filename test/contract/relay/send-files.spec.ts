@@ -94,8 +94,11 @@ async function makeOld(...names: string[]): Promise<void> {
 }
 
 /** Returns a removal of unused files that starts at a random file each time. */
-const removal = (): UnusedFileRemoval =>
-  new UnusedFileRemoval(store, blobs, clockOfThisMachine, logger, () => randomBytes(16).toString('hex'));
+const removal = (hasForeignProcesses = false): UnusedFileRemoval => {
+  const foreign = { hasForeignProcesses: () => Promise.resolve(hasForeignProcesses) };
+  const randomHex = (): string => randomBytes(16).toString('hex');
+  return new UnusedFileRemoval(store, blobs, foreign, clockOfThisMachine, logger, randomHex);
+};
 
 const KEPT: [SendStatus, TransitionName[]][] = [
   ['queued', []],
@@ -168,6 +171,15 @@ describe('the removal of unused files', () => {
     await makeOld(nameOf(orphan), nameOf(kept.blobId), rest);
     await removal().removeUnused(ACCOUNT);
     expect(await files()).toEqual([nameOf(kept.blobId)]);
+  });
+
+  it('keeps all files while a process of another installation uses the blob store', async () => {
+    const orphan = nameOf(await upload());
+    await makeOld(orphan);
+    await removal(true).removeUnused(ACCOUNT);
+    expect(await files()).toEqual([orphan]);
+    await removal().removeUnused(ACCOUNT);
+    expect(await files()).toEqual([]);
   });
 
   it('keeps recent files, because their sends may be stored soon, and files that are not uploads', async () => {

@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Queue } from 'bullmq';
+import { ForeignProcessCheck } from '#blobs';
 import {
   BullmqHintQueue,
+  heartbeatSetRedisKey,
   isRedisFull,
   type Logger,
+  namesOfProcessesWithKnownVersion,
   type QueuePayloads,
+  readLiveHeartbeatMembers,
+  type RedisClient,
   clockOfThisMachine,
   type WorkerEnvironment,
 } from '#platform';
@@ -58,7 +63,7 @@ export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['
 }
 
 function roundsOf(
-  { environment, logger, redis, sends, blobs, health, upstream, agendas }: WorkerCore,
+  { environment, logger, redis, sends, blobs, instance, health, upstream, agendas }: WorkerCore,
   rounds: PeriodicRelayTasks,
   jobs: RelayJobs,
 ): ReturnType<typeof relayRounds> {
@@ -73,8 +78,18 @@ function roundsOf(
       store: sends,
       jobs,
     }),
-    files: new UnusedFileRemoval(sends, blobs, clockOfThisMachine, logger, () =>
-      randomBytes(16).toString('hex'),
+    files: new UnusedFileRemoval(
+      sends,
+      blobs,
+      new ForeignProcessCheck(
+        blobs,
+        instance.name,
+        () => runningProcesses(redis, environment.REDIS_KEY_PREFIX),
+        logger,
+      ),
+      clockOfThisMachine,
+      logger,
+      () => randomBytes(16).toString('hex'),
     ),
     isFull: () => isRedisFull(redis),
     survey: new RedisRelayDueTimes(
@@ -86,6 +101,16 @@ function roundsOf(
     probeTimes: health,
     hints: { schedule: agendas.schedule.hints },
   });
+}
+
+/** Returns the names of the running gateways and workers that use this Redis and have a marker in their blob store. */
+async function runningProcesses(redis: RedisClient, prefix: string): Promise<string[]> {
+  const lists = await Promise.all(
+    (['gateways', 'workers'] as const).map((kind) =>
+      readLiveHeartbeatMembers(redis, heartbeatSetRedisKey(prefix, kind)),
+    ),
+  );
+  return namesOfProcessesWithKnownVersion(lists.flat());
 }
 
 function relaySettingsFrom(environment: WorkerEnvironment): RelaySettings {

@@ -10,7 +10,7 @@ import {
 import { type ProbeTimes, probeRound } from '../probe.js';
 import type { RoleRounds } from '../rounds.js';
 
-/** Time between two reads of the agenda. */
+/** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
 const TICK_MS = 500;
 /** Minimum time between two retention rounds of one account, in milliseconds. */
 const TRIM_MS = 30_000;

@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '#platform';
-import type { BlobStore, BlobEntry } from '#blobs';
+import type { BlobEntry, BlobStore, ForeignProcessCheck } from '#blobs';
 import { mayStillNeedFile } from '../send/file-rule.js';
 import { sendIdOfUploadedFile } from '../send/file-owner.js';
 import type { RelayStore } from '../send/relay-store.js';
@@ -18,12 +18,15 @@ export type RandomHex = () => string;
 /**
  * Removes uploaded files that no send needs. Such files remain when a gateway dies between storing an upload and
  * storing its send, when a process stops before the file of an ended send is removed, when a removal fails or too many
- * files are removed at the same time, or when Redis lost the send.
+ * files are removed at the same time, or when Redis lost the send. A worker that is configured with the Redis of another
+ * installation knows none of the sends to which the files belong: it removes nothing while processes of the other
+ * installation use the blob store.
  */
 export class UnusedFileRemoval {
   constructor(
     private readonly store: Pick<RelayStore, 'find'>,
     private readonly blobs: BlobStore,
+    private readonly foreign: Pick<ForeignProcessCheck, 'hasForeignProcesses'>,
     private readonly clock: Clock,
     private readonly logger: Logger,
     private readonly randomHex: RandomHex,
@@ -34,9 +37,20 @@ export class UnusedFileRemoval {
    * file id, so that repeated calls reach every file.
    */
   async removeUnused(account: string): Promise<void> {
+    const unused: string[] = [];
     for (const { id, storedAt } of await this.randomBatch(account)) {
       if (this.clock.now() - storedAt < MIN_ORPHAN_AGE_MS) continue;
-      if (await this.isNeeded(account, id)) continue;
+      if (!(await this.isNeeded(account, id))) unused.push(id);
+    }
+    if (unused.length === 0) return;
+    if (await this.foreign.hasForeignProcesses()) {
+      this.logger.warn(
+        { account, files: unused.length },
+        'kept uploaded files that no send needs: a process that this Redis does not know uses the same blob store',
+      );
+      return;
+    }
+    for (const id of unused) {
       await this.blobs.remove(id);
       this.logger.info({ account, blobId: id }, 'removed an uploaded file that no send needs');
     }
