@@ -36,7 +36,7 @@ function memoryGrowth(endpoints: number): Promise<number> {
         const target = n % 2 === 0 ? 'http://127.0.0.1:9/' : failing.url;
         await harness.endpoints.create(ACCOUNT, { url: target });
       }
-      if (endpoints > 0) harness.pump(SCHEDULE);
+      if (endpoints > 0) harness.startRunner(SCHEDULE);
       await recordAndDispatch(harness, failing);
       await report(harness);
     } finally {

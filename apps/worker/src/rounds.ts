@@ -249,7 +249,7 @@ export class RoundSchedule implements AccountFollower {
 
   /**
    * Runs a task. The recurring tasks of an account that does not exist end: if an account is removed while no worker
-   * runs, nobody removes its tasks. If the account is new and this process does not know it yet, its survey is scheduled
+   * runs, its tasks stay on the agenda. If the account is new and this process does not know it yet, its survey is scheduled
    * as soon as the process knows it, and the survey schedules the other tasks.
    */
   private async runRound({ account, round }: ClaimedTask): Promise<RoundEnd> {

@@ -12,8 +12,8 @@ const LONG_MS = 60_000;
 /** Aborts all waits at the end of a test. */
 let over: AbortController;
 
-const open = (url: string, manners: 'failFast' | 'patient'): RedisClient =>
-  openRedis(parseRedisAddress(url), manners, () => undefined);
+const open = (url: string, behaviour: 'failFast' | 'patient'): RedisClient =>
+  openRedis(parseRedisAddress(url), behaviour, () => undefined);
 
 /** Opens a client, a log and a notifier on one Redis. */
 async function connect(url: string): Promise<{

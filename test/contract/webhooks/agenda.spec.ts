@@ -68,9 +68,9 @@ describe('the schedule of due webhooks', () => {
         });
       }
       harness.jobs.lost = false;
-      const pump = harness.pump([0, 0.02, 0.02, 0.02, 0.02, 0.02], { maxConcurrency: 5 });
+      const runner = harness.startRunner([0, 0.02, 0.02, 0.02, 0.02, 0.02], { maxConcurrency: 5 });
       await eventually('no delivery is left', async () => {
-        await pump.reconcile(ACCOUNT);
+        await runner.reconcile(ACCOUNT);
         return (await harness.redis.exists(`${harness.prefix}:{${ACCOUNT}}:webhooks:agenda`)) === 0;
       });
       const ids = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));

@@ -274,7 +274,7 @@ describe('the backlog of a failing webhook', () => {
     const to = await on.receiver(() => ({ status: isBack ? 204 : 500 }));
     const id = await subscribe({ url: to.url, ordered: true });
     on.harness.jobs.lost = false;
-    const pump = on.harness.pump([0.05, 0.05, ...Array.from({ length: 200 }, () => 0.2)]);
+    const runner = on.harness.startRunner([0.05, 0.05, ...Array.from({ length: 200 }, () => 0.2)]);
     const events = await dispatched(MAX_PENDING_DEAD + 400);
     await eventually('an attempt was made', () => to.received.length > 2);
     isBack = true;
@@ -282,7 +282,7 @@ describe('the backlog of a failing webhook', () => {
     await eventually(
       'all arrived',
       async () => {
-        await pump.reconcile(ACCOUNT);
+        await runner.reconcile(ACCOUNT);
         return (
           (await pending(id)).length === 0 && (await on.harness.deliveries.gaps(ACCOUNT, id)).length === 0
         );

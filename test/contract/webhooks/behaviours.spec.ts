@@ -232,7 +232,7 @@ const BEHAVIOURS: [answer: string, causes: string, listener: RequestListener, ex
 
 /** Delivers one event to one endpoint and waits until the delivery is finished. */
 async function delivered(url: string): Promise<{ delivery: Delivery; endpointId: string }> {
-  harness.pump(SCHEDULE, { timeoutMs: TIMEOUT_MS });
+  harness.startRunner(SCHEDULE, { timeoutMs: TIMEOUT_MS });
   const { endpoint } = await harness.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' });
   // Bypasses the check of the URL, since a valid URL can become forbidden later.
   const key = `${harness.prefix}:{${ACCOUNT}}:webhooks`;
@@ -339,7 +339,7 @@ describe('the memory of a worker', () => {
     );
     const { endpoint } = await harness.endpoints.create(ACCOUNT, { url: `http://127.0.0.1:${port}/` });
     // No attempt ends by its timeout, however busy the machine is.
-    harness.pump([], { maxConcurrency: 50, timeoutMs: 60_000 });
+    harness.startRunner([], { maxConcurrency: 50, timeoutMs: 60_000 });
     await harness.dispatcher.dispatch(ACCOUNT, await harness.record(50));
     const settled = async (): Promise<boolean> => {
       const { deliveries } = await harness.deliveries.list(ACCOUNT, endpoint.id, {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { eventToJson, type LoggedEvent } from '#events';
 import { type DeliveryClient, type Delivery, deliveryId } from '#webhooks';
@@ -31,7 +31,7 @@ describe('a delivery', () => {
   it('has the logged event as body and a signature that the Standard Webhooks library accepts', async () => {
     const to = await receiver();
     const { id, secret } = await subscribe(to);
-    on.harness.pump();
+    on.harness.startRunner();
     const [event] = await on.harness.record(1);
     await on.harness.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
     await eventually('the delivery has succeeded', finished(event, id));
@@ -59,7 +59,7 @@ describe('a delivery', () => {
   it('is created once, even if its event is dispatched repeatedly', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const pump = on.harness.pump();
+    const runner = on.harness.startRunner();
     const events = await on.harness.record(3);
     await Promise.all([1, 2, 3].map(() => on.harness.dispatcher.dispatch(ACCOUNT, events)));
     await eventually('all deliveries succeeded', async () => {
@@ -67,8 +67,8 @@ describe('a delivery', () => {
       return all.every(Boolean);
     });
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await pump.work(ACCOUNT, id);
-    await pump.drain(5_000);
+    await runner.work(ACCOUNT, id);
+    await runner.drain(5_000);
     expect(to.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(
       events.map((e) => e.id).sort(),
     );
@@ -85,7 +85,7 @@ describe('a delivery', () => {
     const named = await subscribe(sends, { eventTypes: ['send.*'] });
     await on.harness.endpoints.create(ACCOUNT, { url: other.url, contactIds: ['c2'] });
     await on.harness.endpoints.create(ACCOUNT, { url: disabled.url, enabled: false });
-    const pump = on.harness.pump();
+    const runner = on.harness.startRunner();
     await on.harness.dispatcher.dispatch(ACCOUNT, [
       ...(await on.harness.record(1)),
       ...(await on.harness.record(1, { contactId: 'c2' })),
@@ -96,7 +96,7 @@ describe('a delivery', () => {
       'all arrived',
       () => all.received.length + sends.received.length + other.received.length === 6,
     );
-    await pump.drain(5_000);
+    await runner.drain(5_000);
     const types = (to: Receiver): string[] =>
       to.received.map(({ body }) => (JSON.parse(body) as { type: string }).type).sort();
     expect(types(all)).toEqual(['message.received', 'message.received', 'send.accepted']);
@@ -108,7 +108,7 @@ describe('a delivery', () => {
   it('causes one log line per attempt, without the body and without the secret of the webhook', async () => {
     const to = await receiver((_, count) => ({ status: count === 1 ? 500 : 204 }));
     const { id, secret } = await subscribe(to);
-    on.harness.pump([0]);
+    on.harness.startRunner([0]);
     const events = await on.harness.record(1);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('the delivery has succeeded', finished(events[0], id));
@@ -128,7 +128,7 @@ describe('a failed attempt', () => {
       count % 2 === 0 ? { status: 302, headers: { location: '/x' } } : { status: 500 },
     );
     const { id } = await subscribe(to);
-    on.harness.pump([0.1, 1.1]);
+    on.harness.startRunner([0.1, 1.1]);
     const events = await on.harness.record(1);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('the delivery has failed', finished(events[0], id));
@@ -151,7 +151,7 @@ describe('a failed attempt', () => {
       count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 },
     );
     const { id } = await subscribe(to);
-    on.harness.pump([0.01]);
+    on.harness.startRunner([0.01]);
     const events = await on.harness.record(1);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('the delivery has succeeded', finished(events[0], id));
@@ -164,7 +164,7 @@ describe('a failed attempt', () => {
     const other = await receiver();
     const { id } = await subscribe(gone);
     const telling = await subscribe(other, { eventTypes: ['webhook.disabled'] });
-    on.harness.pump([60], { maxConcurrency: 1 });
+    on.harness.startRunner([60], { maxConcurrency: 1 });
     const events = await on.harness.record(5);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('all deliveries have ended', async () =>
@@ -193,7 +193,7 @@ describe('a failed attempt', () => {
     const old = await receiver(() => ({ status: 410, afterMs: 1_500 }));
     const moved = await receiver();
     const { id } = await subscribe(old);
-    on.harness.pump([60], { maxConcurrency: 1, timeoutMs: 10_000 });
+    on.harness.startRunner([60], { maxConcurrency: 1, timeoutMs: 10_000 });
     const [first, second] = await on.harness.record(2);
     await on.harness.dispatcher.dispatch(ACCOUNT, first === undefined ? [] : [first]);
     await eventually('the endpoint gets a request', () => old.received.length === 1);
@@ -220,9 +220,9 @@ describe('a delivery during a crash or shutdown', () => {
       leaseMs: 300,
     });
     on.harness.jobs.lost = false;
-    const pump = on.harness.pump();
+    const runner = on.harness.startRunner();
     await eventually('the delivery has succeeded', async () => {
-      await pump.reconcile(ACCOUNT);
+      await runner.reconcile(ACCOUNT);
       return await finished(events[0], id)();
     });
     expect(to.received).toHaveLength(1);
@@ -244,11 +244,11 @@ describe('a delivery during a crash or shutdown', () => {
       },
       close: () => Promise.resolve(),
     };
-    const dead = on.harness.pump([], { timeoutMs: 100, leaseMarginMs: 200 }, dying);
+    const dead = on.harness.startRunner([], { timeoutMs: 100, leaseMarginMs: 200 }, dying);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('the first request is posted', () => to.received.length === 1);
-    on.harness.jobs.pumps.splice(on.harness.jobs.pumps.indexOf(dead), 1);
-    const alive = on.harness.pump();
+    on.harness.jobs.runners.splice(on.harness.jobs.runners.indexOf(dead), 1);
+    const alive = on.harness.startRunner();
     await eventually('the delivery has succeeded', async () => {
       await alive.reconcile(ACCOUNT);
       return await finished(events[0], id)();
@@ -258,26 +258,53 @@ describe('a delivery during a crash or shutdown', () => {
     expect((await find(events[0], id)).attempts).toHaveLength(1);
   });
 
+  it('is released instead of attempted if its process was suspended since the claim, because another process may have delivered it', async () => {
+    const to = await receiver();
+    const { id } = await subscribe(to);
+    const [event] = await on.harness.record(1);
+    const { deliveries } = on.harness;
+    const now = Date.now.bind(Date);
+    let suspendedMs = 0;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + suspendedMs);
+    const claim = deliveries.claim.bind(deliveries);
+    const claims = jest.spyOn(deliveries, 'claim').mockImplementationOnce(async (...terms) => {
+      const claimed = await claim(...terms);
+      suspendedMs = 60_000;
+      return claimed;
+    });
+    const releases = jest.spyOn(deliveries, 'release');
+    try {
+      on.harness.startRunner();
+      await on.harness.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
+      await eventually('the delivery has succeeded', finished(event, id));
+    } finally {
+      for (const spy of [clock, claims]) spy.mockRestore();
+    }
+    expect(releases).toHaveBeenCalledTimes(1);
+    expect(to.received).toHaveLength(1);
+    releases.mockRestore();
+  });
+
   it('is finished within the shutdown deadline of its process, or else is due at once for other processes', async () => {
     const quick = await receiver(() => ({ status: 204, afterMs: 100 }));
     const hanging = await receiver(() => 'hang');
     const [first, second] = [await subscribe(quick), await subscribe(hanging)];
     const events = await on.harness.record(1);
-    const pump = on.harness.pump();
+    const runner = on.harness.startRunner();
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually(
       'both attempts are running',
       () => quick.received.length === 1 && hanging.received.length === 1,
     );
     on.harness.jobs.lost = true;
-    await pump.drain(500);
+    await runner.drain(500);
     expect(await find(events[0], first.id)).toMatchObject({ status: 'succeeded' });
     expect(await find(events[0], second.id)).toMatchObject({ status: 'pending', attempts: [] });
     hanging.answer = () => ({ status: 204 });
     on.harness.jobs.lost = false;
-    await on.harness.pump().work(ACCOUNT, second.id);
+    await on.harness.startRunner().work(ACCOUNT, second.id);
     await eventually('another process makes the attempt', finished(events[0], second.id));
-    await pump.work(ACCOUNT, second.id);
+    await runner.work(ACCOUNT, second.id);
   });
 
   it('is found by the periodic check if the process that created the delivery crashes before it wakes a worker', async () => {
@@ -287,7 +314,7 @@ describe('a delivery during a crash or shutdown', () => {
     on.harness.jobs.lost = true;
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     on.harness.jobs.lost = false;
-    await on.harness.pump().reconcile(ACCOUNT);
+    await on.harness.startRunner().reconcile(ACCOUNT);
     await eventually('the delivery has succeeded', finished(events[0], id));
     expect(to.received).toHaveLength(1);
   });
@@ -298,7 +325,7 @@ describe('a webhook', () => {
     const hanging = await receiver(() => 'hang');
     const healthy = await receiver();
     const [bad, good] = [await subscribe(hanging), await subscribe(healthy)];
-    on.harness.pump([60], { maxConcurrency: 3, timeoutMs: 10_000, attemptSlots: 8 });
+    on.harness.startRunner([60], { maxConcurrency: 3, timeoutMs: 10_000, attemptSlots: 8 });
     const events = await on.harness.record(60);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('the healthy endpoint has all events', async () => {
@@ -313,7 +340,7 @@ describe('a webhook', () => {
   it('never has more requests in flight than its limit, over all processes', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     const { id } = await subscribe(to);
-    for (let i = 0; i < 3; i++) on.harness.pump([], { maxConcurrency: 4 });
+    for (let i = 0; i < 3; i++) on.harness.startRunner([], { maxConcurrency: 4 });
     const events = await on.harness.record(100);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('all deliveries succeeded', async () =>
@@ -335,18 +362,18 @@ describe('a webhook', () => {
   it('that is removed receives nothing more, and its Redis keys are deleted', async () => {
     const to = await receiver(() => 'hang');
     const { id } = await subscribe(to);
-    const pump = on.harness.pump([0], { maxConcurrency: 2 });
+    const runner = on.harness.startRunner([0], { maxConcurrency: 2 });
     const events = await on.harness.record(1_200);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('two attempts are running', () => to.received.length === 2);
     expect(await on.harness.endpoints.remove(ACCOUNT, id)).toBe(true);
     expect(await on.harness.endpoints.remove(ACCOUNT, id)).toBe(false);
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
-    await pump.work(ACCOUNT, id);
-    await pump.drain(0);
+    await runner.work(ACCOUNT, id);
+    await runner.drain(0);
     expect(to.received).toHaveLength(2);
     for (const event of [events[0], events[499]]) {
-      expect(await find(event, id)).toMatchObject({ status: 'failed', reason: 'The endpoint was removed.' });
+      expect(await find(event, id)).toMatchObject({ status: 'failed', reason: 'The webhook was removed.' });
     }
     expect(await on.harness.redis.keys(`${on.harness.prefix}:*endpoint*`)).toEqual([]);
     expect(await on.harness.redis.exists(`${on.harness.prefix}:{${ACCOUNT}}:webhooks:agenda`)).toBe(0);
@@ -360,7 +387,7 @@ describe('a webhook', () => {
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await on.harness.endpointStore.remove(ACCOUNT, id);
     on.harness.jobs.lost = false;
-    await on.harness.pump().reconcile(ACCOUNT);
+    await on.harness.startRunner().reconcile(ACCOUNT);
     await eventually('the delivery has ended', finished(events[0], id));
     expect(to.received).toEqual([]);
     await eventually(
@@ -374,7 +401,7 @@ describe('delivery retention', () => {
   it('removes finished deliveries by count and by age, oldest first, and never pending deliveries', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const pump = on.harness.pump();
+    const runner = on.harness.startRunner();
     const events = await on.harness.record(5);
     for (const event of events) {
       await on.harness.dispatcher.dispatch(ACCOUNT, [event]);
@@ -395,6 +422,6 @@ describe('delivery retention', () => {
     expect(await kept()).toEqual([false, false, false, true, true]);
     expect(await on.harness.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 100 })).toBe(2);
     expect(await find(waiting, id)).toMatchObject({ status: 'pending' });
-    await pump.drain(0);
+    await runner.drain(0);
   });
 });

@@ -53,7 +53,7 @@ describe('the filter of a webhook', () => {
     const stored = (await on.harness.redis.hget(webhooks, id)) ?? '';
     await on.harness.redis.hset(webhooks, id, stored.replace('["c1"]', '["c2"]'));
     await on.harness.redis.zadd(`${webhooks}:due`, 0, id);
-    await on.harness.pump().reconcile(ACCOUNT);
+    await on.harness.startRunner().reconcile(ACCOUNT);
     await on.dispatched(1);
     expect(await pending(id)).toBe(1);
   });

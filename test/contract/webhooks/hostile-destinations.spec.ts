@@ -178,7 +178,7 @@ async function attempted(
   urls: readonly string[],
   client: HttpDeliveryClient,
 ): Promise<Map<string, Delivery>> {
-  const pump = harness.pump([], { timeoutMs: 2_000 }, client);
+  const runner = harness.startRunner([], { timeoutMs: 2_000 }, client);
   const ids = new Map<string, string>();
   for (const url of urls) {
     const { endpoint } = await harness.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' });
@@ -191,7 +191,7 @@ async function attempted(
   const ended = new Map<string, Delivery>();
   await eventually('every attempt has ended', async () => {
     // Not all deliveries find a slot at first. Reconciliation picks up the rest, as in the worker.
-    await pump.reconcile(ACCOUNT);
+    await runner.reconcile(ACCOUNT);
     for (const [url, id] of ids) {
       const delivery = ended.get(url) ?? (await harness.deliveries.find(ACCOUNT, deliveryId(event.id, id)));
       if (delivery?.status === 'failed') ended.set(url, delivery);
@@ -285,7 +285,7 @@ describe('a hostile address', () => {
     );
     try {
       for (const name of variables) process.env[name] = proxy;
-      harness.pump([], {}, client);
+      harness.startRunner([], {}, client);
       await harness.endpoints.create(ACCOUNT, { url: receiver.url });
       await harness.dispatcher.dispatch(ACCOUNT, await harness.record(1));
       await eventually('the receiver gets the event', () => receiver.received.length === 1);

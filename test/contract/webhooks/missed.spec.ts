@@ -98,7 +98,7 @@ describe('the list of a webhook’s deliveries', () => {
 
   it('omits deliveries that retention removed, and is empty for a removed webhook', async () => {
     const id = await subscribe();
-    const events = await dispatched(3);
+    await dispatched(3);
     await settleAll(id, 'failed');
     await on.harness.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 });
     expect(await listed(id)).toHaveLength(1);
@@ -107,7 +107,6 @@ describe('the list of a webhook’s deliveries', () => {
     await on.harness.endpoints.remove(ACCOUNT, id);
     expect(await listed(id)).toEqual([]);
     expect(await on.harness.redis.keys(`${on.harness.prefix}:*endpoint*`)).toEqual([]);
-    expect(events).toHaveLength(3);
   });
 });
 

@@ -43,7 +43,7 @@ describe('a delivery that an older build of Tidings stored', () => {
     await older().create(id, events);
     await on.harness.redis.del(`${on.harness.prefix}:{${ACCOUNT}}:events`);
     on.harness.jobs.lost = false;
-    await on.harness.pump().reconcile(ACCOUNT);
+    await on.harness.startRunner().reconcile(ACCOUNT);
     await eventually('both events arrive', () => to.received.length === 2);
     expect(to.received.map(({ body }) => body).sort()).toEqual(events.map(eventToJson).sort());
   });
@@ -114,7 +114,7 @@ describe('an older build of Tidings that runs beside the current build', () => {
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
     expect(await older().claim(id)).toEqual([]);
     on.harness.jobs.lost = false;
-    await on.harness.pump().reconcile(ACCOUNT);
+    await on.harness.startRunner().reconcile(ACCOUNT);
     await eventually('the event arrives', () => to.received.length === 1);
   });
 

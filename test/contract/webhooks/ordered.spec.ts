@@ -86,16 +86,16 @@ describe('an ordered webhook', () => {
     const { to, exchanges, maxConcurrent } = await receiver(() => (random() < 0.3 ? 500 : 204));
     const id = await subscribe(to.url);
     // Some deliveries fail all three attempts. No attempt times out: the receiver would still be busy with it.
-    for (let i = 0; i < 3; i++) on.harness.pump([0.005, 0.005], { timeoutMs: 60_000 });
+    for (let i = 0; i < 3; i++) on.harness.startRunner([0.005, 0.005], { timeoutMs: 60_000 });
     const events = await recorded(1_000, 20);
     for (let at = 0; at < events.length; at += 100) {
       await on.harness.dispatcher.dispatch(ACCOUNT, events.slice(at, at + 100));
     }
-    const [pump] = on.harness.jobs.pumps;
+    const [runner] = on.harness.jobs.runners;
     await eventually(
       'nothing is pending',
       async () => {
-        await pump?.reconcile(ACCOUNT);
+        await runner?.reconcile(ACCOUNT);
         const { deliveries } = await on.harness.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
         return deliveries.length === 0;
       },
@@ -122,7 +122,7 @@ describe('an ordered webhook', () => {
   it('receives the events of other contacts without delay while the deliveries of one contact fail', async () => {
     const { to, exchanges } = await receiver(({ contact }) => (contact === 'c3' ? 500 : 204));
     await subscribe(to.url);
-    on.harness.pump([60]);
+    on.harness.startRunner([60]);
     await dispatched(200, 10);
     await eventually(
       'all others arrived',

@@ -15,7 +15,7 @@ describe('the figures about the deliveries of an account', () => {
     const { endpoint: good } = await on.harness.endpoints.create(ACCOUNT, { url: fine.url });
     const { endpoint: bad } = await on.harness.endpoints.create(ACCOUNT, { url: broken.url });
     await on.harness.endpoints.create(ACCOUNT, { url: fine.url, enabled: false });
-    on.harness.pump();
+    on.harness.startRunner();
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(3));
     await eventually('all deliveries have ended', async () => {
       const { counts } = await overview();
@@ -46,6 +46,16 @@ describe('the figures about the deliveries of an account', () => {
       return now.oldestDueMs > 0 && now;
     });
     expect(seen).toMatchObject({ counts: { pending: 2 }, endpoints: { count: 1, due: 1 } });
+  });
+
+  it('count no time for which the receiver has asked for a pause', async () => {
+    const receiver = await on.receiver();
+    const { endpoint } = await on.harness.endpoints.create(ACCOUNT, { url: receiver.url });
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(2));
+    const speed = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${endpoint.id}:speed`;
+    await on.harness.redis.hset(speed, { heldUntil: String(Date.now() + 60_000) });
+    await eventually('the deliveries are due', async () => (await overview()).endpoints.due === 1);
+    expect((await overview()).oldestDueMs).toBe(0);
   });
 
   it('contain the age of the oldest event that is not yet dispatched', async () => {

@@ -63,7 +63,7 @@ describe('a process that keeps recently read events in memory', () => {
       on.harness.jobs,
       createLogger('test', 'silent'),
       undefined,
-      { runner: on.harness.pump(), recovery: { checkLater: (account) => checks.push(account) } },
+      { runner: on.harness.startRunner(), recovery: { checkLater: (account) => checks.push(account) } },
     );
     on.harness.jobs.lost = true;
     const few = await on.harness.record(20);
@@ -77,9 +77,16 @@ describe('a process that keeps recently read events in memory', () => {
   it('leaves deliveries to the other processes when it shuts down', async () => {
     const to = await on.receiver();
     const { id } = (await on.harness.endpoints.create(ACCOUNT, { url: to.url })).endpoint;
-    const pump = on.harness.pump();
-    await pump.drain(1_000);
-    expect(pump.tryWork(ACCOUNT, [id])).toBe(false);
+    const runner = on.harness.startRunner();
+    await runner.drain(1_000);
+    on.harness.jobs.lost = true;
+    const [event] = await on.harness.record(1);
+    await on.harness.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
+    expect(runner.tryWork(ACCOUNT, [id])).toBe(false);
+    await runner.work(ACCOUNT, id);
+    const { deliveries } = await on.harness.deliveries.list(ACCOUNT, id, { limit: 10 });
+    expect(deliveries).toMatchObject([{ status: 'pending', attempts: [] }]);
+    expect(to.received).toEqual([]);
   });
 });
 

@@ -66,7 +66,7 @@ describe('a webhook', () => {
   it('never has more requests in flight than its own limit allows, over all processes', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     await subscribe(to.url, { maxConcurrency: 2 });
-    for (let i = 0; i < 3; i++) on.harness.pump();
+    for (let i = 0; i < 3; i++) on.harness.startRunner();
     await dispatched(40);
     await eventually('all events arrive', () => to.received.length === 40);
     expect(to.maxConcurrent).toBe(2);
@@ -87,7 +87,7 @@ describe('a webhook', () => {
     const to = await receiver();
     const rate = 20;
     await subscribe(to.url, { rateLimitPerSecond: rate });
-    for (let i = 0; i < 3; i++) on.harness.pump();
+    for (let i = 0; i < 3; i++) on.harness.startRunner();
     await dispatched(70);
     await eventually('all events arrive', () => to.received.length === 70);
     for (const first of claims) {
@@ -151,6 +151,10 @@ describe('a webhook', () => {
     expect(first.deliveries).toHaveLength(1);
     expect(first.waitMs).toBeGreaterThan(1_900);
     expect(first.waitMs).toBeLessThanOrEqual(2_000);
+    // Simulates that two seconds pass.
+    const speed = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:speed`;
+    await on.harness.redis.hincrbyfloat(speed, 'filledAt', -2_000);
+    expect((await byHand.claim()).deliveries).toHaveLength(1);
   });
 
   it('receives the custom headers of the webhook, which never replace the standard headers', async () => {
@@ -166,7 +170,7 @@ describe('a webhook', () => {
     await subscribe(to.url, {
       headers: { 'X-Team': 'blue', ...Object.fromEntries(forbidden.map((name) => [name, 'forged'])) },
     });
-    on.harness.pump();
+    on.harness.startRunner();
     const [event] = await dispatched(1);
     await eventually('the event arrives', () => to.received.length === 1);
     const headers = to.received[0]?.headers ?? {};
@@ -231,7 +235,7 @@ describe('an overloaded webhook', () => {
       return count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 };
     });
     await subscribe(to.url, { maxConcurrency: 1 });
-    on.harness.pump([0.01]);
+    on.harness.startRunner([0.01]);
     await dispatched(3);
     await eventually('all events arrive', () => at.length === 4);
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(990);
@@ -243,7 +247,7 @@ describe('deliveries that a pause holds', () => {
   it('are attempted at once when the URL of the webhook changes', async () => {
     const overloaded = await receiver(() => ({ status: 429, headers: { 'retry-after': '3600' } }));
     const id = await subscribe(overloaded.url);
-    on.harness.pump([3_600]);
+    on.harness.startRunner([3_600]);
     await dispatched(1);
     await eventually('the pause begins', async () => Number((await paceOf(id))['heldUntil'] ?? 0) > 0);
     const replacement = await receiver();
@@ -257,7 +261,7 @@ describe('a webhook that only fails', () => {
   it('is disabled after the configured time, and one webhook.disabled event is recorded', async () => {
     const to = await receiver(() => ({ status: 500 }));
     const id = await subscribe(to.url);
-    on.harness.pump([0.05, 0.05, 0.05, 0.05, 0.05, 0.05], { disableAfterMs: 100 });
+    on.harness.startRunner([0.05, 0.05, 0.05, 0.05, 0.05, 0.05], { disableAfterMs: 100 });
     await dispatched(1);
     await eventually(
       'disabled',

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   harness = await WebhookHarness.open(server.url);
-  harness.pump();
+  harness.startRunner();
   receiver = await Receiver.start();
   secrets = new EndpointSecretManager(
     harness.endpointStore,

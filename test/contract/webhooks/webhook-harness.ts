@@ -31,10 +31,10 @@ import {
 
 export const ACCOUNT = 'default';
 
-/** Passes each hint to the pumps of this process after its delay, and records all hints. */
+/** Passes each hint to the runners of this process after its delay, and records all hints. */
 class LocalJobs implements DeliveryJobs {
   readonly hints: { endpointIds: readonly string[]; delayMs: number }[] = [];
-  readonly pumps: DeliveryRunner[] = [];
+  readonly runners: DeliveryRunner[] = [];
   /** True to drop all further hints. */
   lost = false;
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -44,7 +44,7 @@ class LocalJobs implements DeliveryJobs {
     if (this.lost) return Promise.resolve();
     const timer = setTimeout(() => {
       this.timers.delete(timer);
-      for (const worker of this.pumps) {
+      for (const worker of this.runners) {
         for (const endpointId of endpointIds) worker.work(account, endpointId).catch(() => undefined);
       }
     }, delayMs);
@@ -101,8 +101,8 @@ export class WebhookHarness {
     return new WebhookHarness(redis);
   }
 
-  /** Starts a pump that receives the hints. `schedule` lists the waits between attempts, in seconds. */
-  pump(
+  /** Starts a runner that receives the hints. `schedule` lists the waits between attempts, in seconds. */
+  startRunner(
     schedule: readonly number[] = [],
     settings: Partial<DeliveryWorkerSettings> = {},
     client?: DeliveryClient,
@@ -111,7 +111,7 @@ export class WebhookHarness {
     const http = new HttpDeliveryClient(this.guard, createSystemResolver(), timeoutMs);
     this.clients.push(http);
     const policy = { scheduleSeconds: schedule, random: () => 0.5 };
-    const pump = new DeliveryRunner(
+    const runner = new DeliveryRunner(
       this.deliveries,
       this.endpointStore,
       new BacklogRefill(this.endpointStore, this.deliveries, this.log),
@@ -120,8 +120,8 @@ export class WebhookHarness {
       { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },
       this.logger,
     );
-    this.jobs.pumps.push(pump);
-    return pump;
+    this.jobs.runners.push(runner);
+    return runner;
   }
 
   /** Returns a consumer that reads the log for dispatch. */
@@ -148,7 +148,7 @@ export class WebhookHarness {
 
   async close(): Promise<void> {
     this.jobs.stop();
-    await Promise.all(this.jobs.pumps.map((pump) => pump.drain(0)));
+    await Promise.all(this.jobs.runners.map((runner) => runner.drain(0)));
     await Promise.all(this.clients.map((client) => client.close()));
     await closeRedis(this.redis);
   }

@@ -72,7 +72,7 @@ export function composeDispatch(
   );
   const retention = retentionOf(environment);
   const rounds = dispatchRounds({
-    ...{ pump: deliveries, log: events, retention },
+    ...{ runner: deliveries, log: events, retention },
     isFull: () => isRedisFull(redis),
     deliveries: store,
     deliverySurvey: new RedisDeliveryDueTimeReader(redis, prefix, retention.deliveries),

@@ -10,7 +10,7 @@ function run(round: string, batches: number): Promise<unknown> {
   let left = batches;
   const trim = (): Promise<number> => Promise.resolve(left-- > 0 ? 1_000 : 0);
   const rounds = dispatchRounds({
-    pump: { reconcile: () => Promise.resolve() },
+    runner: { reconcile: () => Promise.resolve() },
     deliveries: { trim },
     log: { trim },
     deliverySurvey: { read: () => Promise.resolve({ trimInMs: 0 }) },

@@ -9,7 +9,7 @@ import {
 } from '#webhooks';
 import type { RoleRounds } from '../rounds.js';
 
-/** Time between two reads of the agenda. */
+/** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
 const TICK_MS = 500;
 /** Minimum time between two retention rounds of one account, in milliseconds. */
 const TRIM_MS = 30_000;
@@ -24,7 +24,7 @@ const MAX_BATCHES = 100;
 
 /** Dependencies of the rounds of the role `dispatch`. */
 export interface DispatchRoundParts {
-  pump: Pick<DeliveryRunner, 'reconcile'>;
+  runner: Pick<DeliveryRunner, 'reconcile'>;
   deliveries: Pick<DeliveryStore, 'trim'>;
   log: Pick<EventLog, 'trim'>;
   deliverySurvey: Pick<RedisDeliveryDueTimeReader, 'read'>;
@@ -38,7 +38,7 @@ export interface DispatchRoundParts {
  * deliveries has no due round.
  */
 export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
-  const { pump, deliveries, log, deliverySurvey, logSurvey, retention } = parts;
+  const { runner, deliveries, log, deliverySurvey, logSurvey, retention } = parts;
   const trimDeliveries = (account: string): Promise<boolean> =>
     repeatUntilEmpty(() => deliveries.trim(account, retention.deliveries));
   const trimEvents = (account: string): Promise<boolean> =>
@@ -48,7 +48,7 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
     rounds: {
       [DELIVERY_TASK_NAMES.reconcile]: {
         run: async (account) => {
-          await pump.reconcile(account);
+          await runner.reconcile(account);
           return atLeast(DUE_DELIVERY_CHECK_DELAY_MS, (await deliverySurvey.read(account)).deliveryCheckInMs);
         },
       },

@@ -13,7 +13,7 @@ import { type BudgetedUpstream, BudgetExhaustedError, UpstreamError } from '#ups
 import { type ProbeTimes, probeRound } from '../probe.js';
 import { type RoleRounds, SURVEY } from '../rounds.js';
 
-/** Time between two reads of the agenda, in milliseconds. */
+/** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
 const TICK_MS = 250;
 /**
  * Delay of a round that an outage holds up, in milliseconds. The end of the outage normally schedules the

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { DeadlineError, type Logger, pause, traceIdLogField, withDeadline } from '#platform';
+import { DeadlineError, type Logger, pause, TimeLimit, traceIdLogField, withDeadline } from '#platform';
 import { AttemptRecorder } from './attempt-recorder.js';
 import { AttemptSlots } from './attempt-slots.js';
 import type { BacklogRefill } from '../dispatch/backlog-refill.js';
@@ -56,6 +56,8 @@ interface WorkRun {
 export class DeliveryRunner {
   private readonly slots: AttemptSlots;
   private readonly leaseMs: number;
+  /** Max time from the beginning of a claim to the start of an attempt, so that the attempt ends within the lease. */
+  private readonly startWithinMs: number;
   private readonly recordWithinMs: number;
   /** The running claims, at most one per endpoint. See {@link keyOf} for the keys. */
   private readonly runs = new Map<string, WorkRun>();
@@ -80,6 +82,7 @@ export class DeliveryRunner {
     const margin = settings.leaseMarginMs ?? DEFAULT_LEASE_MARGIN_MS;
     this.slots = new AttemptSlots(settings.attemptSlots ?? DEFAULT_ATTEMPT_SLOTS);
     this.leaseMs = settings.timeoutMs + margin;
+    this.startWithinMs = margin / 3;
     this.recordWithinMs = (margin * 2) / 3;
     this.recorder = new AttemptRecorder(store);
     setMaxListeners(0, this.aborting.signal);
@@ -174,6 +177,7 @@ export class DeliveryRunner {
     let started = 0;
     try {
       const { maxConcurrency: defaultConcurrency } = this.settings;
+      const limit = new TimeLimit(this.startWithinMs);
       const claimed = await this.store.claim(account, endpointId, {
         defaultConcurrency,
         maxDeliveries,
@@ -185,7 +189,7 @@ export class DeliveryRunner {
       }
       const endpoint = parseEndpointForDelivery(claimed.endpoint);
       for (const delivery of claimed.deliveries) {
-        this.start(account, endpoint, delivery);
+        this.start(account, endpoint, delivery, limit);
         started++;
       }
       const { waitMs = 0, missed, canRefill } = claimed;
@@ -202,9 +206,15 @@ export class DeliveryRunner {
     }
   }
 
-  private start(account: string, endpoint: EndpointForDelivery, delivery: ClaimedDelivery): void {
-    // If the process began to shut down during the claim, release the delivery instead of attempting it.
-    const signal = this.draining ? AbortSignal.abort() : this.aborting.signal;
+  private start(
+    account: string,
+    endpoint: EndpointForDelivery,
+    delivery: ClaimedDelivery,
+    limit: TimeLimit,
+  ): void {
+    // If the process began to shut down during the claim, release the delivery instead of attempting it. Also if the
+    // process was suspended: another process may have delivered the event meanwhile, and later events after it.
+    const signal = this.draining || limit.isOver() ? AbortSignal.abort() : this.aborting.signal;
     const task = this.attempt(account, endpoint, delivery, signal).then(() => {
       this.attempts.delete(task);
     });

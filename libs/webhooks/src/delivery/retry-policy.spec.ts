@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type AttemptOutcome, decideNextDeliveryStep } from './retry-policy.js';
+import { type AttemptOutcome, decideNextDeliveryStep, throttlingAfterAttempt } from './retry-policy.js';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 const policy = { scheduleSeconds: [5, 300], random: () => 0.5 };
@@ -70,5 +70,27 @@ describe('the decision after an attempt of a delivery', () => {
     expect(wait(429, 'soon')).toEqual({ kind: 'retry', waitMs: 5_000 });
     expect(wait(429, '99999999999999999999')).toEqual({ kind: 'retry', waitMs: 86_400_000 });
     expect(wait(500, '60')).toEqual({ kind: 'retry', waitMs: 5_000 });
+  });
+});
+
+describe('the throttling after an attempt', () => {
+  it.each([
+    [429, true],
+    [502, true],
+    [504, true],
+    [500, false],
+    [503, false],
+    [204, false],
+    [null, false],
+  ])('with status %s slows further requests down: %s', (status, slowsDown) => {
+    expect(throttlingAfterAttempt(outcome(status), now)).toEqual({ slowsDown, pauseMs: 0 });
+  });
+
+  it('pauses the endpoint as long as the Retry-After of a 429 asks, but an hour at most, and not for another status', () => {
+    const pauseMs = (status: number, retryAfter: string): number =>
+      throttlingAfterAttempt(outcome(status, { retryAfter }), now).pauseMs;
+    expect(pauseMs(429, '60')).toBe(60_000);
+    expect(pauseMs(429, '86400')).toBe(3_600_000);
+    expect(pauseMs(503, '60')).toBe(0);
   });
 });

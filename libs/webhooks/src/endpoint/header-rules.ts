@@ -6,9 +6,14 @@ const MAX_VALUE_LENGTH = 1_024;
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const PRINTABLE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Headers that callers cannot configure, because Tidings or its HTTP client sets them. */
+/** Headers that Tidings or its HTTP client sets. */
 const RESERVED =
   /^(?:webhook-.*|content-.*|proxy-.*|host|user-agent|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
+
+/** Returns true for a header that callers cannot configure, and that a header stored by an earlier build never replaces. */
+export function isReservedHeader(name: string): boolean {
+  return RESERVED.test(name);
+}
 
 /**
  * Returns what is wrong with the headers configured for a webhook, or undefined if they are valid. The text continues a
@@ -36,7 +41,7 @@ function headerError(name: string, value: unknown): string | undefined {
   if (name.length > MAX_NAME_LENGTH || !TOKEN.test(name)) {
     return `must have valid names: 1 to ${MAX_NAME_LENGTH} letters, digits and hyphens, for example X-Team`;
   }
-  if (RESERVED.test(name)) return `must not set ${name}, which Tidings reserves; remove this header`;
+  if (isReservedHeader(name)) return `must not set ${name}, which Tidings reserves; remove this header`;
   if (typeof value !== 'string' || value.length > MAX_VALUE_LENGTH || !PRINTABLE.test(value)) {
     return `must set ${name} to 1 to ${MAX_VALUE_LENGTH} printable ASCII characters, without spaces at either end`;
   }

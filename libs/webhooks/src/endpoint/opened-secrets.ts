@@ -1,14 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SecretCipher } from '#accounts';
+import { isReservedHeader } from './header-rules.js';
 import { signingKeyOf } from './signature.js';
 import { decryptHeaders, type EndpointForDelivery, signingSecretsValidAt } from './stored-endpoint.js';
 
 /** Max number of decrypted secrets, and of decrypted headers, that are cached. */
 const MAX_CACHED = 2_000;
-
-/** Headers that every attempt sets. The headers configured for a webhook cannot override them. */
-const RESERVED_HEADERS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
 
 /**
  * Decrypts the secrets and headers of endpoints, and caches the results, because decryption takes longer than signing.
@@ -26,7 +24,7 @@ export class DecryptedSecretCache {
    */
   signingKeysAt(endpoint: EndpointForDelivery, at: number): KeyObject[] {
     const keys = signingSecretsValidAt(endpoint, at).map((sealed) => this.keyOf(endpoint.id, sealed));
-    if (keys.length === 0) throw new Error('the endpoint has no valid secret');
+    if (keys.length === 0) throw new Error('the webhook has no valid signing secret');
     return keys;
   }
 
@@ -41,7 +39,7 @@ export class DecryptedSecretCache {
     const known = this.headers.get(name);
     if (known !== undefined) return known;
     const all = Object.entries(decryptHeaders(endpoint, this.cipher));
-    const own = Object.fromEntries(all.filter(([header]) => !RESERVED_HEADERS.test(header)));
+    const own = Object.fromEntries(all.filter(([header]) => !isReservedHeader(header)));
     this.headers.set(name, own);
     return own;
   }

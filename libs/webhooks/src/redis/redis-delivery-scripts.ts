@@ -5,7 +5,7 @@ import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 export const CLAIM_DELIVERIES = LuaScript.from(import.meta.url, 'lua/claim-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
-/** Records attempts of an endpoint, and schedules their deliveries' next attempts or finishes the deliveries. */
+/** Records attempts, and schedules the next attempts of their deliveries or finishes the deliveries. */
 export const SETTLE_DELIVERIES = LuaScript.from(import.meta.url, 'lua/settle-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });

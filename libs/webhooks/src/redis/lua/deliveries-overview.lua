@@ -9,7 +9,8 @@
 -- @field count          Number of endpoints.
 -- @field disabled       Number of disabled endpoints.
 -- @field due            Number of endpoints with due deliveries.
--- @field oldest_due_ms  Time for which the longest-waiting of these deliveries has been due, in ms.
+-- @field oldest_due_ms  Time for which the longest-waiting of these deliveries could have been attempted, in ms.
+--                       A delivery cannot be attempted during a pause of its endpoint or above its rate limit.
 -- @fields failing       For each endpoint whose last attempt failed, longest failing first: id, and time of the first
 --                       failure since the last success in ms.
 --- @include "includes/deliveries.lua"
@@ -28,7 +29,7 @@ for _, endpoint in ipairs(redis.call('HKEYS', webhooks)) do
   local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
   if first and first <= NOW then
     waiting = waiting + 1
-    oldest = math.min(oldest, first)
+    oldest = math.min(oldest, math.max(first, open_from(endpoint, record)))
   end
 end
 table.sort(failing, function(a, b) return tonumber(a[2]) < tonumber(b[2]) end)

@@ -9,10 +9,10 @@
 
 local max = tonumber(max_count)
 local _, record = endpoint_record(endpoint)
-local reason = 'The endpoint was removed.'
+local reason = 'The webhook was removed.'
 if record then
   if record.enabled then return 0 end
-  reason = 'The endpoint is disabled.'
+  reason = 'The webhook is disabled.'
   if type(record.disabledReason) == 'string' then reason = reason .. ' ' .. record.disabledReason end
   return_expired(endpoint)
 end
