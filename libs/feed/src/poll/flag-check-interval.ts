@@ -5,9 +5,9 @@ const MIN_INTERVAL_MS = 10_000;
 const MAX_INTERVAL_MS = 3_600_000;
 
 /**
- * Returns the time after which a message of the age `ageMs` is read again, in milliseconds. Applies while the
- * message's flags (`delivered`, `read`) may still change.
+ * Returns the time after which a message of the age `ageMs` is read again, in milliseconds. The age of a message with a
+ * time in the future is negative. Applies while the message's flags (`delivered`, `read`) may still change.
  */
 export function messageFlagCheckIntervalMs(ageMs: number): number {
-  return Math.min(Math.max(ageMs * SHARE_OF_AGE, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
+  return Math.min(Math.max(Math.abs(ageMs) * SHARE_OF_AGE, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
 }

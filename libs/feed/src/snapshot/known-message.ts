@@ -37,10 +37,11 @@ export interface KnownMessage {
 
 /**
  * Returns true if the message's flags (`delivered`, `read`) are expected to change: the message is outbound,
- * is not both delivered and read, and is less than `settleMs` milliseconds old.
+ * is not both delivered and read, and its time is less than `settleMs` milliseconds away. A message may have a time in the
+ * future, for example a wrong year.
  * @param upstreamNow current time by upstream's clock, in milliseconds since 1970
  */
 export function mayFlagsStillChange(known: KnownMessage, upstreamNow: number, settleMs: number): boolean {
   if (known.direction !== 'outbound' || known.deleted || (known.delivered && known.read)) return false;
-  return known.timestamp !== undefined && upstreamNow - known.timestamp < settleMs;
+  return known.timestamp !== undefined && Math.abs(upstreamNow - known.timestamp) < settleMs;
 }

@@ -71,6 +71,9 @@ const SECONDS_END = 100_000_000_000;
 /** Latest time that a `Date` can represent, in milliseconds since 1970. */
 const MAX_TIME_MS = 8_640_000_000_000_000;
 
+/** A date and time without a time zone: taken as UTC, because the time zone of the process means nothing to upstream. */
+const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/;
+
 /**
  * Returns a timestamp in milliseconds since 1970. Returns undefined if it is unreadable, and for a time that is not
  * after the beginning of 1970: upstream probably has no timestamp then, and sends a default such as `0001-01-01`.
@@ -82,7 +85,8 @@ function parseTimestamp(value: unknown): number | undefined {
 
 function parseTime(value: unknown): number {
   if (typeof value === 'number') return value < SECONDS_END ? value * 1000 : value;
-  return typeof value === 'string' ? Date.parse(value) : NaN;
+  if (typeof value !== 'string') return NaN;
+  return Date.parse(WITHOUT_ZONE.test(value) ? `${value}Z` : value);
 }
 
 /** Returns true if a JSON value is an object, not null and not an array. */

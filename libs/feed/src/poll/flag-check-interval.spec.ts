@@ -1,0 +1,33 @@
+import { expect, it } from '@jest/globals';
+import { messageFingerprintIncludingUrlSignatures } from '../form/fingerprint.js';
+import { type KnownMessage, mayFlagsStillChange } from '../snapshot/known-message.js';
+import { messageFlagCheckIntervalMs } from './flag-check-interval.js';
+
+const HOUR = 3_600_000;
+const MESSAGE: KnownMessage = {
+  ...{ direction: 'outbound', deleted: false, revision: 1, timestamp: 1e12 },
+  ...{ delivered: false, read: false, deliveredEmitted: false, readEmitted: false },
+  fingerprint: messageFingerprintIncludingUrlSignatures({ raw: { id: 'm' } }),
+};
+
+it.each([
+  [-1_000 * HOUR, HOUR],
+  [-HOUR, HOUR / 4],
+  [0, 10_000],
+  [HOUR, HOUR / 4],
+  [1_000 * HOUR, HOUR],
+])(
+  'a message of the age %d ms is read again after %d ms, also if its time is in the future',
+  (age, interval) => {
+    expect(messageFlagCheckIntervalMs(age)).toBe(interval);
+  },
+);
+
+it.each([
+  [-25 * HOUR, false],
+  [-23 * HOUR, true],
+  [23 * HOUR, true],
+  [25 * HOUR, false],
+])('the flags of a message of the age %d ms may still change: %s', (age, mayChange) => {
+  expect(mayFlagsStillChange(MESSAGE, 1e12 + age, 24 * HOUR)).toBe(mayChange);
+});
