@@ -50,7 +50,7 @@ export class ApiKeysController {
   @ApiOperation({
     operationId: 'createApiKey',
     summary: 'Create an API key',
-    description: `${PERMISSIONS} An admin of an account other than \`default\` can grant only the scopes that its own API key has.`,
+    description: `${PERMISSIONS} An admin of an account other than \`default\` can grant only the scopes that its own API key has. An API key that expires can create only API keys that expire no later.`,
   })
   @ApiCreatedResponse({ type: CreatedApiKeyView })
   @ApiProblems(
@@ -75,6 +75,13 @@ export class ApiKeysController {
       );
     }
     const end = parseInstant(expiresAt);
+    const ownEnd = parseInstant((await this.keys.find(caller.keyId))?.expiresAt);
+    if (ownEnd !== undefined && (end === undefined || end > ownEnd)) {
+      throw new Problem(
+        'forbidden',
+        `The API key cannot create an API key that is valid longer than itself. Give an \`expiresAt\` up to ${new Date(ownEnd).toISOString()}.`,
+      );
+    }
     const wanted = { account, name, scopes, ...(end === undefined ? {} : { expiresAt: end }) };
     const created = await this.keys.create(wanted);
     if (created === undefined) throw notFound('account', account);

@@ -124,6 +124,16 @@ describe('an API key', () => {
     expect(await Promise.all([used(one, key), used(two, key)])).toEqual([401, 401]);
   });
 
+  it('that expires cannot create an API key that expires later or never', async () => {
+    const end = Date.now() + 3_600_000;
+    const { key } = await make({ scopes: ['admin'], expiresAt: new Date(end).toISOString() });
+    for (const expiresAt of [undefined, new Date(end + 1).toISOString()]) {
+      const refused = await ask({ scopes: ['admin'], expiresAt }, key);
+      expect(await problemOf(refused)).toMatchObject({ status: 403, code: 'forbidden' });
+    }
+    await make({ scopes: ['admin'], expiresAt: new Date(end).toISOString() }, key);
+  });
+
   it('is rejected if its id matches a stored key, but its hash does not', async () => {
     const { key, id } = await make();
     const kept = JSON.parse((await one.redis.hget('tidings:{.accounts}:api-keys', id)) ?? '') as {

@@ -549,6 +549,14 @@ describe('an idempotency key', () => {
   });
 });
 
+describe('the sends to a phone number that no contact of the token has', () => {
+  it('are not counted by short pages and their cursors', async () => {
+    const path = (number: string): string => `/v1/sends?limit=1&phoneNumber=${encodeURIComponent(number)}`;
+    expect(await (await ask(path(OTHER.number))).json()).toMatchObject({ sends: [], next: null });
+    expect(await (await ask(path(OWN.number))).json()).toMatchObject({ sends: [{ id: expect.any(String) }] });
+  });
+});
+
 describe('the look-ups of a send', () => {
   it('show a caller with a restricted token only the contacts of the token, and show other callers all contacts', async () => {
     const path = `/v1/sends/${sends.shared}`;

@@ -152,9 +152,11 @@ describe('The body of a list from upstream', () => {
 describe('An undocumented query parameter', () => {
   it('is passed on if upstream has the same endpoint, and rejected by other endpoints', async () => {
     await read('/v1/contacts?since=2030&tag=b&tag=a&a%5Bb%5D=%26%3D');
+    await read('/v1/contacts?page=2&limit=5');
     await read('/v1/contacts/x/messages?order=asc&limit=5');
     expect(gateway.upstream.calls).toEqual([
       'contacts a[b]=&= since=2030 tag=b tag=a',
+      'contacts limit=5 page=2',
       'messages x page=1 limit=5 order=asc',
     ]);
     const problem = await problemOf(await gateway.fetch('/v1/contacts/x?since=2030'));

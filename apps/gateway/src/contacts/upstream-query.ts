@@ -44,7 +44,8 @@ function otherParameterFaults(others: Readonly<Record<string, unknown>>): FieldF
 
 function faultOf(name: string, value: unknown): FieldFault[] {
   const meant = suggestedName(KNOWN, name);
-  if (meant !== undefined) return [unknownField(name, meant)];
+  // The contact list has no documented parameter, so `page` is passed on there.
+  if (meant !== undefined && meant !== name) return [unknownField(name, meant)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (textsOf(value).every((text) => !hasUnstorable(text))) return [];
   return [{ field: name, message: 'must be text without NUL or unpaired surrogates' }];

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Principal } from '#accounts';
 import { type Cursor, type EventLog, type EventPage, type EventLogNotifier, parseCursor } from '#events';
 import { anySignalOf } from '#platform';
 import type { EventSelection } from '../auth/contact-access.js';
@@ -37,14 +38,15 @@ export class EventReads {
    * `waitMs` for the next event. It does not wait if all waiting slots are taken.
    * @throws {CursorExpiredError}
    */
-  async read(account: string, request: EventRequest): Promise<EventPage> {
+  async read(caller: Pick<Principal, 'account' | 'tokenId'>, request: EventRequest): Promise<EventPage> {
+    const { account } = caller;
     const { waitMs, last, selection } = request;
     if (last !== undefined)
       return await selection.visible(await this.log.readLast(account, last, selection.filter));
     const end = performance.now() + waitMs;
     const page = await this.page(account, await this.start(account, request.after), request);
     if (page.events.length > 0 || waitMs === 0) return page;
-    const slot = this.slots.acquire(account);
+    const slot = this.slots.acquire(caller);
     if (!slot.acquired) return page;
     try {
       return await this.wait(account, request, page, end);

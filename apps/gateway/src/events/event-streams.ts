@@ -13,7 +13,7 @@ import type { LiveType } from './live-types.js';
 import { SharedLogs } from './shared-log.js';
 import { SseConnection } from './sse-connection.js';
 import type { WaitSettings } from './wait-settings.js';
-import { WaitingSlots } from './waiting-slots.js';
+import { type WaitingLimit, WaitingSlots } from './waiting-slots.js';
 
 /** Maximum number of events in memory for one client. */
 const PAGE_SIZE = 100;
@@ -79,7 +79,7 @@ export class EventStreams {
    * @throws {Problem} if all waiting slots are taken
    */
   async serve(request: StreamRequest, reply: StreamReply): Promise<void> {
-    const slot = this.slots.acquire(request.caller.account);
+    const slot = this.slots.acquire(request.caller);
     if (!slot.acquired) throw noSlot(slot.full);
     const { signal: closing, release } = anySignalOf(request.ended, this.shutdown);
     try {
@@ -152,13 +152,10 @@ export class EventStreams {
   }
 }
 
-function noSlot(full: 'gateway' | 'account'): Problem {
-  const headers = retryAfter(SLOT_RETRY_MS);
-  return full === 'account'
-    ? new Problem('rate_limited', 'The account has reached its limit of open event streams and long polls.', {
-        headers,
-      })
-    : new Problem('unavailable', 'The gateway has reached its limit of open event streams and long polls.', {
-        headers,
-      });
+function noSlot(full: WaitingLimit): Problem {
+  const [code, holder] =
+    full === 'gateway' ? (['unavailable', 'gateway'] as const) : (['rate_limited', full] as const);
+  return new Problem(code, `The ${holder} has reached its limit of open event streams and long polls.`, {
+    headers: retryAfter(SLOT_RETRY_MS),
+  });
 }

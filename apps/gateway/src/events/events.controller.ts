@@ -71,7 +71,7 @@ export class EventsController {
     };
     const page =
       wanted.waitMs === 0
-        ? await this.reads.read(caller.account, wanted)
+        ? await this.reads.read(caller, wanted)
         : await this.longPoll(caller, wanted, request);
     return pageToJson(page);
   }
@@ -132,14 +132,14 @@ export class EventsController {
 
   /** Reads a page, waiting for events if there are none yet. The caller may have lost its access meanwhile. */
   private async longPoll(
-    { account }: Principal,
+    caller: Principal,
     wanted: EventRequest,
     request: FastifyRequest,
   ): Promise<EventPage> {
     const { ended, release } = await this.lifetimes.follow(request);
     try {
       const left = AbortSignal.any([wanted.left, ended]);
-      const page = await this.reads.read(account, { ...wanted, left });
+      const page = await this.reads.read(caller, { ...wanted, left });
       await assertStillAllowed(this.authenticator, request);
       return page;
     } finally {

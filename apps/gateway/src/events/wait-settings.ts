@@ -4,6 +4,8 @@ export interface WaitSettings {
   maxWaiting: number;
   /** Maximum number of simultaneous long polls and streams of one account at one gateway. */
   maxPerAccount: number;
+  /** Maximum number of simultaneous long polls and streams of one token at one gateway. */
+  maxPerToken: number;
   /** Interval at which the log is read even without a notification, in milliseconds. It bounds the delay of a lost one. */
   recheckMs: number;
   /** Interval of comments on a silent stream, in milliseconds. The API key is checked at the same interval. */
@@ -15,6 +17,7 @@ export interface WaitSettings {
 export const WAIT_SETTINGS: WaitSettings = {
   maxWaiting: 1_000,
   maxPerAccount: 500,
+  maxPerToken: 20,
   recheckMs: 1_000,
   commentMs: 15_000,
   writeTimeoutMs: 30_000,

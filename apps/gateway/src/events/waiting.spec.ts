@@ -6,6 +6,7 @@ import { startTestRedis, type TestRedis } from '../../../../test/support/redis-s
 import { revisionIn, someEvent } from '../fixtures/events.js';
 import { KEY, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { openStream, type StreamClient } from '../fixtures/stream-client.js';
+import { makeToken } from '../fixtures/tokens.js';
 import { EVENT_LOG, EVENT_LOG_NOTIFIER, EVENT_WAITS } from '../tokens.js';
 import { WAIT_SETTINGS, type WaitSettings } from './wait-settings.js';
 
@@ -121,6 +122,28 @@ describe('A caller that waits for events', () => {
     expect(other.response.statusCode).toBe(200);
     client.disconnect();
     other.disconnect();
+  });
+
+  it('above the maximum number of waiting callers with its token gets 429 for a stream and an immediate response for a long poll; other callers of the account are not affected', async () => {
+    await using gateway = await gatewayWith({ maxPerToken: 1 });
+    const [{ token }, other] = [await makeToken(gateway), await makeToken(gateway)];
+    const openWith = (one: string): Promise<StreamClient> =>
+      openStream(`${gateway.url}/v1/events/stream`, { authorization: `Bearer ${one}` });
+    const client = await openWith(token);
+    expect(client.response.statusCode).toBe(200);
+    expect(await problemOf(await gateway.fetch('/v1/events/stream', { token }))).toMatchObject({
+      status: 429,
+      code: 'rate_limited',
+    });
+    expect((await gateway.fetch('/v1/events?after=now&wait=30', { token })).status).toBe(200);
+    const others = [await openWith(other.token), await open(gateway)];
+    expect(others.map(({ response }) => response.statusCode)).toEqual([200, 200]);
+    client.disconnect();
+    await eventually(
+      'the slot is free',
+      async () => (await gateway.fetch('/v1/events/stream', { token, method: 'HEAD' })).status === 200,
+    );
+    for (const each of others) each.disconnect();
   });
 
   it('gets 503 when it opens a stream while the gateway has its maximum number of waiting callers', async () => {

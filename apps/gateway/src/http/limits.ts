@@ -26,6 +26,8 @@ export const LIMITS = {
   hangUpMs: 2_000,
   /** Maximum size of one text part of a multipart body. */
   partBytes: 262_144,
+  /** Size of the buffer of a part of a multipart body that is being read. */
+  partBufferBytes: 262_144,
   /** Maximum length of a path parameter, in characters. */
   parameterLength: 512,
   /** Maximum size of the rest of a rejected body that is read and dropped, so that the caller can read the response. */

@@ -33,6 +33,14 @@ const READ_OVERHEAD_MS = 10_000;
 /** Maximum delay of a timer in Node.js, in milliseconds. */
 const MAX_TIMER_MS = 2_147_483_647;
 
+/**
+ * Options of the parser of multipart forms that the types of its plugin lack.
+ *
+ * With a buffer smaller than a chunk of the socket (64 KB), the parser stops at a part that it skips, for example because
+ * of its invalid header, and the request never ends.
+ */
+const PARSER_OPTIONS: object = { fileHwm: LIMITS.partBufferBytes };
+
 /** Creates the HTTP server with the limits and hooks of every route. */
 export function createServer(
   logger: Logger,
@@ -59,6 +67,7 @@ export function createServer(
     frameworkErrors: answerBadUrl,
     clientErrorHandler: answerClientError,
     multipart: {
+      ...PARSER_OPTIONS,
       throwFileSizeLimit: false,
       limits: {
         // One byte above the limit, so that the blob store can detect a file that is too large.

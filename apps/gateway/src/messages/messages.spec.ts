@@ -127,6 +127,7 @@ describe('A send request', () => {
     ['message', { message: 'x'.repeat(65_537) }],
     ['metadata', { metadata: { a: 'x'.repeat(2048) } }],
     ['sendAt', { sendAt: '2030-02-30T00:00:00Z' }],
+    ['sendAt', { sendAt: '9999-12-31T23:59:59-12:00' }],
     ['sendAt', { sendAt: '2030-01-01T00:00:00' }],
     ['expiresAt', { expiresAt: '2001-01-01T00:00:00Z' }],
     ['expiresAt', { sendAt: '2099-01-02T00:00:00Z', expiresAt: '2099-01-01T00:00:00Z' }],
@@ -418,6 +419,15 @@ describe('A multipart form', () => {
       expect((await send({ method: 'POST', headers: type, body })).status).toBe(400);
     }
   });
+
+  it.each([20_000, 66_000, 100_000, 500_000])(
+    'with %d bytes in a part whose header is invalid is answered like one without this part',
+    async (size) => {
+      const skipped = `--x\r\nContent-Disposition: form-data; name="\n"\r\n\r\n${'x'.repeat(size)}\r\n`;
+      const body = `${skipped}${part('message', 'hi')}--x--\r\n`;
+      expect(await faultyFields({ method: 'POST', headers: type, body })).toEqual(['phoneNumber']);
+    },
+  );
 
   it('of a browser in which no file was chosen creates a send without a file', async () => {
     const empty =

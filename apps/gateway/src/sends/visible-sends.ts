@@ -26,9 +26,13 @@ export class VisibleSends {
 
   /**
    * Returns a page of the sends that match a filter and that the caller may see. The page may be short, because the cost
-   * of a call is bounded.
+   * of a call is bounded. It is empty if the filter has a phone number to which the caller may not send.
    */
   async list(caller: Principal, filter: SendFilter, limit: number, before?: number): Promise<SendPage> {
+    const { phoneNumber } = filter;
+    // Short pages and their cursors would show how often others have sent to this number.
+    if (phoneNumber !== undefined && !(await this.access.maySeeNumber(caller, phoneNumber)))
+      return { sends: [] };
     const sends: Send[] = [];
     let next = before;
     for (let pages = 0; pages < MAX_PAGES; pages++) {

@@ -48,7 +48,8 @@ class SendsStatusView implements SendsOverview {
 class DeliveryCountsView {
   @ApiProperty({ type: 'integer' }) pending!: number;
   @ApiProperty({ type: 'integer' }) succeeded!: number;
-  @ApiProperty({ type: 'integer' }) failed!: number;
+  @ApiProperty({ type: 'integer', description: 'Number of failed deliveries, missed ones included.' })
+  failed!: number;
 }
 
 @ApiSchema({ name: 'WebhookCounts' })
