@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { holderOf } from './src/lock.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = join(root, 'dist/cli.js');
@@ -32,7 +33,9 @@ function useInstallationOfCheckout() {
     if (typeof secrets !== 'object' || secrets === null || !('apiKey' in secrets)) return;
     process.env['TIDINGS_CHECKOUT_DATA'] = join(root, '.data');
     process.env['TIDINGS_CHECKOUT_KEY'] = String(secrets.apiKey);
-    process.env['TIDINGS_CHECKOUT_URL'] = `http://127.0.0.1:${process.env['PORT'] || '3000'}`;
+    // The running `npm start` notes where its gateway listens.
+    const running = holderOf(join(root, '.data/launcher.lock'))?.note;
+    process.env['TIDINGS_CHECKOUT_URL'] = running ?? `http://127.0.0.1:${process.env['PORT'] || '3000'}`;
   } catch {
     // `npm start` has not run here.
   }

@@ -83,6 +83,27 @@ describe('tidings login', () => {
     expect(await runTidings(['logout'], home())).toMatchObject({ code: 0 });
     expect(await runTidings(['sends'], home())).toMatchObject({ code: 3 });
   });
+
+  it('uses TIDINGS_URL and TIDINGS_PROFILE, and stores a key with any scope', async () => {
+    const { key } = await product.json<{ key: string }>('POST', '/v1/api-keys', {
+      name: 'of a service',
+      scopes: ['messages:send'],
+    });
+    const staging = {
+      ...home(),
+      TIDINGS_PROFILE: 'staging',
+      TIDINGS_URL: `http://127.0.0.1:${product.gateway.port}`,
+    };
+    const signedIn = startCommand('sh', ['-c', `printf %s "$KEY" | ${process.execPath} dist/cli.js login`], {
+      ...staging,
+      KEY: key,
+    });
+    expect(await signedIn.ended).toMatchObject({ code: 0 });
+    const listed = await runTidings(['--json', 'profiles'], home());
+    expect(listed.stdout).toContain('"name":"staging"');
+    expect(await runTidings(['logout'], staging)).toMatchObject({ code: 0 });
+    expect((await runTidings(['--json', 'profiles'], home())).stdout).not.toContain('staging');
+  });
 });
 
 describe('the command tidings', () => {
@@ -118,6 +139,38 @@ describe('the command tidings', () => {
     const { code, stdout, stderr } = await interrupted(waiting);
     expect([code, stdout]).toEqual([130, '']);
     expect(JSON.parse(stderr)).toMatchObject({ sendId: (await find())?.id });
+  });
+
+  it('names the idempotency key of a send that was not confirmed', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    try {
+      const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+      const waiting = startTidings(['--json', '--url', url, 'send', NUMBER, 'Hello'], reaching(product));
+      const [request] = (await once(silent, 'request')) as [{ headers: Record<string, string> }];
+      const { code, stderr } = await interrupted(waiting);
+      expect([code, JSON.parse(stderr)]).toEqual([
+        130,
+        expect.objectContaining({ idempotencyKey: request.headers['idempotency-key'] }),
+      ]);
+    } finally {
+      silent.closeAllConnections();
+      silent.close();
+    }
+  });
+
+  it('sends a text from standard input unchanged if a character arrives in two parts', async () => {
+    const script = `{ printf 'Caf\\303'; sleep 0.3; printf '\\251'; } | ${process.execPath} dist/cli.js send "$NUMBER" -`;
+    const { code } = await startCommand('sh', ['-c', script], { ...reaching(product), NUMBER }).ended;
+    expect(code).toBe(0);
+    await eventually('the text is relayed', async () => (await product.texts()).includes('Café'));
+  });
+
+  it('exits with code 2 if an option of trigger is missing', async () => {
+    expect(await run('trigger', 'message.read')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--contact'),
+    });
   });
 
   it('exits with code 1 if its output cannot be written, because it may be a new API key', async () => {
@@ -221,8 +274,8 @@ describe('the command tidings', () => {
       expect(rotated?.secret).not.toBe(webhook?.secret);
       expect(await json<Webhook>('webhooks', 'disable', id)).toMatchObject([{ enabled: false }]);
       expect(
-        await json<Webhook>('webhooks', 'update', id, '--description', 'of a test', '--ordered', 'on'),
-      ).toMatchObject([{ description: 'of a test', ordered: true }]);
+        await json<Webhook>('webhooks', 'update', id, '--new-url', `${url}new`, '--ordered', 'on'),
+      ).toMatchObject([{ url: `${url}new`, ordered: true }]);
       expect(await run('webhooks', 'delete', id)).toMatchObject({ code: 0 });
     } finally {
       receiver.close();

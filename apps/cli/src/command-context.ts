@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Tidings } from '#client';
 import type { ExitCode } from './exit-code.js';
 import { Output, type TextStream } from './output/output.js';
-import { findConnection } from './settings/connection.js';
+import { type ConnectionSelection, findConnection, selectionOf } from './settings/connection.js';
 import { type Profile, ProfileStore } from './settings/profile-store.js';
 
 /** Retries of a request: fewer than the client's default, because a person waits. */
@@ -32,18 +32,21 @@ interface GlobalOptions {
 export class CommandContext {
   readonly output: Output;
   readonly profiles: ProfileStore;
+  /** The gateway and the profile that options or environment variables select. */
+  readonly selected: ConnectionSelection;
   /** The gateway, once it was looked for. */
   private found: Promise<Profile> | undefined;
 
   constructor(
     readonly terminal: Terminal,
-    private readonly options: GlobalOptions,
+    options: GlobalOptions,
   ) {
     const { stdout, stderr, environment } = terminal;
     const wantsColor = options.color !== false && (environment['NO_COLOR'] ?? '') === '';
     const isJson = options.json === true;
     this.output = new Output(stdout, stderr, isJson, wantsColor && !isJson && stdout.isTTY === true);
     this.profiles = ProfileStore.ofUser(environment);
+    this.selected = selectionOf(options, environment);
   }
 
   get signal(): AbortSignal {
@@ -64,18 +67,8 @@ export class CommandContext {
 
   /** Returns address and API key of the selected gateway. @throws {CommandFault} if there is no API key */
   connection(): Promise<Profile> {
-    this.found ??= findConnection(this.options, this.terminal.environment, this.profiles);
+    this.found ??= findConnection(this.selected, this.terminal.environment, this.profiles);
     return this.found;
-  }
-
-  /** The address given on the command line. */
-  get givenUrl(): string | undefined {
-    return this.options.url;
-  }
-
-  /** The name of the profile given on the command line. */
-  get givenProfile(): string | undefined {
-    return this.options.profile;
   }
 }
 

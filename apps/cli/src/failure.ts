@@ -24,6 +24,17 @@ export class StoredSendFault extends Error {
   }
 }
 
+/** A send failed, and the gateway may have stored it. */
+export class UnconfirmedSendFault extends Error {
+  constructor(
+    readonly idempotencyKey: string,
+    override readonly cause: unknown,
+  ) {
+    super('the gateway has not confirmed the send');
+    this.name = 'UnconfirmedSendFault';
+  }
+}
+
 /** What the user is told about an error, and the exit code of the process. */
 export interface Failure {
   exitCode: ExitCode;
@@ -37,6 +48,7 @@ export interface Failure {
     requestId?: string;
     fields?: readonly object[];
     sendId?: string;
+    idempotencyKey?: string;
   };
 }
 
@@ -44,10 +56,14 @@ export interface Failure {
 export function failureOf(error: unknown): Failure {
   if (error instanceof TidingsError) return rejection(error);
   if (error instanceof StoredSendFault) {
-    const { exitCode, lines, details } = failureOf(error.cause);
     const { sendId } = error;
     const advice = `The gateway has stored the send. To see it: tidings sends show ${sendId}`;
-    return { exitCode, lines: [...lines, advice], details: { ...details, sendId } };
+    return withAdvice(error.cause, advice, { sendId });
+  }
+  if (error instanceof UnconfirmedSendFault) {
+    const { idempotencyKey } = error;
+    const advice = `The gateway may have stored the send. To repeat the command without sending twice, add: --idempotency-key ${idempotencyKey}`;
+    return withAdvice(error.cause, advice, { idempotencyKey });
   }
   const message = printable(error instanceof Error ? error.message : String(error));
   if (error instanceof TidingsConnectionError)
@@ -61,6 +77,11 @@ export function failureOf(error: unknown): Failure {
     lines: [message],
     details: { error: message },
   };
+}
+
+function withAdvice(cause: unknown, advice: string, more: Partial<Failure['details']>): Failure {
+  const { exitCode, lines, details } = failureOf(cause);
+  return { exitCode, lines: [...lines, advice], details: { ...details, ...more } };
 }
 
 function rejection({ message, code, status, requestId, fields }: TidingsError): Failure {

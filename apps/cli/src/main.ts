@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { createProgram } from './program.js';
 import { ExitCode } from './exit-code.js';
-import { failureOf, StoredSendFault } from './failure.js';
+import { failureOf, StoredSendFault, UnconfirmedSendFault } from './failure.js';
 import type { Terminal } from './command-context.js';
 import { productVersion } from './product-version.js';
 
@@ -46,7 +46,9 @@ if (interrupt.signal.aborted) process.exitCode = ExitCode.interrupted;
 function report(error: unknown): ExitCode {
   // Help and usage errors are printed already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.success : ExitCode.usage;
-  if (interrupt.signal.aborted && !(error instanceof StoredSendFault)) return ExitCode.interrupted;
+  // Without what these errors say, a script could only send again.
+  const isAboutSend = error instanceof StoredSendFault || error instanceof UnconfirmedSendFault;
+  if (interrupt.signal.aborted && !isAboutSend) return ExitCode.interrupted;
   const { exitCode, lines, details } = failureOf(error);
   process.stderr.write(
     program.opts()['json'] === true ? `${JSON.stringify(details)}\n` : `tidings: ${lines.join('\n')}\n`,

@@ -1116,6 +1116,9 @@ export type ConversationsStatus = {
 export type DeliveryCounts = {
     pending: number;
     succeeded: number;
+    /**
+     * Number of failed deliveries, missed ones included.
+     */
     failed: number;
 };
 

@@ -15,6 +15,8 @@ export class TidingsError extends Error {
   readonly fields: readonly FieldError[];
   /** Time that the gateway asks the client to wait before a retry, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** Idempotency key of the send that failed; see {@link TidingsConnectionError.idempotencyKey}. */
+  idempotencyKey?: string;
 
   constructor(status: number, problem: Partial<Problem>, retryAfterMs: number | undefined) {
     super(problem.detail ?? problem.title ?? `The gateway answered with status ${status}.`);
@@ -32,6 +34,12 @@ export class TidingsError extends Error {
  * why.
  */
 export class TidingsConnectionError extends Error {
+  /**
+   * Idempotency key of the send that failed. The gateway may have stored the send. Repeat it with this key: then it is
+   * never sent twice. Undefined if the request was not a send.
+   */
+  idempotencyKey?: string;
+
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'TidingsConnectionError';

@@ -10,8 +10,9 @@ import type {
   Send,
   SendList,
 } from './api-types.js';
+import { TidingsConnectionError, TidingsError } from './client-error.js';
 import { EventStream, type EventOptions } from './event-stream.js';
-import { type ConnectionOptions, pause, RetryingRequester } from './requests.js';
+import { type ConnectionOptions, isPassing, pause, RetryingRequester } from './requests.js';
 
 /** Options of one call. */
 export interface CallOptions {
@@ -23,7 +24,8 @@ export interface CallOptions {
 export interface SendOptions extends CallOptions {
   /**
    * Makes the call safe to repeat, even from another process: several calls with the same key and the same
-   * content create only one send. By default, each call uses a new key for all its attempts.
+   * content create only one send. By default, each call uses a new key for all its attempts; the errors of a failed
+   * call contain it.
    */
   idempotencyKey?: string;
   /**
@@ -117,14 +119,20 @@ export class Tidings {
    */
   async send(send: NewSend, options: SendOptions = {}): Promise<QueuedSend> {
     const { idempotencyKey = crypto.randomUUID(), file, fileName = 'file', signal } = options;
-    return (await this.requests.json({
-      method: 'POST',
-      path: '/v1/messages/send',
-      body: file === undefined ? send : formOf(send, file, fileName),
-      headers: { 'Idempotency-Key': idempotencyKey },
-      isRepeatable: true,
-      signal,
-    })) as QueuedSend;
+    try {
+      return (await this.requests.json({
+        method: 'POST',
+        path: '/v1/messages/send',
+        body: file === undefined ? send : formOf(send, file, fileName),
+        headers: { 'Idempotency-Key': idempotencyKey },
+        isRepeatable: true,
+        signal,
+      })) as QueuedSend;
+    } catch (error) {
+      if (error instanceof TidingsError || error instanceof TidingsConnectionError)
+        error.idempotencyKey = idempotencyKey;
+      throw error;
+    }
   }
 
   /**
@@ -167,8 +175,9 @@ export class Tidings {
 
   /**
    * Waits until a send has reached the given status, or a later one in the order `accepted`, `sent`,
-   * `delivered`, `read`.
+   * `delivered`, `read`. While the gateway cannot be reached, it continues to wait.
    * @throws {SendStatusNotReachedError} if the send ends in another status, or after `timeoutMs`
+   * @throws {TidingsError | TidingsConnectionError} if the gateway rejects the request, or cannot be reached at all
    */
   async waitFor(
     { id }: Pick<Send, 'id'>,
@@ -176,13 +185,19 @@ export class Tidings {
     { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {},
   ): Promise<Send> {
     const deadline = performance.now() + timeoutMs;
+    let send: Send | undefined;
     for (let waitMs = FIRST_CHECK_MS; ; waitMs = Math.min(waitMs * 1.5, MAX_CHECK_MS)) {
-      const send = await this.getSend(id, signal === undefined ? {} : { signal });
-      const reached = PROGRESS.findIndex((each) => each === send.status);
-      if (reached >= PROGRESS.indexOf(status)) return send;
-      if (ENDED.has(send.status))
-        throw new SendStatusNotReachedError(send, status, send.reason ?? 'it has ended');
-      if (performance.now() + waitMs > deadline)
+      const isLast = performance.now() + waitMs > deadline;
+      try {
+        send = await this.getSend(id, signal === undefined ? {} : { signal });
+        const reached = PROGRESS.findIndex((each) => each === send?.status);
+        if (reached >= PROGRESS.indexOf(status)) return send;
+        if (ENDED.has(send.status))
+          throw new SendStatusNotReachedError(send, status, send.reason ?? 'it has ended');
+      } catch (error) {
+        if (!isPassing(error) || (isLast && send === undefined)) throw error;
+      }
+      if (isLast && send !== undefined)
         throw new SendStatusNotReachedError(send, status, `${timeoutMs} ms have passed`);
       await pause(waitMs, signal);
     }
@@ -190,8 +205,9 @@ export class Tidings {
 
   /** Iterates over the contacts of the messaging service. */
   async *contacts({ signal }: CallOptions = {}): AsyncGenerator<Contact, void, void> {
-    const { contacts } = (await this.get('/v1/contacts', {}, signal)) as ContactList;
-    yield* contacts;
+    const list = (await this.get('/v1/contacts', {}, signal)) as ContactList | Contact[];
+    // With CONTACTS_SHAPE=upstream, the gateway returns the list as the messaging service does.
+    yield* Array.isArray(list) ? list : list.contacts;
   }
 
   /**
@@ -200,11 +216,14 @@ export class Tidings {
    */
   async *messages(contactId: string, { signal }: CallOptions = {}): AsyncGenerator<Message, void, void> {
     const path = `/v1/contacts/${encodeURIComponent(contactId)}/messages`;
+    let before: ReadonlySet<unknown> = new Set();
     for (let page = 1; ; page += 1) {
       const { messages } = (await this.get(path, { page, limit: PAGE }, signal)) as MessageList;
+      // The messaging service may return fewer messages than asked for, so a short page is not the end. But a service
+      // that ignores the number of the page would return the first page for ever.
+      if (messages.every(({ id }) => before.has(id))) return;
       yield* messages;
-      // The messaging service may return fewer messages than asked for, so only an empty page is the end.
-      if (messages.length === 0) return;
+      before = new Set(messages.map(({ id }) => id));
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Conversation, Event, Send } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
-import { backoffMs, pause, type RetryingRequester } from './requests.js';
+import { backoffMs, isPassing, pause, type RetryingRequester } from './requests.js';
 
 /** Selects events. */
 export interface EventOptions {
@@ -57,8 +57,6 @@ export interface SendUpdate {
 const SILENCE_MS = 45_000;
 /** Maximum length of one event on the stream, in characters. */
 const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
-/** Statuses after which a stream is opened again. Any other error status ends the iteration. */
-const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
 /**
  * The events of the account, oldest first, as an endless iteration. After an interruption, the stream
@@ -66,7 +64,13 @@ const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
  *
  * @example
  * ```ts
- * const events = tidings.events({ types: ['message.received'], after: await loadCursor() });
+ * let after = await loadCursor();
+ * if (after === undefined) {
+ *   // The first start: from now on, no event is missed, even if the program ends before the first one.
+ *   ({ next: after } = (await tidings.call('GET', '/v1/events?after=now')) as EventList);
+ *   await saveCursor(after);
+ * }
+ * const events = tidings.events({ types: ['message.received'], after });
  * for await (const event of events) {
  *   await handle(event);
  *   await saveCursor(events.cursor);
@@ -215,9 +219,4 @@ async function withinSilence<T>(reading: Promise<T>): Promise<T> {
  */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
-}
-
-function isPassing(error: unknown): boolean {
-  if (error instanceof TidingsConnectionError) return true;
-  return error instanceof TidingsError && PASSING.has(error.status);
 }

@@ -42,6 +42,11 @@ const status =
     response.writeHead(code, headers).end();
 const ok: Answer = (_, response) => response.end('{"id":"snd_1","status":"queued"}');
 
+function withoutRetries(): Tidings {
+  const { port } = server.address() as AddressInfo;
+  return new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 0 });
+}
+
 const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 
 describe('a send by the client library', () => {
@@ -64,6 +69,19 @@ describe('a send by the client library', () => {
     answers = [ok];
     await tidings.send(SEND, { idempotencyKey: 'mine' });
     expect(requests[0]?.headers).toMatchObject({ 'idempotency-key': 'mine', 'x-api-key': 'key' });
+  });
+
+  it('that got no answer fails with an error that has the idempotency key of its attempts, so that the caller can repeat it', async () => {
+    const once = withoutRetries();
+    answers = [reset];
+    const error = await once.send(SEND).catch((fault: unknown) => fault);
+    expect(error).toBeInstanceOf(TidingsConnectionError);
+    expect(error).toMatchObject({ idempotencyKey: requests.at(-1)?.headers['idempotency-key'] });
+    answers = [status(503)];
+    await expect(once.send(SEND, { idempotencyKey: 'mine' })).rejects.toMatchObject({
+      status: 503,
+      idempotencyKey: 'mine',
+    });
   });
 
   it('that is invalid is not retried, and the error has the code, the invalid fields and the request id', async () => {
@@ -125,5 +143,40 @@ describe('a call by the client library that is not a send', () => {
       abort.abort(new Error('enough'));
     }, 50);
     await expect(reading).rejects.toThrow('enough');
+  });
+});
+
+describe('waiting for the status of a send', () => {
+  it('continues while the gateway cannot be reached', async () => {
+    const once = withoutRetries();
+    answers = [reset, status(503), ok, (_, response) => response.end('{"id":"snd_1","status":"delivered"}')];
+    expect(await once.waitFor({ id: 'snd_1' }, 'delivered')).toMatchObject({ status: 'delivered' });
+  });
+
+  it('fails at once if no send has this id', async () => {
+    answers = [status(404)];
+    await expect(tidings.waitFor({ id: 'snd_1' }, 'delivered')).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('a list of the messaging service', () => {
+  const json =
+    (value: unknown): Answer =>
+    (_, response) =>
+      response.end(JSON.stringify(value));
+
+  it('of messages ends if the service ignores the number of the page', async () => {
+    answers = [json({ messages: [{ id: 'm1' }, { id: 'm2' }] })];
+    const ids: unknown[] = [];
+    for await (const { id } of tidings.messages('c1')) ids.push(id);
+    expect(ids).toEqual(['m1', 'm2']);
+    expect(requests).toHaveLength(2);
+  });
+
+  it.each([[{ contacts: [{ id: 'c1' }] }], [[{ id: 'c1' }]]])('of contacts may be %j', async (list) => {
+    answers = [json(list)];
+    const ids: unknown[] = [];
+    for await (const { id } of tidings.contacts()) ids.push(id);
+    expect(ids).toEqual(['c1']);
   });
 });

@@ -9,7 +9,7 @@ export interface ConnectionOptions {
   apiKey?: string | undefined;
   /** Headers of each request, for example `{ Authorization: 'Bearer …' }` for a token in a browser. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Time after which an attempt without an answer is aborted, in milliseconds. Default: 30,000; with a file, 300,000. */
+  /** Time after which an attempt without an answer is aborted, in milliseconds. Default: 40,000; with a file, 300,000. */
   timeoutMs?: number;
   /** Maximum number of retries of one request, in addition to its first attempt. Default: 4. */
   maxRetries?: number;
@@ -32,7 +32,8 @@ export interface ClientRequest {
   signal?: AbortSignal | undefined;
 }
 
-const DEFAULT_TIMEOUT_MS = 30_000;
+/** Longer than the gateway holds a request that waits for events (30 s). */
+const DEFAULT_TIMEOUT_MS = 40_000;
 /** The gateway waits so long for an upload, too. */
 const DEFAULT_UPLOAD_TIMEOUT_MS = 300_000;
 const DEFAULT_MAX_RETRIES = 4;
@@ -164,6 +165,12 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) aborted();
     else signal?.addEventListener('abort', aborted, { once: true });
   });
+}
+
+/** True if the same request may succeed later, because of a failure of the connection or the gateway. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof TidingsConnectionError) return true;
+  return error instanceof TidingsError && PASSING.has(error.status);
 }
 
 /** Returns the wait before a retry, in milliseconds. `attempt` is 0 for the first retry. */

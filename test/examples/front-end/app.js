@@ -36,7 +36,7 @@ async function read(path, apply) {
     if (stream) $('status').textContent = page.partial ? 'Not all messages can be read at the moment.' : '';
   } catch ({ status, message }) {
     if (status !== 404) $('status').textContent = message; // 404: nothing was sent to this number yet.
-    // Without an answer, connect again and read everything anew.
+    // Without an answer, connect again and read everything again.
     if (status === undefined || status === 401 || status >= 500) stream?.abort();
   }
   reads.delete(meanwhile);
@@ -211,8 +211,9 @@ $('composer').onsubmit = (event) => {
   event.target.reset();
   put({ at: new Date().toISOString(), send: { ...send, status: 'queued' } });
   render();
-  call('/v1/messages/send', send, { 'Idempotency-Key': reference }).catch(({ message }) => {
-    put({ send: { reference, status: `not sent: ${message}` } });
+  call('/v1/messages/send', send, { 'Idempotency-Key': reference }).catch(({ status, message }) => {
+    // Without an answer, the send may be stored. Then the stream or the next connection shows it.
+    put({ send: { reference, status: `${status < 500 ? '' : 'perhaps '}not sent: ${message}` } });
     render();
   });
 };

@@ -3,13 +3,25 @@
 # Follows the event stream, so it needs no address of its own. The cursor of the last answered event is kept in a file.
 set -euo pipefail
 url=${TIDINGS_URL:-http://127.0.0.1:3000} cursor_file=${CURSOR_FILE:-cursor}
+reply=$(mktemp)
+trap 'rm -f "$reply"' EXIT
 
-call() { curl -fsS --max-time 10 -H "X-API-Key: $TIDINGS_API_KEY" -H 'Content-Type: application/json' "$@"; }
+# Prints the reply. Fails if a later repetition may succeed; prints nothing if the gateway rejects the request for good.
+call() {
+  local status
+  status=$(curl -sS --max-time 10 -o "$reply" -w '%{http_code}' \
+    -H "X-API-Key: $TIDINGS_API_KEY" -H 'Content-Type: application/json' "$@") || return
+  case $status in
+    2??) cat "$reply" ;;
+    401 | 403 | 409 | 429 | 5??) return 1 ;;
+    *) echo "rejected with status $status: $(cat "$reply")" >&2 ;;
+  esac
+}
 
 answer() {
   local event=$1 contact phone_number
-  contact=$(jq -r '.contactId | @uri' <<<"$event")
-  phone_number=$(call "$url/v1/contacts/$contact" | jq -r '.phoneNumber // empty')
+  contact=$(jq -r '.contactId | @uri' <<<"$event") || return
+  phone_number=$(call "$url/v1/contacts/$contact" | jq -r '.phoneNumber // empty') || return
   [[ -n $phone_number ]] || return 0
   # After an interruption the same event may come again: its id keeps the answer from being sent twice.
   jq -c --arg to "$phone_number" '{phoneNumber: $to, message: ("You wrote: " + .data.message.message)}' <<<"$event" |
@@ -21,8 +33,13 @@ while :; do
   after=$(cat "$cursor_file" 2>/dev/null || echo now)
   while IFS= read -r line; do
     case $line in
-      id:*) id=${line#id:} ;;
-      data:*) answer "${line#data:}" && echo "${id# }" >"$cursor_file" ;;
+      id:*)
+        id=${line#id:}
+        # The stream begins with its position. Without it, an interruption before the first answer would miss events.
+        [[ -s $cursor_file ]] || echo "${id# }" >"$cursor_file"
+        ;;
+      # After a failure, the stream is opened again at the event that was not answered.
+      data:*) answer "${line#data:}" && echo "${id# }" >"$cursor_file" || break ;;
     esac
   done < <(curl -fsSN -H "X-API-Key: $TIDINGS_API_KEY" "$url/v1/events/stream?types=message.received&after=$after")
   sleep 1

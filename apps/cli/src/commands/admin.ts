@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import type {
   Account,
@@ -174,10 +175,9 @@ async function updateAccount(
 /** Reads a key of the messaging service, which must not stand on the command line. */
 async function readKey({ terminal, output }: CommandContext): Promise<string> {
   if (terminal.stdin.isTTY) output.note('Type the upstream API key, then press Enter and Ctrl-D.');
-  let text = '';
-  for await (const chunk of terminal.stdin) text += String(chunk);
-  if (text.trim() === '') throw new CommandFault('there is no upstream API key on standard input');
-  return text.trim();
+  const key = (await text(terminal.stdin)).trim();
+  if (key === '') throw new CommandFault('there is no upstream API key on standard input');
+  return key;
 }
 
 function pathOf(id: string): string {

@@ -82,12 +82,8 @@ async function writeBundle(
 }
 
 /** True for an installation whose gateway the command line does not name. */
-function isOwnGateway(
-  { givenUrl, givenProfile, terminal }: CommandContext,
-  isInstallation: boolean,
-): boolean {
-  const named = [givenUrl, givenProfile, terminal.environment['TIDINGS_URL']];
-  return isInstallation && named.every((each) => (each ?? '') === '');
+function isOwnGateway({ selected }: CommandContext, isInstallation: boolean): boolean {
+  return isInstallation && selected.url === undefined && selected.profile === undefined;
 }
 
 async function gatewayToCheck(context: CommandContext, isInstallation: boolean): Promise<GatewayAddress> {
@@ -121,7 +117,7 @@ async function addressOf(context: CommandContext): Promise<GatewayAddress> {
   } catch (error) {
     if (!(error instanceof CommandFault) || error.exitCode !== ExitCode.unauthenticated) throw error;
     return {
-      url: originOf(context.givenUrl ?? (context.terminal.environment['TIDINGS_URL'] || DEFAULT_URL)),
+      url: originOf(context.selected.url ?? DEFAULT_URL),
       apiKey: undefined,
     };
   }

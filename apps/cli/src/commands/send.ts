@@ -1,9 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { basename } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
-import type { AwaitedStatus, NewSend, SendOptions } from '#client';
+import {
+  type AwaitedStatus,
+  type NewSend,
+  type QueuedSend,
+  type SendOptions,
+  type Tidings,
+  TidingsError,
+} from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
-import { CommandFault, StoredSendFault } from '../failure.js';
+import { CommandFault, StoredSendFault, UnconfirmedSendFault } from '../failure.js';
 import { timeOf } from '../output/duration.js';
 import { jsonObject, wholeNumber } from '../settings/option-values.js';
 
@@ -53,7 +62,7 @@ async function send(
   const { output, signal, terminal } = context;
   const tidings = await context.client();
   const form = newSend(phoneNumber, text === '-' ? await readText(terminal) : text, options);
-  const queued = await tidings.send(form, { signal, ...(await attachment(options)) });
+  const queued = await store(tidings, form, { signal, ...(await attachment(options)) });
   if (options.wait === undefined) {
     output.result(queued, `Queued as ${queued.id}.`);
     return;
@@ -65,6 +74,18 @@ async function send(
   } catch (error) {
     // Without the id, a script could only send again.
     throw new StoredSendFault(queued.id, error);
+  }
+}
+
+/** Sends with an idempotency key that the user learns if the outcome is not known. */
+async function store(tidings: Tidings, form: NewSend, options: SendOptions): Promise<QueuedSend> {
+  const { idempotencyKey = randomUUID() } = options;
+  try {
+    return await tidings.send(form, { ...options, idempotencyKey });
+  } catch (error) {
+    const isRejected =
+      error instanceof TidingsError && error.status < 500 && error.code !== 'idempotency_in_progress';
+    throw isRejected ? error : new UnconfirmedSendFault(idempotencyKey, error);
   }
 }
 
@@ -99,7 +120,5 @@ async function attachment({ file, idempotencyKey }: Options): Promise<SendOption
 }
 
 async function readText({ stdin }: Terminal): Promise<string> {
-  let text = '';
-  for await (const chunk of stdin) text += String(chunk);
-  return text.replace(/\n$/, '');
+  return (await textOf(stdin)).replace(/\n$/, '');
 }

@@ -1,6 +1,7 @@
+import { text } from 'node:stream/consumers';
 import { password, text as ask, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
-import { type Status, Tidings } from '#client';
+import { type Caller, Tidings } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { ExitCode } from '../exit-code.js';
 import { CommandFault } from '../failure.js';
@@ -42,14 +43,14 @@ export function addSignIn(program: Command, terminal: Terminal): void {
 }
 
 async function signIn(context: CommandContext): Promise<undefined> {
-  const name = context.givenProfile ?? 'default';
-  const url = originOf(context.givenUrl ?? (await askForUrl(context)));
+  const name = context.selected.profile ?? 'default';
+  const url = originOf(context.selected.url ?? (await askForUrl(context)));
   const apiKey = await askForKey(context);
   const tidings = new Tidings({ baseUrl: url, apiKey });
-  // A key that does not work is not stored.
-  const { account } = (await tidings.call('GET', '/v1/status', undefined, {
+  // A key that does not work is not stored. A key with any scope may read to whom it belongs.
+  const { account } = (await tidings.call('GET', '/v1/caller', undefined, {
     signal: context.signal,
-  })) as Status;
+  })) as Caller;
   await context.profiles.save(name, { url, apiKey });
   context.output.result(
     { profile: name, url, account },
@@ -58,7 +59,7 @@ async function signIn(context: CommandContext): Promise<undefined> {
 }
 
 async function signOut(context: CommandContext, profile: string | undefined): Promise<undefined> {
-  const name = profile ?? context.givenProfile ?? (await context.profiles.read()).current;
+  const name = profile ?? context.selected.profile ?? (await context.profiles.read()).current;
   if (!(await context.profiles.remove(name)))
     throw new CommandFault(`there is no profile ${name}`, ExitCode.failure);
   context.output.result({ removed: name }, `Deleted the profile ${name}. The API key itself stays valid.`);
@@ -99,13 +100,11 @@ async function askForKey({ terminal }: CommandContext): Promise<string> {
     if (isCancel(answer)) throw new CommandFault('cancelled', ExitCode.interrupted);
     return nonEmptyKey(answer);
   }
-  let text = '';
-  for await (const chunk of stdin) text += String(chunk);
-  return nonEmptyKey(text);
+  return nonEmptyKey(await text(stdin));
 }
 
-function nonEmptyKey(text: string): string {
-  const key = text.trim();
+function nonEmptyKey(typed: string): string {
+  const key = typed.trim();
   if (key === '') throw new CommandFault('there is no API key on standard input');
   return key;
 }

@@ -56,12 +56,13 @@ export function addTrigger(program: Command, terminal: Terminal): void {
 async function trigger(context: CommandContext, name: TriggerName, options: Options): Promise<undefined> {
   const { verb, body } = TRIGGERS[name];
   const url = `${options.simulator.replace(/\/+$/, '')}/_simulator/${verb}`;
+  const request = JSON.stringify(body(options));
   let response: Response;
   try {
     response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body(options)),
+      body: request,
       signal: AbortSignal.any([context.signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
   } catch {

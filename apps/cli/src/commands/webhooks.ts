@@ -25,6 +25,10 @@ interface WebhookOptions {
   ordered?: boolean;
 }
 
+interface WebhookChangeOptions extends WebhookOptions {
+  newUrl?: string;
+}
+
 /** Adds `webhooks`: create, list, show, update, test, rotate, enable, disable and delete. */
 export function addWebhooks(program: Command, terminal: Terminal): void {
   const webhooks = program.command('webhooks').description('create, list, test, rotate and change webhooks');
@@ -50,12 +54,14 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
       .command('update')
       .argument('<id>')
       .description('change a webhook')
-      .option('--url <url>', 'new address'),
+      // Not `--url`, which is the address of the gateway: the API key would be sent to the receiver.
+      .option('--new-url <url>', 'new address'),
   ).action(
-    action(terminal, async (context, id: string, { url, ...options }: WebhookOptions & { url?: string }) => {
-      const changes: WebhookChanges = { ...settingsOf(options), ...(url === undefined ? {} : { url }) };
+    action(terminal, async (context, id: string, { newUrl, ...options }: WebhookChangeOptions) => {
+      const url = newUrl === undefined ? {} : { url: newUrl };
+      const changes: WebhookChanges = { ...settingsOf(options), ...url };
       if (Object.keys(changes).length === 0)
-        throw new CommandFault('name at least one change, for example --url');
+        throw new CommandFault('name at least one change, for example --new-url');
       context.output.fields((await context.call('PATCH', pathOf(id), changes)) as Webhook);
       return undefined;
     }),
@@ -65,7 +71,11 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
     webhooks
       .command(verb)
       .argument('<id>')
-      .description(enabled ? 'deliver new events again' : 'deliver nothing; pending deliveries become missed')
+      .description(
+        enabled
+          ? 'deliver new events again'
+          : 'deliver nothing; pending deliveries fail, and can be replayed',
+      )
       .action(
         action(terminal, async (context, id: string) => {
           const webhook = (await context.call('PATCH', pathOf(id), {

@@ -96,6 +96,14 @@ async function checkAccount(url: string, apiKey: string | undefined): Promise<Fi
           'sign in again with `tidings login`, or set TIDINGS_API_KEY',
         ),
       ];
+    if (error instanceof TidingsError && error.status === 403)
+      return [
+        warning(
+          check,
+          'accepted, but it has no scope `admin`: the status of the account is not checked',
+          'use a key with the scope `admin`',
+        ),
+      ];
     const why = error instanceof Error ? error.message : String(error);
     return [
       problem('status', `the status of the account cannot be read: ${why}`, 'look at the log of the gateway'),

@@ -10,32 +10,40 @@ export interface ConnectionSelection {
 
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
 
+/** Returns what the user has selected: an option comes before `TIDINGS_URL` and `TIDINGS_PROFILE`. */
+export function selectionOf(
+  { url, profile }: ConnectionSelection,
+  environment: NodeJS.ProcessEnv,
+): ConnectionSelection {
+  return {
+    url: url ?? nonEmpty(environment['TIDINGS_URL']),
+    profile: profile ?? nonEmpty(environment['TIDINGS_PROFILE']),
+  };
+}
+
 /**
- * Finds the gateway and its API key. The address comes from `--url`, `TIDINGS_URL`, the profile, or is that of
- * `npm start`. The key comes from `TIDINGS_API_KEY`, from the profile, or from the installation of this checkout.
+ * Finds the gateway and its API key. The address is the selected one, that of the profile, or that of `npm start`. The
+ * key comes from `TIDINGS_API_KEY`, from the profile, or from the installation of this checkout.
  *
  * A stored key goes only to the address for which it was stored: `--url` with another address needs `TIDINGS_API_KEY`.
  * @throws {CommandFault}
  */
 export async function findConnection(
-  { url, profile: name }: ConnectionSelection,
+  selection: ConnectionSelection,
   environment: NodeJS.ProcessEnv,
   store: ProfileStore,
 ): Promise<Profile> {
-  const given = url ?? nonEmpty(environment['TIDINGS_URL']);
+  const { url, profile: name } = selectionOf(selection, environment);
   const key = nonEmpty(environment['TIDINGS_API_KEY']);
-  const stored = await findProfile(name ?? nonEmpty(environment['TIDINGS_PROFILE']), store);
-  const address = originOf(given ?? stored?.url ?? DEFAULT_URL);
+  const stored = await findProfile(name, store);
+  const localUrl = nonEmpty(environment['TIDINGS_CHECKOUT_URL']) ?? DEFAULT_URL;
+  const address = originOf(url ?? stored?.url ?? localUrl);
   if (key !== undefined) return { url: address, apiKey: key };
   if (stored !== undefined && originOf(stored.url) === address)
     return { url: address, apiKey: stored.apiKey };
   // Set by the checkout's own `tidings` for the installation that `npm start` runs.
   const local = nonEmpty(environment['TIDINGS_CHECKOUT_KEY']);
-  if (
-    local !== undefined &&
-    address === originOf(nonEmpty(environment['TIDINGS_CHECKOUT_URL']) ?? DEFAULT_URL)
-  )
-    return { url: address, apiKey: local };
+  if (local !== undefined && address === originOf(localUrl)) return { url: address, apiKey: local };
   throw new CommandFault(
     `there is no API key for ${address}: sign in with \`tidings login\`, or set TIDINGS_API_KEY`,
     ExitCode.unauthenticated,
