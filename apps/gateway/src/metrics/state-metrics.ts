@@ -10,6 +10,7 @@ import {
   READINESS_REASON_CODES,
   type RedisClient,
   type RedisClock,
+  type RedisMemory,
   redisMemory,
   withDeadline,
   WORKER_ROLES,
@@ -93,8 +94,9 @@ export class StateMetrics {
     const states = await Promise.all(shown.map((account) => this.states.read(account)));
     // Nothing is awaited from here on, so that no scrape sees half of the values.
     this.forget();
-    memoryUsed.set(sum(memory.map(({ used }) => used)));
-    memoryMax.set(sum(memory.map(({ max }) => max)));
+    const { used, max } = fullest(memory);
+    memoryUsed.set(used);
+    memoryMax.set(max);
     count.set(all.length);
     for (const role of WORKER_ROLES)
       workers.labels(role).set(running.filter((worker) => workerHasRole(worker, role)).length);
@@ -167,7 +169,10 @@ function installationGauges(metrics: PromMetrics): InstallationGauges {
       'tidings_accounts',
       `Number of accounts. Only the first ${MAX_ACCOUNTS} accounts, sorted by id, have metrics of their own.`,
     ),
-    memoryUsed: metrics.gauge('tidings_redis_memory_used_bytes', 'Memory that Redis uses.'),
+    memoryUsed: metrics.gauge(
+      'tidings_redis_memory_used_bytes',
+      'Memory that Redis uses. On a Redis Cluster, both memory metrics are those of the master that is closest to its limit.',
+    ),
     memoryMax: metrics.gauge(
       'tidings_redis_memory_max_bytes',
       'Memory that Redis may use (its setting maxmemory); 0 if there is no limit.',
@@ -234,6 +239,12 @@ function accountGauges(metrics: PromMetrics) {
   };
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+/**
+ * Returns the memory of the master that is closest to its limit, because all data of an account is on one master. Without
+ * limits, that of the master that uses most.
+ */
+function fullest(masters: readonly RedisMemory[]): RedisMemory {
+  const shareOf = ({ used, max }: RedisMemory): number => (max > 0 ? used / max : 0);
+  const [first] = masters.toSorted((a, b) => shareOf(b) - shareOf(a) || b.used - a.used);
+  return first ?? { used: 0, max: 0 };
 }
