@@ -204,7 +204,7 @@ withChromium('on the pages of webhooks in the console,', () => {
 
       await page.getByRole('button', { name: 'Disable' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
-      await page.getByText('Somebody disabled the webhook', { exact: false }).waitFor();
+      await page.getByText('A caller or the console disabled this webhook', { exact: false }).waitFor();
       expect(await get(id)).toMatchObject({ enabled: false });
       await page.getByRole('button', { name: 'Enable' }).click();
       await page.getByRole('button', { name: 'Replay what was missed' }).waitFor();

@@ -1,6 +1,6 @@
 import { type Event, type EventStream, type LiveChange, type Tidings, TidingsError } from '#client';
 
-/** What a part of the console wants to hear of. */
+/** A subscription of a part of the console to live events. */
 export interface LiveListener {
   /** Event types and patterns, `conversation.updated` and `send.updated` included. */
   types: readonly string[];
@@ -96,7 +96,7 @@ export class LiveEvents {
     this.connection = undefined;
     this.types = text;
     if (types.length === 0) {
-      // Nobody keeps what is shown current: a later connection begins with a read, and not with all events until then.
+      // Without a listener, the position is dropped: a later listener reads its data again and needs only later events.
       this.stream = undefined;
       this.setState('connecting');
       return;

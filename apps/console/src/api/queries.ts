@@ -30,7 +30,7 @@ interface ReadOptions {
 /** Time during which what was read is shown without another read, in milliseconds. */
 const FRESH_MS = 2_000;
 
-/** Creates the memory of what was read. The client library retries, so the memory does not. */
+/** Creates the cache of what was read. The client library retries, so the cache does not. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
@@ -68,7 +68,7 @@ export function usePages<Page extends ListPage>(
   });
 }
 
-/** Returns a function that reads again whatever is shown of these paths and of paths below them. */
+/** Returns a function that reads the shown data of these paths, and of paths below them, again. */
 export function useRefresh(): (...paths: string[]) => Promise<void> {
   const client = useQueryClient();
   const api = useApi();

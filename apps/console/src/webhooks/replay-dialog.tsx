@@ -15,7 +15,11 @@ import { ALL_TYPES } from './webhook-draft.js';
 
 const SCOPES: readonly { value: ReplayScope; label: string }[] = [
   { value: 'failed', label: 'Events whose delivery failed' },
-  { value: 'missed', label: 'Missed events: from before the webhook, or while it was disabled' },
+  {
+    value: 'missed',
+    label:
+      'Missed events: from before the webhook existed, while it was disabled, or while its backlog was full',
+  },
   { value: 'pending', label: 'Events that wait for a retry: retry now' },
   { value: 'all', label: 'All events, delivered ones too' },
 ];
@@ -25,7 +29,7 @@ const SPANS: readonly { value: ReplaySpan; label: string }[] = [
   { value: 'week', label: 'The last 7 days' },
   { value: 'custom', label: 'From a time until a time' },
 ];
-const SINCE_TROUBLE = { value: 'trouble', label: 'Since it fails or was disabled' } as const;
+const SINCE_TROUBLE = { value: 'trouble', label: 'Since it began to fail or was disabled' } as const;
 
 interface ReplayDialogProps {
   webhookId: string;
@@ -70,10 +74,10 @@ export function ReplayDialog(props: ReplayDialogProps): JSX.Element {
           }}
         />
         <ChoiceField
-          label="Of which time"
+          label="Time range"
           value={draft.span}
           choices={troubleSince === undefined ? SPANS : [SINCE_TROUBLE, ...SPANS]}
-          hint={draft.span === 'trouble' ? 'With the five minutes before.' : undefined}
+          hint={draft.span === 'trouble' ? 'Includes the five minutes before.' : undefined}
           onChange={(span) => {
             change({ span });
           }}

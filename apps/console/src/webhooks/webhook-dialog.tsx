@@ -88,7 +88,7 @@ function DeleteConfirmation({ webhook, onClose }: { webhook: Webhook; onClose: (
       onClose={onClose}
       action={async () => {
         await api.change('DELETE', `/v1/webhooks/${part(webhook.id)}`);
-        // The list is read anew. What this page shows is not: it no longer exists.
+        // The list is read again. What this page shows is not: it no longer exists.
         queries.removeQueries({ queryKey: keyOf(api, '/v1/webhooks') });
         route(to('webhooks'));
       }}

@@ -87,8 +87,8 @@ function Sentence({ state, webhook, actions }: NoticeProps & { state: WebhookSta
             </ActionButton>
           }
         >
-          Somebody disabled the webhook. New events are not delivered; they can be replayed once it is
-          enabled.
+          A caller or the console disabled this webhook. New events are not delivered. You can replay them
+          after you enable the webhook.
         </Advice>
       );
     case 'ok':

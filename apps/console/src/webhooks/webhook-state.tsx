@@ -36,7 +36,7 @@ export function WebhookBadge({ webhook }: { webhook: Webhook }): JSX.Element {
         </span>
       )}
       {state === 'stopped' && <span class="quiet">{webhook.disabledReason}</span>}
-      {state === 'off' && <span class="quiet">by hand</span>}
+      {state === 'off' && <span class="quiet">by a caller or the console</span>}
     </span>
   );
 }

@@ -74,7 +74,9 @@ export class CommonEnvironment {
   )
   @Integer(1_000_000, 1)
   EVENT_RETENTION_MAX = 1_000_000;
-  @Description('Max age of a send. A send that is not relayed by then ends as `expired`.')
+  @Description(
+    'Max time until a send is relayed, from its acceptance, its `sendAt`, or its last resend. Then it ends as `expired`, or as `unknown` if upstream may have it.',
+  )
   @Integer(86_400, 1)
   SEND_MAX_AGE_SECONDS = 86_400;
 
@@ -224,7 +226,7 @@ export class WorkerEnvironment extends CommonEnvironment {
   )
   @Integer(120_000, 1)
   SEND_CONFIRM_MS = 120_000;
-  @Description('Replaces `SEND_CONFIRM_MS` for a send with a file.')
+  @Description('Replaces `SEND_CONFIRM_MS` for a send with a `file` or `fileUrl`.')
   @Integer(1_200_000, 1)
   SEND_CONFIRM_MEDIA_MS = 1_200_000;
   @Description(
@@ -232,10 +234,14 @@ export class WorkerEnvironment extends CommonEnvironment {
   )
   @OneOf('hold', 'resend')
   SEND_ON_UNKNOWN: 'hold' | 'resend' = 'hold';
-  @Description('Time for which a finished send is kept.')
+  @Description(
+    'Time for which a finished send is kept. Sends that stay `accepted` or `unknown` have no limit of age.',
+  )
   @Integer(168, 1, 87_600)
   SEND_RETENTION_HOURS = 168;
-  @Description('Max number of finished sends that are kept per account. The oldest are removed first.')
+  @Description(
+    'Max number of finished, `accepted` and `unknown` sends that are kept per account. Finished ones are removed first, the oldest first. The event of the others is emitted once more before they are removed.',
+  )
   @Integer(1_000_000, 1)
   SEND_RETENTION_MAX = 1_000_000;
 
