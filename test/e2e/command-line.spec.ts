@@ -86,6 +86,7 @@ describe('tidings login', () => {
 
   it('uses TIDINGS_URL and TIDINGS_PROFILE, and stores a key with any scope', async () => {
     const { key } = await product.json<{ key: string }>('POST', '/v1/api-keys', {
+      account: 'default',
       name: 'of a service',
       scopes: ['messages:send'],
     });
