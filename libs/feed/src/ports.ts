@@ -95,11 +95,13 @@ export interface Sightings {
   contactId: string;
   /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
+  /** Known messages of which a field changed that events report by name, for example the text. */
+  editedMessages: readonly UpstreamMessage[];
   /**
-   * Known messages of which a flag (`delivered`, `read`) or another field changed, and deleted messages that
+   * Other known messages of which a flag (`delivered`, `read`) or another field changed, and deleted messages that
    * appeared again.
    */
-  changedMessages: readonly UpstreamMessage[];
+  otherChangedMessages: readonly UpstreamMessage[];
   /**
    * Time in the `Date` header of upstream's response to the poll, in milliseconds since 1970. Absent if
    * upstream sent no `Date` header.

@@ -168,3 +168,26 @@ it('a send is queued again and posted once if the worker’s machine is suspende
   await relayUntil(id, 'accepted');
   expect(posts()).toBe(1);
 });
+
+it('a send is read again before its POST if the worker’s machine was suspended after the send was read', async () => {
+  const id = await accept();
+  const { now } = Date;
+  const store = Object.create(relay.harness.sends) as RelayStore;
+  store.laneHead = async (...query) => {
+    const head = await relay.harness.sends.laneHead(...query);
+    jest.spyOn(Date, 'now').mockImplementation(() => now.call(Date) + 60_000);
+    return head;
+  };
+  const lane = runner({ store });
+  const once = lane.run(ACCOUNT, NUMBER);
+  lane.stop();
+  try {
+    await once;
+  } finally {
+    jest.restoreAllMocks();
+  }
+  expect(posts()).toBe(0);
+  expect((await find(id)).status).toBe('queued');
+  await relayUntil(id, 'accepted');
+  expect(posts()).toBe(1);
+});

@@ -117,6 +117,22 @@ describe('several messages that may belong to one send', () => {
   });
 });
 
+describe('a message that another person wrote before a send with the same text', () => {
+  it('is not bound to the send when it is delivered later', async () => {
+    const { harness } = relay;
+    write('Hi');
+    await harness.sweepUntil('the message is reported', () => isEmitted('message.sent'));
+    const [stranger] = (await harness.deliveredEvents()).filter(({ type }) => type === 'message.sent');
+    harness.control('settings', { sendVisibleDelayMs: 60_000 });
+    const id = await accept();
+    await relayUntil(id, 'accepted');
+    const message = stranger?.data['message'] as { id: string };
+    harness.control('messages/flags', { id: message.id, delivered: true });
+    await harness.sweepUntil('the delivery is reported', () => isEmitted('message.delivered'));
+    expect(await find(id)).toMatchObject({ status: 'accepted', messageId: null });
+  });
+});
+
 describe('a deleted message of a send', () => {
   it('leads to a message.deleted event with the id of the send, even if the last content of the message is no longer stored', async () => {
     const { harness } = relay;
@@ -164,7 +180,7 @@ describe('two concurrent polls that find the same message', () => {
       account: ACCOUNT,
       contactId: 'c',
       newMessages: [messageNow('m')],
-      changedMessages: [],
+      ...{ editedMessages: [], otherChangedMessages: [] },
       ...{ readAt: Date.now(), messagesRead: 1 },
     };
     const first = new MessageBinder(relay.harness.sends, relay.harness.logger);

@@ -3,6 +3,7 @@ import {
   differingFields,
   type FieldSet,
   nonEmptyFieldsOf,
+  OTHER_FIELDS_BIT,
   type Fingerprint,
   messageFingerprintOf,
   fieldsLeftOutOfFingerprint,
@@ -68,6 +69,14 @@ export function isMessageChangeEmitted(
 ): boolean {
   if (!isChanged) return false;
   return changedFields === 0 ? withheldOrMuted === 0 : (changedFields & ~withheldOrMuted) !== 0;
+}
+
+/**
+ * Returns true if a field that events report by name has changed, or may have changed because it is unknown which field
+ * did.
+ */
+export function mayNamedFieldHaveChanged({ changedFields, isChanged }: MessageDifference): boolean {
+  return isChanged && changedFields !== OTHER_FIELDS_BIT;
 }
 
 /**

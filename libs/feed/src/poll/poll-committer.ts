@@ -18,7 +18,7 @@ import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
 import { messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { compareWithStoredFingerprint, isMessageChangeEmitted } from '../form/message-form.js';
+import { compareWithStoredFingerprint, mayNamedFieldHaveChanged } from '../form/message-form.js';
 import { sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
@@ -31,11 +31,7 @@ import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
-import {
-  NO_WITHHELD_OR_MUTED_FIELDS,
-  type VolatileFieldsUpdate,
-  unpackVolatileFields,
-} from '../form/volatile-message-fields.js';
+import { type VolatileFieldsUpdate, unpackVolatileFields } from '../form/volatile-message-fields.js';
 
 /** Maximum number of contacts whose uncommitted sends are remembered. */
 const MAX_UNCOMMITTED = 1_000;
@@ -300,16 +296,20 @@ export class PollCommitter {
   ): Promise<ReadonlyMap<string, BoundSend>> {
     const outbound = observed.filter(({ direction }) => direction === 'outbound');
     const newMessages = outbound.filter(({ id }) => !known.has(id));
-    const changedMessages = outbound.filter((message) =>
-      isChanged(message, fingerprints.get(message.id), known.get(message.id)),
-    );
+    const changes = outbound.map((message) => ({
+      message,
+      change: changeForBinder(message, fingerprints.get(message.id), known.get(message.id)),
+    }));
+    const messagesWith = (wanted: ChangeForBinder): UpstreamMessage[] =>
+      changes.filter(({ change }) => change === wanted).map(({ message }) => message);
     if (observed.length === 0) return new Map();
     lookUp?.add(contactId, observed, upstreamClockLeadMs(date, state.now));
     return this.binder.bind({
       account,
       contactId,
       newMessages,
-      changedMessages,
+      editedMessages: messagesWith('edited'),
+      otherChangedMessages: messagesWith('other'),
       ...(date === undefined ? {} : { upstreamNow: date }),
       ...{ readAt: state.now, messagesRead: observed.length },
       ...(lookUp === undefined ? {} : { lookUp }),
@@ -423,22 +423,24 @@ function isSamePollState(a: PollState, b: PollState): boolean {
   return packPollState(a).equals(packPollState(b));
 }
 
-function isChanged(
+/**
+ * How a known message changed, for the match of messages with sends. `edited`: a field that the match compares may have
+ * changed. `other`: only a flag or another field changed, or the message was deleted and appeared again.
+ */
+type ChangeForBinder = 'edited' | 'other';
+
+/** Returns undefined if the message is new or has not changed. */
+function changeForBinder(
   message: UpstreamMessage,
   seen: SeenFingerprint | undefined,
   before: KnownMessage | undefined,
-): boolean {
-  return (
-    before !== undefined &&
-    seen !== undefined &&
-    (before.delivered !== message.delivered ||
-      before.read !== message.read ||
-      before.deleted ||
-      isMessageChangeEmitted(
-        compareWithStoredFingerprint(message, seen, before.fingerprint),
-        NO_WITHHELD_OR_MUTED_FIELDS,
-      ))
-  );
+): ChangeForBinder | undefined {
+  if (before === undefined || seen === undefined) return undefined;
+  const difference = compareWithStoredFingerprint(message, seen, before.fingerprint);
+  if (mayNamedFieldHaveChanged(difference)) return 'edited';
+  const { delivered, read, deleted } = before;
+  const isOther = delivered !== message.delivered || read !== message.read || deleted || difference.isChanged;
+  return isOther ? 'other' : undefined;
 }
 
 /**

@@ -12,7 +12,7 @@ import { type LaneStep, nextLaneStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore } from '../send/relay-store.js';
-import { SendPoster } from './send-poster.js';
+import { MAX_FENCE_AGE_MS, SendPoster } from './send-poster.js';
 import { stateChangeOfExpiredSend } from '../send/send-expiry.js';
 import { isAwaitingMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 import { SendLookUpRunner } from './send-look-up.js';
@@ -89,10 +89,11 @@ export class LaneRunner {
    */
   async run(account: string, lane: string): Promise<boolean> {
     for (let steps = 0; steps < MAX_STEPS_PER_RUN && !this.stopping; steps += 1) {
+      const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
       const head = await this.store.laneHead(account, lane);
       if (head === undefined) return steps > 0;
       this.logRedisRestart(account, head);
-      const waitMs = await this.runStep(account, head);
+      const waitMs = await this.runStep(account, head, untilFence);
       if (waitMs === undefined) return true;
       if (waitMs > 0 && (await this.store.postponeLane(account, head.record, waitMs))) {
         await this.jobs.wake(account, [lane], Math.min(waitMs, MAX_HINT_DELAY_MS));
@@ -118,9 +119,10 @@ export class LaneRunner {
    * Runs the next step of a lane. Returns the wait before the following step, in milliseconds, or undefined if the lane
    * is empty.
    */
-  private async runStep(account: string, head: LaneHead): Promise<number | undefined> {
+  private async runStep(account: string, head: LaneHead, untilFence: TimeLimit): Promise<number | undefined> {
     const address = await this.sender.addressOf(account);
-    return this.execute(account, head, nextLaneStep(head, this.settings.maxAgeMs, address), address);
+    const step = nextLaneStep(head, this.settings.maxAgeMs, address);
+    return this.execute(account, head, step, { address, untilFence });
   }
 
   /**
@@ -141,17 +143,19 @@ export class LaneRunner {
     const isSafe = result === 'unreachable' || (result === 'failed' && isStoredForAddress);
     if (!isSafe) return VERIFY_INTERVAL_MS;
     // The check may have taken seconds: the send may have expired meanwhile, or another worker may have posted it.
+    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
     const current = await this.store.laneHead(account, head.record.order.phoneNumber);
     if (current?.record.order.id !== head.record.order.id) return 0;
     this.logRedisRestart(account, current);
-    return this.execute(account, current, nextLaneStep(current, this.settings.maxAgeMs, undefined), address);
+    const step = nextLaneStep(current, this.settings.maxAgeMs, undefined);
+    return this.execute(account, current, step, { address, untilFence });
   }
 
   private async execute(
     account: string,
     head: LaneHead,
     step: LaneStep,
-    address: string | undefined,
+    { address, untilFence }: { address: string | undefined; untilFence: TimeLimit },
   ): Promise<number | undefined> {
     const { record, now } = head;
     switch (step.kind) {
@@ -164,7 +168,7 @@ export class LaneRunner {
         await this.store.apply(account, record, stateChangeOfExpiredSend(record, step.reason));
         return 0;
       case 'post':
-        return this.post.post(account, head, address);
+        return this.post.post(account, head, { address, untilFence });
       case 'verify_address':
         return this.verifyAddressFirst(account, head, address);
       case 'wrong_service':

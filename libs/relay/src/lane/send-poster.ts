@@ -26,7 +26,7 @@ import type { AttemptOutcome, SendAttempt } from '../send/send.js';
  * mark to the start of the POST, which begins with opening a connection. If a step lasts longer, the send is read again,
  * because another worker may have begun to look it up.
  */
-const MAX_FENCE_AGE_MS = 2_000;
+export const MAX_FENCE_AGE_MS = 2_000;
 /** Wait before an outcome that could not be stored in Redis is stored again, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /** Time from a successful POST to the first check for its message, in milliseconds. */
@@ -71,10 +71,16 @@ export class SendPoster {
   /**
    * Posts the first send in a lane. Returns the wait before the lane's next step, in milliseconds; 0 means that the
    * next step can start at once. Returns undefined if the lane is empty.
-   * @param address hash of the only upstream address that the send may be posted to
+   * @param head the lane's first send, as it was read when `untilFence` started
+   * @param limits `address`: hash of the only upstream address that the send may be posted to. `untilFence`: the send
+   *   must be marked as `relaying` before this limit, because it may expire soon after it was read.
    */
-  async post(account: string, head: LaneHead, address: string | undefined): Promise<number | undefined> {
-    const fenced = await this.fence(account, head);
+  async post(
+    account: string,
+    head: LaneHead,
+    { address, untilFence }: { address: string | undefined; untilFence: TimeLimit },
+  ): Promise<number | undefined> {
+    const fenced = await this.fence(account, head, untilFence);
     if ('waitMs' in fenced) return fenced.waitMs;
     const { record, untilPost, lease, admission } = fenced;
     const request = await this.requestOf(record, untilPost);
@@ -173,8 +179,11 @@ export class SendPoster {
    * after the other. If the send cannot be marked now, or has changed since it was read, returns the wait before the
    * lane's next step.
    */
-  private async fence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
-    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
+  private async fence(
+    account: string,
+    head: LaneHead,
+    untilFence: TimeLimit,
+  ): Promise<FencedSend | { waitMs: number }> {
     const requestsPerSecond = await this.sender.budgetOf(account);
     if (untilFence.isOver()) return { waitMs: 0 };
     const fencedAt = performance.now();
@@ -185,14 +194,17 @@ export class SendPoster {
     const state = this.fencedState(head, now + leaseMs);
     const result = await this.store.fence(account, record, { state, leaseMs, requestsPerSecond });
     if (result.kind === 'changed') return { waitMs: 0 };
-    if (result.kind === 'unusual') return this.admitAndFence(account, head);
+    if (result.kind === 'unusual') return this.admitAndFence(account, head, untilFence);
     const admission = this.sender.admissionOf(account, fencedAt);
     return { record: result.record, fencedAt, untilPost, lease, admission };
   }
 
   /** Waits for a token of the request budget, and then marks the send as being posted. */
-  private async admitAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
-    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
+  private async admitAndFence(
+    account: string,
+    head: LaneHead,
+    untilFence: TimeLimit,
+  ): Promise<FencedSend | { waitMs: number }> {
     let admission: BudgetTokenCheck;
     try {
       admission = await this.sender.admit(account);

@@ -13,8 +13,10 @@ export interface Sightings {
   contactId: string;
   /** Messages that no earlier poll showed, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Messages that an earlier poll showed with other flags or other content. */
-  changedMessages: readonly UpstreamMessage[];
+  /** Messages that an earlier poll showed with another text, other attachments or another timestamp. */
+  editedMessages: readonly UpstreamMessage[];
+  /** Messages that an earlier poll showed with other flags only. They are not matched with sends. */
+  otherChangedMessages: readonly UpstreamMessage[];
   /**
    * Time of the poll by upstream's clock, in milliseconds since 1970. Absent if upstream's replies did not contain the
    * time.
@@ -59,15 +61,15 @@ export class MessageBinder {
    * returns the same result.
    */
   async bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>> {
-    const { account, contactId, newMessages, changedMessages } = sightings;
-    const all = [...newMessages, ...changedMessages];
+    const { account, contactId, newMessages, editedMessages, otherChangedMessages } = sightings;
+    const all = [...newMessages, ...editedMessages, ...otherChangedMessages];
     if (all.length === 0) return new Map();
     const bound = await this.store.boundSends(
       account,
       contactId,
       all.map(({ id }) => id),
     );
-    for (const [recipient, messages] of byRecipient(candidates(newMessages, changedMessages, bound))) {
+    for (const [recipient, messages] of byRecipient(candidates(newMessages, editedMessages, bound))) {
       await this.bindFresh(sightings, recipient, messages, bound);
     }
     for (const message of all) {
@@ -201,7 +203,7 @@ export class MessageBinder {
 
 /**
  * Returns true if a send became unknown because this message and other messages fit the send equally well. The message
- * is not matched again when it changes, for example when it is delivered.
+ * is not matched again when it is edited, for example when an attachment is added.
  */
 function wasUndecided(contactId: string, messageId: string, sends: readonly SendRecord[]): boolean {
   const lookups = sends.flatMap(({ state }) => state.lookups ?? []);
@@ -245,16 +247,17 @@ function matchChange({ state }: SendRecord, contactId: string, messageId: string
 }
 
 /**
- * Returns the messages that may belong to a waiting send, oldest first: all new messages, and changed messages that
- * belong to no send. A changed message counts because upstream may add an attachment to a message later. A changed
- * message without a timestamp is left out, because it may be older than the send.
+ * Returns the messages that may belong to a waiting send, oldest first: all new messages, and edited messages that
+ * belong to no send. An edited message counts because upstream may add an attachment to a message later. An edited
+ * message without a timestamp is left out, because it may be older than the send. A message of which only a flag changed
+ * is left out, because it was compared with the sends when it was new.
  */
 function candidates(
   fresh: readonly UpstreamMessage[],
-  changed: readonly UpstreamMessage[],
+  edited: readonly UpstreamMessage[],
   bound: ReadonlyMap<string, BoundSend>,
 ): UpstreamMessage[] {
-  const late = changed.filter(({ id, timestamp }) => timestamp !== undefined && !bound.has(id));
+  const late = edited.filter(({ id, timestamp }) => timestamp !== undefined && !bound.has(id));
   return [...fresh, ...late].sort((a, b) => (a.timestamp ?? Infinity) - (b.timestamp ?? Infinity) || 0);
 }
 
