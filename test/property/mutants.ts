@@ -308,7 +308,7 @@ const ROW_MUTANTS: readonly Mutant[] = [
   rowPatched(
     'rows with messages of the same time do not compare ids',
     'redis/lua/includes/rows.lua',
-    'return a[2] < b[2]',
+    'return is_before(a[2], b[2])',
     'return true',
   ),
   rowPatched(
