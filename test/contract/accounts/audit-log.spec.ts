@@ -88,7 +88,7 @@ describe.each([
     expect(await redis.xlen(`${prefix}:{sales}:audit`)).toBe(BOUNDS.maxEntries);
   });
 
-  it('neither shows nor keeps entries that are older than the retention', async () => {
+  it('neither shows nor keeps entries that are older than the retention period', async () => {
     const stream = `${prefix}:{sales}:audit`;
     await redis.xadd(stream, `${Date.now() - 91 * DAY_MS}-0`, 'entry', JSON.stringify(entryOf('old')));
     expect(await shown()).toEqual([]);

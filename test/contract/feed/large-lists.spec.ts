@@ -43,7 +43,7 @@ const known = (): ReturnType<typeof here.harness.store.knownContacts> =>
   here.harness.store.knownContacts(ACCOUNT);
 
 describe('a contact list of 20 MB', () => {
-  it('makes all its contacts due at the first read, and changes nothing at a second read', async () => {
+  it('makes all its contacts due for a poll at the first read, and changes nothing at a second read', async () => {
     await read(TWENTY_MEGABYTES);
     const { version, contacts, listedAt } = await known();
     expect([contacts.size, listedAt]).toEqual([TWENTY_MEGABYTES.count, expect.any(Number)]);

@@ -107,7 +107,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect(await account.intake.find(ACCOUNT, id)).toMatchObject({ status: 'expired', attempts: [] });
   });
 
-  it('a send that may already have been posted waits for a successful look-up if the new address is unreachable', async () => {
+  it('a send that may already have been posted is not posted again until a look-up succeeds, even if the new address is unreachable at first', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');

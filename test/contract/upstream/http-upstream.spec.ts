@@ -150,7 +150,7 @@ describe('a send', () => {
     ]);
   });
 
-  it('contains the additional form fields that were requested, and its file comes last', async () => {
+  it('is posted as a form with the additional fields that the caller passed, and with the file as its last part', async () => {
     const file = {
       name: 'a',
       contentType: 'text/plain',

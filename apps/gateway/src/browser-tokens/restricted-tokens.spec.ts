@@ -550,7 +550,7 @@ describe('an idempotency key', () => {
 });
 
 describe('the sends to a phone number that no contact of the token has', () => {
-  it('are not counted by short pages and their cursors', async () => {
+  it('take no place on a page with a small limit, and do not affect its cursor', async () => {
     const path = (number: string): string => `/v1/sends?limit=1&phoneNumber=${encodeURIComponent(number)}`;
     expect(await (await ask(path(OTHER.number))).json()).toMatchObject({ sends: [], next: null });
     expect(await (await ask(path(OWN.number))).json()).toMatchObject({ sends: [{ id: expect.any(String) }] });

@@ -67,7 +67,7 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'message.delivered': 'A message was delivered. The event is emitted at most once per message.',
   'message.read': 'A message was read. The event is emitted at most once per message.',
   'message.updated':
-    'A field of a message changed, or a deleted message returned. `changes` has the changed fields with their old and new values.',
+    'A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their old and new values.',
   'message.deleted': 'A message disappeared from the messaging service. Delete your copy of the message.',
   'contact.created': 'A contact appeared, or a deleted contact returned.',
   'contact.updated':
@@ -80,7 +80,7 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
     'The message of the accepted send was not found in time. Tidings may still find the message later.',
   'send.sent':
     'The message of the send was found. Later events of the message report when it was delivered and read.',
-  'send.failed': 'The send failed and will not be retried. `send.reason` gives the reason.',
+  'send.failed': 'The send failed and will not be retried. `send.reason` says why it failed.',
   'send.unknown':
     'Tidings cannot find out whether the message was sent, and does not send the message again. Set the outcome of the send if you know the outcome, or resend the message.',
   'send.cancelled': 'The send was cancelled before it was relayed.',

@@ -68,7 +68,7 @@ export class StateMetrics {
         await withDeadline(
           this.readState(),
           READ_TIMEOUT_MS,
-          'the read of the installation state for the metrics',
+          'reading the accounts, queues and processes for the metrics',
         );
     } catch (error) {
       isUp = false;

@@ -119,7 +119,7 @@ export class SendsController {
     operationId: 'resolveSend',
     summary: 'Set the outcome of an unknown send, or resend it',
     description:
-      '`sent` and `failed` record what you know about an `unknown` send. `resend` sends the message of an `unknown` or `failed` send again, unless Tidings finds the message at the messaging service.',
+      'Set `outcome` to `sent` or `failed` if you know what happened to an `unknown` send. `resend` sends the message of an `unknown` or `failed` send again, unless Tidings finds the message at the messaging service.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

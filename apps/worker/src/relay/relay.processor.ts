@@ -71,7 +71,7 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
       if (error instanceof AccountNotFoundError) return;
       this.role.logger.error(
         { account, err: error },
-        'could not relay the sends of a recipient; a periodic task retries',
+        'could not relay the sends to a recipient; a periodic task will relay them',
       );
     }
   }

@@ -80,7 +80,7 @@ export function mayNamedFieldHaveChanged({ changedFields, isChanged }: MessageDi
 }
 
 /**
- * Returns the fingerprint that is stored for a new message, or for a message whose change emits an event.
+ * Returns the fingerprint to store for a new message, or for a message whose change emits an event.
  * @param seen fingerprint of the message as just read
  */
 export function chooseFingerprintToStore(

@@ -111,7 +111,7 @@ function isRequestedDuring(fullRead: FullRead, dueAt: number | undefined, now: n
 }
 
 /**
- * Returns when the messages whose flags may still change are read again, in milliseconds since 1970.
+ * Returns the time of the next read of the messages whose flags may still change, in milliseconds since 1970.
  * Undefined if no such read is needed.
  */
 function nextFlagCheckAt({

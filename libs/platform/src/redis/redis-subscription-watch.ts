@@ -38,7 +38,7 @@ export class RedisSubscriptionWatch {
   }
 }
 
-/** Returns the connection on which a Cluster client receives messages. The library has no public access to it. */
+/** Returns the connection on which a Cluster client receives messages. ioredis does not expose it. */
 function subscriberOf(cluster: Cluster): Redis | undefined {
   const { subscriber } = cluster as unknown as { subscriber?: { getInstance?(): Redis | null } };
   return subscriber?.getInstance?.() ?? undefined;

@@ -72,8 +72,8 @@ export interface SendState {
    */
   lookedAt?: number;
   /**
-   * Number of consecutive look-ups that read the recipient's messages, or of consecutive look-ups that failed to read
-   * them. If the look-ups failed, {@link lookedAt} is absent. The number selects the wait before the next look-up.
+   * Number of consecutive look-ups with the same outcome: they read the recipient's messages if {@link lookedAt} is
+   * present, and failed to read them if it is absent. The number selects the wait before the next look-up.
    */
   looks?: number;
   /** When the look-ups of the send started. */
