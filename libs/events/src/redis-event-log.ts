@@ -14,11 +14,11 @@ import { EVENT_TYPES } from './event-type.js';
 import { appendEventsLuaArguments, eventId, eventLogRedisKeys } from './redis-append.js';
 import { parseEventStreamEntry } from './redis-stream-entry.js';
 
-const append = LuaScript.from(import.meta.url, 'lua/append.lua');
+const appendEventsScript = LuaScript.from(import.meta.url, 'lua/append.lua');
 
-const open = LuaScript.from(import.meta.url, 'lua/open-log.lua');
+const openEventLogScript = LuaScript.from(import.meta.url, 'lua/open-log.lua');
 
-const trim = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
+const trimEventLogScript = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
 const CHUNK = 500;
 /** Maximum number of log entries that one read examines, even if the filter rejects most of them. */
@@ -33,7 +33,7 @@ export class RedisEventLog implements EventLog {
   ) {}
 
   async append(account: string, events: readonly NewEvent[]): Promise<void> {
-    await append.run(this.redis, eventLogRedisKeys(this.keys(account)), {
+    await appendEventsScript.run(this.redis, eventLogRedisKeys(this.keys(account)), {
       events: appendEventsLuaArguments(account, events),
     });
   }
@@ -103,7 +103,9 @@ export class RedisEventLog implements EventLog {
   async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {
     const keys = eventLogRedisKeys(this.keys(account));
     const oldest = (await redisTime(this.redis, keys.log)) - maxAgeMs;
-    return Number(await trim.run(this.redis, keys, { maxCount, oldest, maxExamined: MAX_TRIMMED }));
+    return Number(
+      await trimEventLogScript.run(this.redis, keys, { maxCount, oldest, maxExamined: MAX_TRIMMED }),
+    );
   }
 
   async dispatchLagMs(account: string): Promise<number> {
@@ -152,7 +154,7 @@ export class RedisEventLog implements EventLog {
   }
 
   private async state(account: string): Promise<{ epoch: string; last: string; trimmed: string }> {
-    const reply = await open.run(this.redis, eventLogRedisKeys(this.keys(account)), {
+    const reply = await openEventLogScript.run(this.redis, eventLogRedisKeys(this.keys(account)), {
       events: appendEventsLuaArguments(account, []),
     });
     const { epoch, last, trimmed } = reply as { epoch: string; last: string | null; trimmed: string | null };

@@ -12,9 +12,9 @@ const MAX_REMOVED = 500;
  */
 const LEASE_MS = 30_000;
 
-const eraseKeys = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
+const eraseKeysScript = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
 
-const releaseErasure = LuaScript.from(import.meta.url, 'lua/release-erasure.lua');
+const releaseErasureScript = LuaScript.from(import.meta.url, 'lua/release-erasure.lua');
 
 export interface ErasurePass {
   /** Stops the erasure. A later call of `pass` erases the remaining keys. */
@@ -63,7 +63,7 @@ export class RedisAccountErasure {
         await afterPass?.(removed, async () => (await this.eraseKeys(lease, token, [])) === 0);
       return removed;
     } finally {
-      await releaseErasure.run(this.redis, { lease }, { token });
+      await releaseErasureScript.run(this.redis, { lease }, { token });
     }
   }
 
@@ -97,7 +97,7 @@ export class RedisAccountErasure {
    */
   private async eraseKeys(lease: string, token: string, keys: readonly string[]): Promise<number> {
     const args = { token, leaseMs: this.leaseMs };
-    return Number(await eraseKeys.run(this.redis, { lease, data: keys }, args));
+    return Number(await eraseKeysScript.run(this.redis, { lease, data: keys }, args));
   }
 }
 

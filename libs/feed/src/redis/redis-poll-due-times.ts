@@ -1,6 +1,6 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 
-const survey = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
+const feedSurveyScript = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
 
 /** Which polls of an account are due, and when the next poll is due. */
 export interface PollDueTimes {
@@ -24,7 +24,7 @@ export class RedisPollDueTimes {
 
   async read(account: string): Promise<PollDueTimes> {
     const keys = accountKeys(this.prefix, account);
-    const reply = await survey.run(this.redis, {
+    const reply = await feedSurveyScript.run(this.redis, {
       due: keys('polls', 'due'),
       list: keys('contact-list'),
       deep: keys('polls', 'deep'),

@@ -4,7 +4,7 @@ import type { PollReport } from '../delay/poll-report.js';
 import type { UnchangedPoll } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
-import { commitUnchangedPolls } from './redis-feed-scripts.js';
+import { commitUnchangedPollsScript } from './redis-feed-scripts.js';
 import { parseNextDueTime, pollQueueKeys } from './redis-poll-queue-keys.js';
 
 /** Maximum number of polls that one script run commits. A running script blocks all other clients of Redis. */
@@ -37,7 +37,7 @@ export class UnchangedPollCommitter {
     const keys = accountKeys(this.prefix, account);
     const shownAt = polls.flatMap(({ poll }) => (poll.showsMessages ? [poll.report.startedAt] : []));
     const { startedAt } = newestReport(polls);
-    const reply = await commitUnchangedPolls.run(
+    const reply = await commitUnchangedPollsScript.run(
       this.redis,
       {
         list: keys('contact-list'),

@@ -13,7 +13,7 @@ export const HEARTBEAT_TTL_MS = 3 * BEAT_EVERY_MS;
 /** Age at which a heartbeat is removed from Redis, in milliseconds. */
 const REMOVED_AFTER_MS = 3_600_000;
 
-const beat = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
+const heartbeatScript = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
 
 /**
  * Returns the members of the heartbeat set `key` whose processes are running, that is, have a recent
@@ -69,7 +69,11 @@ export class RedisHeartbeat {
 
   protected async beat(): Promise<void> {
     if (this.redis.status !== 'ready') return;
-    await beat.run(this.redis, { alive: this.key }, { member: this.member, forgetAfter: REMOVED_AFTER_MS });
+    await heartbeatScript.run(
+      this.redis,
+      { alive: this.key },
+      { member: this.member, forgetAfter: REMOVED_AFTER_MS },
+    );
     this.lastBeatAt = performance.now();
   }
 }

@@ -1,7 +1,7 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import { sendIndexKeys } from './redis-send-index.js';
 
-const survey = LuaScript.from(import.meta.url, 'lua/relay-survey.lua');
+const relaySurveyScript = LuaScript.from(import.meta.url, 'lua/relay-survey.lua');
 
 /**
  * Times until the next work on an account's sends, in milliseconds. The time for a kind of work is absent if no such
@@ -38,7 +38,7 @@ export class RedisRelayDueTimes {
    */
   async read(account: string): Promise<RelayDueTimes> {
     const keys = accountKeys(this.prefix, account);
-    const reply = await survey.run(
+    const reply = await relaySurveyScript.run(
       this.redis,
       {
         lanesDue: keys('lanes', 'due'),

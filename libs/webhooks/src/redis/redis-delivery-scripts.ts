@@ -2,27 +2,27 @@ import { LuaScript } from '#platform';
 import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
 
 /** Claims due deliveries of an endpoint for one process. */
-export const CLAIM_DELIVERIES = LuaScript.from(import.meta.url, 'lua/claim-deliveries.lua', {
+export const claimDeliveriesScript = LuaScript.from(import.meta.url, 'lua/claim-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Records attempts, and schedules the next attempts of their deliveries or finishes the deliveries. */
-export const SETTLE_DELIVERIES = LuaScript.from(import.meta.url, 'lua/settle-deliveries.lua', {
+export const settleDeliveriesScript = LuaScript.from(import.meta.url, 'lua/settle-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Undoes the claim of a delivery that was not attempted. */
-export const RELEASE_DELIVERY = LuaScript.from(import.meta.url, 'lua/release-delivery.lua', {
+export const releaseDeliveryScript = LuaScript.from(import.meta.url, 'lua/release-delivery.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Ends the pending deliveries of a removed or disabled endpoint as `failed`. */
-export const FAIL_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/end-pending.lua', {
+export const failPendingDeliveriesScript = LuaScript.from(import.meta.url, 'lua/end-pending.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
 /** Lists deliveries of one endpoint or of all endpoints, newest first. */
-export const LIST_DELIVERIES = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
+export const listDeliveriesScript = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
 /** Lists the deliveries of one event, newest first. */
-export const LIST_EVENT_DELIVERIES = LuaScript.from(import.meta.url, 'lua/list-event-deliveries.lua');
+export const listEventDeliveriesScript = LuaScript.from(import.meta.url, 'lua/list-event-deliveries.lua');
 /** Lists the endpoints with due deliveries. */
-export const LIST_ENDPOINTS_WITH_DUE_DELIVERIES = LuaScript.from(
+export const listEndpointsWithDueDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/list-due-endpoints.lua',
   {
@@ -30,6 +30,6 @@ export const LIST_ENDPOINTS_WITH_DUE_DELIVERIES = LuaScript.from(
   },
 );
 /** Removes finished deliveries that are too old or too many. */
-export const TRIM_FINISHED_DELIVERIES = LuaScript.from(import.meta.url, 'lua/trim-deliveries.lua', {
+export const trimFinishedDeliveriesScript = LuaScript.from(import.meta.url, 'lua/trim-deliveries.lua', {
   MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
 });
