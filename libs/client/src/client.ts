@@ -12,7 +12,7 @@ import type {
 } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 import { EventStream, type EventOptions } from './event-stream.js';
-import { type ConnectionOptions, isPassing, pause, RetryingRequester } from './requests.js';
+import { type ConnectionOptions, isTransientError, pause, RetryingRequester } from './requests.js';
 
 /** Options of one call. */
 export interface CallOptions {
@@ -195,7 +195,7 @@ export class Tidings {
         if (ENDED.has(send.status))
           throw new SendStatusNotReachedError(send, status, send.reason ?? 'it has ended');
       } catch (error) {
-        if (!isPassing(error) || (isLast && send === undefined)) throw error;
+        if (!isTransientError(error) || (isLast && send === undefined)) throw error;
       }
       if (isLast && send !== undefined)
         throw new SendStatusNotReachedError(send, status, `${timeoutMs} ms have passed`);

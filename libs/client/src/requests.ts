@@ -52,7 +52,7 @@ const MAX_RETRY_AFTER_MS = 60_000;
 /** Statuses that mean that the gateway has not executed the request. */
 const NOT_DONE: ReadonlySet<number> = new Set([429]);
 /** Statuses after which a repeatable request is retried. */
-const PASSING: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
 /** Makes requests to the gateway, and retries failed requests where that is safe. */
 export class RetryingRequester {
@@ -168,9 +168,9 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** True if the same request may succeed later, because of a failure of the connection or the gateway. */
-export function isPassing(error: unknown): boolean {
+export function isTransientError(error: unknown): boolean {
   if (error instanceof TidingsConnectionError) return true;
-  return error instanceof TidingsError && PASSING.has(error.status);
+  return error instanceof TidingsError && TRANSIENT_STATUSES.has(error.status);
 }
 
 /** Returns the wait before a retry, in milliseconds. `attempt` is 0 for the first retry. */
@@ -185,9 +185,10 @@ function waitBefore(error: unknown, isRepeatable: boolean, attempt: number): num
   if (error instanceof TidingsConnectionError) return isRepeatable ? backoffMs(attempt) : undefined;
   if (!(error instanceof TidingsError)) return undefined;
   const { status, code, retryAfterMs } = error;
-  const isPassing =
-    NOT_DONE.has(status) || (isRepeatable && (PASSING.has(status) || code === 'idempotency_in_progress'));
-  if (!isPassing || (retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS) return undefined;
+  const isRetried =
+    NOT_DONE.has(status) ||
+    (isRepeatable && (TRANSIENT_STATUSES.has(status) || code === 'idempotency_in_progress'));
+  if (!isRetried || (retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS) return undefined;
   return retryAfterMs ?? backoffMs(attempt);
 }
 

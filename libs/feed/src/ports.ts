@@ -77,7 +77,7 @@ export interface FeedSource {
 }
 
 /** Collects what a look-up of sends reads. The caller of the look-up provides this object. */
-export interface LookUpReads {
+export interface LookupReads {
   readonly contactIds: readonly string[];
   /** Number of messages that the look-up read. A message that it read twice counts twice. */
   readonly messagesRead: number;
@@ -112,7 +112,7 @@ export interface Sightings {
   /** Number of messages that the poll compared, including those that are neither new nor changed. */
   messagesRead: number;
   /** What the look-up of sends has read so far. Absent if the poll is not part of a look-up. */
-  lookUp?: LookUpReads;
+  lookup?: LookupReads;
 }
 
 /** The send that a message belongs to. */

@@ -51,7 +51,7 @@ export {
   describeThisProcess,
 } from './process/instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
-export { lastSeenRedisRun } from './redis/redis-run.js';
+export { lastSeenRedisRunId } from './redis/redis-run.js';
 export { beginningOf } from './log/beginning-of.js';
 export { type RedactedError, toLoggedError, logMessageOf } from './log/logged-error.js';
 export { createLogger, type Logger } from './log/logger.js';

@@ -56,7 +56,7 @@ export {
   type IdempotencyKey,
   IdempotencyKeyReusedError,
   IDEMPOTENCY_KEY_RESERVATION_MS,
-  REQUESTABLE_OUTCOMES,
+  SETTABLE_OUTCOMES,
   type RequestableOutcome,
   type SendIntake,
   type SendOrigin,

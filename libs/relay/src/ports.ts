@@ -44,7 +44,7 @@ export interface Sender {
 }
 
 /** What a look-up has read so far. */
-export interface LookUpReads {
+export interface LookupReads {
   /** The contacts whose messages the look-up read or tried to read. */
   readonly contactIds: readonly string[];
   /** Number of messages that the look-up read. A message that it read twice counts twice. */
@@ -58,7 +58,7 @@ export interface LookUpReads {
 }
 
 /** Options for reading a recipient's messages. */
-export interface LookUpOptions {
+export interface LookupOptions {
   /**
    * The last read of the contact list must not be earlier than this time, in milliseconds since 1970 by Redis' clock.
    * If it is earlier, the look-up counts as incomplete. Absent: the age of the list does not matter.
@@ -70,7 +70,7 @@ export interface LookUpOptions {
    */
   isLowPriority?: boolean;
   /** An object to which the look-up adds what it reads, also if the look-up fails later. */
-  reads?: LookUpReads;
+  reads?: LookupReads;
 }
 
 /** Reads the messages and contacts of recipients from upstream. */
@@ -80,7 +80,7 @@ export interface Lookup {
    * was incomplete: a message that was not found may then still exist.
    * @throws {UpstreamError} if upstream could not be read
    */
-  lookUp(account: string, phoneNumber: string, options?: LookUpOptions): Promise<boolean>;
+  lookUp(account: string, phoneNumber: string, options?: LookupOptions): Promise<boolean>;
 
   /**
    * Reads the account's contact list from upstream.

@@ -36,7 +36,7 @@ export type {
   RetryResult,
 } from './delivery/delivery-store.js';
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
-export { RecentEventCache } from './delivery/recent-events.js';
+export { RecentEventCache } from './delivery/recent-event-cache.js';
 export { DestinationCheck } from './destination/destination-check.js';
 export { DestinationGuard } from './destination/destination-guard.js';
 export { EventDispatcher } from './dispatch/event-dispatcher.js';
@@ -73,8 +73,8 @@ export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
 export { type DeliveryDueTimes, RedisDeliveryDueTimeReader } from './redis/redis-delivery-due-time-reader.js';
 export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
-export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/requested-deliveries.js';
-export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replays.js';
+export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/single-event-deliverer.js';
+export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replayer.js';
 export { type Resolver, createSystemResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';
 export { WebhookConflictError } from './endpoint/webhook-conflict.js';

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { REQUESTABLE_OUTCOMES, type RequestableOutcome, type Send } from '#relay';
+import { SETTABLE_OUTCOMES, type RequestableOutcome, type Send } from '#relay';
 import { OneOf, rule } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
@@ -14,7 +14,7 @@ const OUTCOME =
 @ApiSchema({ name: 'SendResolution' })
 export class ResolveDto {
   @ApiProperty({ description: OUTCOME })
-  @OneOf(REQUESTABLE_OUTCOMES)
+  @OneOf(SETTABLE_OUTCOMES)
   outcome!: RequestableOutcome;
 }
 

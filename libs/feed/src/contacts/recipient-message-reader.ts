@@ -2,7 +2,7 @@ import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#u
 import type { ContactListPoll } from './contact-list-poll.js';
 import type { ContactPoll } from '../poll/contact-poll.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
-import type { LookUpReads } from '../ports.js';
+import type { LookupReads } from '../ports.js';
 import { CoalescedTask } from './coalesced-task.js';
 import { PollExpediter } from './poll-expediter.js';
 
@@ -41,7 +41,7 @@ export class RecipientMessageReader {
       minListReadAt,
       isLowPriority = false,
       reads,
-    }: { minListReadAt?: number; isLowPriority?: boolean; reads?: LookUpReads } = {},
+    }: { minListReadAt?: number; isLowPriority?: boolean; reads?: LookupReads } = {},
   ): Promise<boolean> {
     const purpose = isLowPriority ? 'confirmation' : 'lookup';
     let recipient = await this.findWithFreshList(account, phoneNumber, minListReadAt);

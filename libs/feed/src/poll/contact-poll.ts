@@ -14,7 +14,7 @@ import { requestForLastPage } from '../walk/page-tail.js';
 import { PollCommitter } from './poll-committer.js';
 import type { PollStart } from './poll-start.js';
 import { hashIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
-import type { FeedSource, LookUpReads, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
+import type { FeedSource, LookupReads, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
@@ -67,7 +67,7 @@ export class ContactPoll {
   /**
    * Reads all new messages of a contact. Reads the newest messages first. Then also reads older messages, if
    * older pages may contain more new messages.
-   * @param lookUp receives the messages, if they are read because of a look-up of sends
+   * @param lookup receives the messages, if they are read because of a look-up of sends
    * @returns true if the reads were completed; false if the contact is unknown, or if the read of older
    * messages ended early
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
@@ -76,12 +76,12 @@ export class ContactPoll {
     account: string,
     contactId: string,
     purpose: ReadPurpose,
-    lookUp?: LookUpReads,
+    lookup?: LookupReads,
   ): Promise<boolean> {
-    const read = await this.readHeadUntilCommitted(account, contactId, purpose, lookUp);
+    const read = await this.readHeadUntilCommitted(account, contactId, purpose, lookup);
     if (read === undefined || read === 'enough') return read !== undefined;
     const signal = typeof purpose === 'object' ? purpose.signal : undefined;
-    return this.runDeepRead(account, contactId, purpose, signal, lookUp);
+    return this.runDeepRead(account, contactId, purpose, signal, lookup);
   }
 
   /**
@@ -92,7 +92,7 @@ export class ContactPoll {
     account: string,
     contactId: string,
     purpose: ReadPurpose,
-    lookUp?: LookUpReads,
+    lookup?: LookupReads,
   ): Promise<'enough' | 'in part' | undefined> {
     let isEnough = true;
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
@@ -100,7 +100,7 @@ export class ContactPoll {
       if (state === undefined) return undefined;
       const start: PollStart = {
         ...{ account, contactId, state, ...budgetOf(purpose) },
-        ...(lookUp === undefined ? {} : { lookUp }),
+        ...(lookup === undefined ? {} : { lookup }),
       };
       const look = await this.readUnchanged(start, purpose);
       if (look === 'committed') return 'enough';
@@ -123,10 +123,10 @@ export class ContactPoll {
     start: PollStart,
     purpose: ReadPurpose,
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
-    const { account, contactId, state, lookUp } = start;
+    const { account, contactId, state, lookup } = start;
     const expected = state.extension.unchangedPage;
     // Requests no page if the messages of the page are needed: an unchanged page is returned without messages.
-    if (lookUp !== undefined || this.committer.hasUncommittedSends(start)) return undefined;
+    if (lookup !== undefined || this.committer.hasUncommittedSends(start)) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
     // The stored digest belongs to a page that was requested with the documented limit. A page with another
@@ -155,7 +155,7 @@ export class ContactPoll {
    * Reads older messages of a contact, if such a read is due. Reads either all pages, or only as many as
    * needed to find all messages with flags (`delivered`, `read`) that may still change.
    * @param signal aborts the read after the current page
-   * @param lookUp receives the messages, if they are read because of a look-up of sends
+   * @param lookup receives the messages, if they are read because of a look-up of sends
    * @returns true if the read reached its end, or if no read of older messages was due
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
@@ -164,7 +164,7 @@ export class ContactPoll {
     contactId: string,
     purpose: ReadPurpose,
     signal?: AbortSignal,
-    lookUp?: LookUpReads,
+    lookup?: LookupReads,
   ): Promise<boolean> {
     const state = await this.store.contactState(account, contactId);
     if (state === undefined || lossReasonOf(state) !== undefined) return true;
@@ -174,7 +174,7 @@ export class ContactPoll {
     const task = {
       ...{ account, contactId, purpose, goal },
       ...(signal === undefined ? {} : { signal }),
-      ...(lookUp === undefined ? {} : { lookUp }),
+      ...(lookup === undefined ? {} : { lookup }),
     };
     const read = new DeepRead(
       this.store,

@@ -16,7 +16,7 @@ import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
 import { rowMessageOf, upstreamClockLeadMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
-import type { FeedSource, LookUpReads, ReadPurpose } from '../ports.js';
+import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /**
@@ -62,7 +62,7 @@ export interface DeepTask {
    */
   goal: 'everything' | 'look';
   /** Receives the messages, if they are read because of a look-up of sends. */
-  lookUp?: LookUpReads;
+  lookup?: LookupReads;
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
 }

@@ -288,7 +288,7 @@ export class PollCommitter {
   }
 
   private async sendsIn(
-    { account, contactId, state, lookUp }: PollStart,
+    { account, contactId, state, lookup }: PollStart,
     { date }: PagesRead,
     observed: readonly UpstreamMessage[],
     fingerprints: ReadonlyMap<string, SeenFingerprint>,
@@ -303,7 +303,7 @@ export class PollCommitter {
     const messagesWith = (wanted: ChangeForBinder): UpstreamMessage[] =>
       changes.filter(({ change }) => change === wanted).map(({ message }) => message);
     if (observed.length === 0) return new Map();
-    lookUp?.add(contactId, observed, upstreamClockLeadMs(date, state.now));
+    lookup?.add(contactId, observed, upstreamClockLeadMs(date, state.now));
     return this.binder.bind({
       account,
       contactId,
@@ -312,7 +312,7 @@ export class PollCommitter {
       otherChangedMessages: messagesWith('other'),
       ...(date === undefined ? {} : { upstreamNow: date }),
       ...{ readAt: state.now, messagesRead: observed.length },
-      ...(lookUp === undefined ? {} : { lookUp }),
+      ...(lookup === undefined ? {} : { lookup }),
     });
   }
 

@@ -3,8 +3,8 @@ import { SimilarMessageCollector } from '../match/similar-messages.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { type LookUpResult, readRecipientMessages, appendLookUpResultToSend } from './look-up-result.js';
-import { MAX_CONTACT_LIST_AGE_MS } from './send-look-up.js';
+import { type LookupResult, readRecipientMessages, appendLookupResultToSend } from './lookup-result.js';
+import { MAX_CONTACT_LIST_AGE_MS } from './send-lookup-runner.js';
 import {
   isMessageOfSendOverdue,
   type SendRecord,
@@ -167,12 +167,12 @@ export class AcceptedSendConfirmer {
   private async recordResult(
     account: string,
     record: SendRecord,
-    result: LookUpResult,
+    result: LookupResult,
     reads: SimilarMessageCollector,
     now: number,
   ): Promise<void> {
     const { outcome } = result;
-    const looked = await appendLookUpResultToSend(this.store, account, record, result, reads, now);
+    const looked = await appendLookupResultToSend(this.store, account, record, result, reads, now);
     const { leftMs, passedMs } = this.countdownOf(record, now);
     const left = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);

@@ -18,7 +18,7 @@ import {
   fieldsKeptAcrossTransitions,
   appendAttempt,
 } from '../send/send-record.js';
-import { MAX_LANE_PAUSE_IN_OUTAGE_MS, type SendLookUpRunner } from './send-look-up.js';
+import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
@@ -62,7 +62,7 @@ export class SendPoster {
     private readonly sender: Sender,
     private readonly lookup: Lookup,
     private readonly blobs: BlobStore,
-    private readonly search: SendLookUpRunner,
+    private readonly lookups: SendLookupRunner,
     private readonly settings: RelaySettings,
     private readonly logger: Logger,
     private readonly random: () => number,
@@ -171,7 +171,7 @@ export class SendPoster {
       transition: 'not_taken',
       state: { ...fieldsKeptAcrossTransitions(record.state), attempts },
     });
-    return MAX_LANE_PAUSE_IN_OUTAGE_MS;
+    return MAX_LANE_WAIT_IN_OUTAGE_MS;
   }
 
   /**
@@ -210,7 +210,7 @@ export class SendPoster {
       admission = await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return { waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError) return { waitMs: MAX_LANE_PAUSE_IN_OUTAGE_MS };
+      if (error instanceof UpstreamUnavailableError) return { waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
       throw error;
     }
     if (untilFence.isOver()) return { waitMs: 0 };
@@ -290,7 +290,7 @@ export class SendPoster {
       if (error instanceof UpstreamRequestNotSentError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError)
-        return { notSent: true, waitMs: MAX_LANE_PAUSE_IN_OUTAGE_MS };
+        return { notSent: true, waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }
@@ -325,7 +325,7 @@ export class SendPoster {
       case 'ambiguous': {
         const now = await this.store.now(account);
         const attempted = { ...record, state: { ...record.state, ...state } };
-        await this.recordOutcome(account, record, this.search.begin('ambiguous', attempted, now, error));
+        await this.recordOutcome(account, record, this.lookups.begin('ambiguous', attempted, now, error));
         return 0;
       }
     }

@@ -1,10 +1,10 @@
 import { type Logger, traceIdLogField } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages, type Undecided } from './message-match.js';
-import type { LookUpReads } from '../ports.js';
+import type { LookupReads } from '../ports.js';
 import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
 import { transitionResult } from '../send/send-transitions.js';
-import type { StoredLookup } from '../send/send-lookup.js';
+import type { StoredLookup } from '../send/stored-lookup.js';
 import { type SendRecord, fieldsKeptAcrossTransitions, appendLookupToSend } from '../send/send-record.js';
 
 /** Outbound messages of one contact that a poll found to be new or changed. */
@@ -27,7 +27,7 @@ export interface Sightings {
   /** Number of messages that were read, including those that are neither new nor changed. */
   messagesRead: number;
   /** What the look-up has read so far, if the messages were read because of a look-up. */
-  lookUp?: Pick<LookUpReads, 'contactIds' | 'messagesRead'>;
+  lookup?: Pick<LookupReads, 'contactIds' | 'messagesRead'>;
 }
 
 /**
@@ -105,7 +105,7 @@ export class MessageBinder {
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
       const { matches, undecided } = matchMessages(open, waiting, ahead);
-      if (matches.length === 0 && (await this.endUndecidedSearches(sightings, undecided))) return;
+      if (matches.length === 0 && (await this.markUndecidedSendsUnknown(sightings, undecided))) return;
       // A conflict means that another process changed a send. The matching runs again even without a conflict, because
       // a send that was posted twice has two messages.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
@@ -164,7 +164,7 @@ export class MessageBinder {
    * later polls do not report these messages as new. Another POST is not safe, because the send may already have
    * arrived. Returns false if a send changed meanwhile.
    */
-  private async endUndecidedSearches(
+  private async markUndecidedSendsUnknown(
     sightings: Sightings,
     undecided: readonly Undecided[],
   ): Promise<boolean> {
@@ -216,13 +216,13 @@ function wasUndecided(contactId: string, messageId: string, sends: readonly Send
  * read by a look-up is always added. A read by a poll is added only if the send has the phase `looking`.
  */
 function recordAfterRead(
-  { contactId, readAt, messagesRead, lookUp }: Sightings,
+  { contactId, readAt, messagesRead, lookup }: Sightings,
   record: SendRecord,
   outcome: 'found' | 'ambiguous',
   candidates: StoredLookup['candidates'] = [],
 ): SendRecord {
-  if (lookUp === undefined && record.state.phase !== 'looking') return record;
-  const read = lookUp ?? { contactIds: [contactId], messagesRead };
+  if (lookup === undefined && record.state.phase !== 'looking') return record;
+  const read = lookup ?? { contactIds: [contactId], messagesRead };
   return appendLookupToSend(record, {
     ...{ at: readAt, outcome, candidates },
     ...{ contactIds: read.contactIds, messagesRead: read.messagesRead },

@@ -258,6 +258,6 @@ function isUnlikelyTime(message: UpstreamMessage, expected: ExpectedMessage): bo
  * accepted.
  */
 function mayBeUnaccepted({ state }: SendRecord): boolean {
-  const isSearchedFor = state.status === 'relaying' && state.phase === 'looking';
-  return isSearchedFor || ['unknown', 'failed', 'cancelled', 'expired'].includes(state.status);
+  const isLookedUp = state.status === 'relaying' && state.phase === 'looking';
+  return isLookedUp || ['unknown', 'failed', 'cancelled', 'expired'].includes(state.status);
 }

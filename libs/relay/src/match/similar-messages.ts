@@ -1,8 +1,8 @@
 import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
-import type { LookUpReads } from '../ports.js';
+import type { LookupReads } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/send-lookup.js';
+import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/stored-lookup.js';
 import {
   CLOCK_TOLERANCE_MS,
   timeOfFirstPostAwaitingMessage,
@@ -31,7 +31,7 @@ interface SimilarMessage {
  * Counts the messages that a look-up reads, and collects those that resemble the sends of the look-up. For each send,
  * keeps only the few messages that are closest in time to the POST of the send.
  */
-export class SimilarMessageCollector implements LookUpReads {
+export class SimilarMessageCollector implements LookupReads {
   readonly contactIds: string[] = [];
   messagesRead = 0;
   private readonly sendsByText = new Map<string, SendRecord[]>();

@@ -2,7 +2,7 @@ import { categoryOfSend, previewOf, rowRedisKeys, type SendStatusNotice } from '
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import {
   accountKeys,
-  lastSeenRedisRun,
+  lastSeenRedisRunId,
   type AccountKeys,
   type Clock,
   parseRedisHashReply,
@@ -138,7 +138,7 @@ export class RedisRelayStore implements RelayStore {
         expiresAt: order.expiresAt ?? '',
         rowsKept: this.rowsKept,
         acceptedAt: createdAt ?? '',
-        run: lastSeenRedisRun(this.redis),
+        run: lastSeenRedisRunId(this.redis),
         preview: this.rowsKept === 'on' ? previewOf(order.message ?? '') : '',
         notice: statusNotice({ order, state }),
       },

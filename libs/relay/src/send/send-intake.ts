@@ -63,7 +63,7 @@ export class SendNotCancellableError extends Error {
 export type RequestableOutcome = 'resend' | 'sent' | 'failed';
 
 /** All values of {@link RequestableOutcome}. */
-export const REQUESTABLE_OUTCOMES = [
+export const SETTABLE_OUTCOMES = [
   'resend',
   'sent',
   'failed',

@@ -1,5 +1,5 @@
 import type { TraceContext } from '#platform';
-import { appendLookup, type StoredLookup, toPublicLookup } from './send-lookup.js';
+import { appendLookup, type StoredLookup, toPublicLookup } from './stored-lookup.js';
 import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
 
 /** The part of a send that never changes after the send is stored. Times are in milliseconds since 1970. */

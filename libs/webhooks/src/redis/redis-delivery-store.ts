@@ -36,7 +36,7 @@ import {
   retryDeliveryScript,
 } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
-import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-events.js';
+import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-event-cache.js';
 import { RedisDeliveryReader } from './redis-delivery-reader.js';
 import {
   claimDeliveriesScript,

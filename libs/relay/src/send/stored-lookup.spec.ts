@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { appendLookup, type StoredLookup, toPublicLookup } from './send-lookup.js';
+import { appendLookup, type StoredLookup, toPublicLookup } from './stored-lookup.js';
 
 const AT = Date.UTC(2026, 0, 1);
 

@@ -3,15 +3,15 @@ import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, postLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
-import { type LookUpResult, readRecipientMessages, appendLookUpResultToSend } from './look-up-result.js';
+import { type LookupResult, readRecipientMessages, appendLookupResultToSend } from './lookup-result.js';
 
 /** Waits between two look-ups of a send, in milliseconds. The last wait repeats. */
-const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
+const LOOKUP_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 
 /**
  * Maximum wait of a lane during an outage of upstream, in milliseconds. The end of the outage wakes the lane earlier.
  */
-export const MAX_LANE_PAUSE_IN_OUTAGE_MS = 15_000;
+export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
 
 /**
  * Maximum age of the contact list for the last look-up of a send, in milliseconds. An older list may lack a new contact
@@ -20,7 +20,7 @@ export const MAX_LANE_PAUSE_IN_OUTAGE_MS = 15_000;
 export const MAX_CONTACT_LIST_AGE_MS = 60_000;
 
 /** Looks up a send among the messages of its recipient, to find out whether upstream accepted the send. */
-export class SendLookUpRunner {
+export class SendLookupRunner {
   constructor(
     private readonly store: RelayStore,
     private readonly lookup: Lookup,
@@ -37,7 +37,7 @@ export class SendLookUpRunner {
     now: number,
     reason: string | undefined,
   ): StateChange {
-    return this.startSearch(
+    return this.start(
       transition,
       record,
       now,
@@ -55,17 +55,17 @@ export class SendLookUpRunner {
   recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
     const periodMs = Math.max(confirmationPeriodMs(record.order, this.settings), postLeaseMs(this.settings));
     const leftMs = redisRestartedAt === undefined ? 0 : Math.max(periodMs - (now - redisRestartedAt), 0);
-    return this.startSearch('recheck_started', record, now, leftMs, { thenPost: true });
+    return this.start('recheck_started', record, now, leftMs, { thenPost: true });
   }
 
-  private startSearch(
+  private start(
     transition: 'ambiguous' | 'abandoned' | 'recheck_started',
     { state }: SendRecord,
     now: number,
     lookLeftMs: number,
     extra: Pick<SendState, 'reason' | 'thenPost'>,
   ): StateChange {
-    const waitMs = SEARCH_BACKOFF_MS[0];
+    const waitMs = LOOKUP_WAITS_MS[0];
     return {
       transition,
       state: {
@@ -105,27 +105,27 @@ export class SendLookUpRunner {
       ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {}),
     });
     const { outcome } = step;
-    const looked = await appendLookUpResultToSend(this.store, account, record, step, reads, now);
+    const looked = await appendLookupResultToSend(this.store, account, record, step, reads, now);
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const isTimedOut = now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
-      await this.store.apply(account, record, this.endOfSearch(looked));
+      await this.store.apply(account, record, this.changeAfterLastLookup(looked));
       return 0;
     }
     if (isTimedOut) {
       await this.store.apply(account, record, {
         transition: 'marked_unknown',
-        state: { ...fieldsKeptAcrossTransitions(looked.state), reason: searchTimeoutReason(step) },
+        state: { ...fieldsKeptAcrossTransitions(looked.state), reason: timeoutReason(step) },
       });
       return 0;
     }
     // Start again with the shortest wait when reads of the recipient's messages begin to fail, or begin to work again.
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
-    const backoffMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
+    const backoffMs = LOOKUP_WAITS_MS[Math.min(looks, LOOKUP_WAITS_MS.length - 1)] ?? 0;
     // If less time remains for look-ups than the usual wait, the last look-up is made earlier.
     const waitMs =
-      outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
+      outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, LOOKUP_WAITS_MS[0])) : backoffMs;
     const next: SendState = {
       ...looked.state,
       lookSince: since,
@@ -136,7 +136,7 @@ export class SendLookUpRunner {
     };
     if (outcome === 'failed' || outcome === 'held') delete next.lookedAt;
     const held = outcome === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
-    const laneDueInMs = outcome === 'held' ? MAX_LANE_PAUSE_IN_OUTAGE_MS : waitMs;
+    const laneDueInMs = outcome === 'held' ? MAX_LANE_WAIT_IN_OUTAGE_MS : waitMs;
     const waiting = await this.store.apply(account, record, {
       transition: 'search_continued',
       state: { ...next, ...held },
@@ -146,7 +146,7 @@ export class SendLookUpRunner {
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
-  private endOfSearch({ state }: SendRecord): StateChange {
+  private changeAfterLastLookup({ state }: SendRecord): StateChange {
     const { reason, thenPost } = state;
     if (thenPost === true) return { transition: 'recheck_passed', state: fieldsKeptAcrossTransitions(state) };
     // With `SEND_ON_UNKNOWN=resend`, the operator prefers a duplicate text to a lost text. A third POST is never made
@@ -161,7 +161,7 @@ export class SendLookUpRunner {
 }
 
 /** Returns the `reason` text of a send whose look-ups have not been completed within the maximum age of a send. */
-function searchTimeoutReason(step: LookUpResult): string {
+function timeoutReason(step: LookupResult): string {
   const last = step.outcome === 'failed' ? ` The last look-up failed: ${step.reason}.` : '';
   return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
 }

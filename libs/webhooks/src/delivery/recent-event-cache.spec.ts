@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
-import { RecentEventCache } from './recent-events.js';
+import { RecentEventCache } from './recent-event-cache.js';
 
 const event = (n: number, data = '{}'): LoggedEvent => ({
   ...{ id: `evt_${n}`, type: 'message.received', timestamp: '2026-01-01T00:00:00.000Z', account: 'a' },

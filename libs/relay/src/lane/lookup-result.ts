@@ -1,6 +1,6 @@
 import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
 import type { SimilarMessageCollector } from '../match/similar-messages.js';
-import type { Lookup, LookUpOptions } from '../ports.js';
+import type { Lookup, LookupOptions } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
 import type { SendLookup } from '../send/send.js';
 import { type SendRecord, appendLookupToSend } from '../send/send-record.js';
@@ -10,22 +10,22 @@ import { type SendRecord, appendLookupToSend } from '../send/send-record.js';
  * read. `held`: no request was made, because requests for the account are suspended during an outage. `failed`: the
  * messages could not be read.
  */
-export type LookUpResult =
+export type LookupResult =
   { outcome: 'complete' | 'partial' | 'held' } | { outcome: 'failed'; reason: string };
 
 const OUTCOMES = {
   complete: 'not_found',
   partial: 'incomplete',
   failed: 'failed',
-} as const satisfies Record<Exclude<LookUpResult['outcome'], 'held'>, SendLookup['outcome']>;
+} as const satisfies Record<Exclude<LookupResult['outcome'], 'held'>, SendLookup['outcome']>;
 
 /** Reads the messages of a recipient once. Errors of upstream are returned as a result, not thrown. */
 export async function readRecipientMessages(
   lookup: Lookup,
   account: string,
   phoneNumber: string,
-  options: LookUpOptions,
-): Promise<LookUpResult> {
+  options: LookupOptions,
+): Promise<LookupResult> {
   try {
     const isComplete = await lookup.lookUp(account, phoneNumber, options);
     return { outcome: isComplete ? 'complete' : 'partial' };
@@ -42,11 +42,11 @@ export async function readRecipientMessages(
  * the look-up made no request.
  * @param now when the look-up started, in milliseconds since 1970 by Redis' clock
  */
-export async function appendLookUpResultToSend(
+export async function appendLookupResultToSend(
   store: RelayStore,
   account: string,
   record: SendRecord,
-  result: LookUpResult,
+  result: LookupResult,
   reads: SimilarMessageCollector,
   now: number,
 ): Promise<SendRecord> {
