@@ -1,13 +1,13 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { DeliveriesOverview, DeliveriesOverviewReader } from '../delivery/deliveries-overview.js';
-import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
+import { BACKLOG_CONSTANTS } from './backlog-constants.js';
 
 /** Max failing endpoints that the summary lists. */
 const MAX_FAILING = 20;
 
 const deliveriesOverviewScript = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {
   MAX_FAILING,
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
+  ...BACKLOG_CONSTANTS,
 });
 
 type Counts = Record<
