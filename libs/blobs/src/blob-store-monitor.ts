@@ -54,7 +54,7 @@ export class BlobStoreMonitor {
     await this.sharing?.removeMark();
   }
 
-  /** Calls the store. There is at most one such call at a time: each that hangs keeps a thread of the process busy. */
+  /** Calls the store, with at most one call at a time, because a call that hangs keeps a thread of the process busy. */
   private useStore(): Promise<void> {
     this.running ??= (async () => {
       try {

@@ -6,8 +6,9 @@ import { MARK_TTL_MS } from './shared-blob-store-check.js';
 const LIST_TIMEOUT_MS = 2_000;
 
 /**
- * Detects that processes of another installation use the blob store of this process. Then one of the installations is
- * misconfigured, for example a worker with the wrong `REDIS_URL`, and the files in the store may belong to the other one.
+ * Detects that processes of another installation use the blob store of this process. In that case, one installation is
+ * misconfigured (for example, a worker has the wrong `REDIS_URL`), and files in the store may belong to the other
+ * installation.
  */
 export class ForeignProcessCheck {
   /**

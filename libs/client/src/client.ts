@@ -24,8 +24,8 @@ export interface CallOptions {
 export interface SendOptions extends CallOptions {
   /**
    * Makes the call safe to repeat, even from another process: several calls with the same key and the same
-   * content create only one send. By default, each call uses a new key for all its attempts; the errors of a failed
-   * call contain it.
+   * content create only one send. By default, each call uses a new key for all its attempts. If the call
+   * fails, its error contains the key.
    */
   idempotencyKey?: string;
   /**
@@ -175,9 +175,10 @@ export class Tidings {
 
   /**
    * Waits until a send has reached the given status, or a later one in the order `accepted`, `sent`,
-   * `delivered`, `read`. While the gateway cannot be reached, it continues to wait.
+   * `delivered`, `read`. The wait continues while the gateway cannot be reached.
    * @throws {SendStatusNotReachedError} if the send ends in another status, or after `timeoutMs`
-   * @throws {TidingsError | TidingsConnectionError} if the gateway rejects the request, or cannot be reached at all
+   * @throws {TidingsError | TidingsConnectionError} if the gateway rejects the request, or if the send could not be
+   * read even once within `timeoutMs`
    */
   async waitFor(
     { id }: Pick<Send, 'id'>,
@@ -219,8 +220,8 @@ export class Tidings {
     let before: ReadonlySet<unknown> = new Set();
     for (let page = 1; ; page += 1) {
       const { messages } = (await this.get(path, { page, limit: PAGE }, signal)) as MessageList;
-      // The messaging service may return fewer messages than asked for, so a short page is not the end. But a service
-      // that ignores the number of the page would return the first page for ever.
+      // A short page need not be the last one: the messaging service may return fewer messages than requested. The list
+      // ends at an empty page, or at a page that repeats the previous one, because the service may ignore page numbers.
       if (messages.every(({ id }) => before.has(id))) return;
       yield* messages;
       before = new Set(messages.map(({ id }) => id));

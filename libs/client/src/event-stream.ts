@@ -66,7 +66,7 @@ const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
  * ```ts
  * let after = await loadCursor();
  * if (after === undefined) {
- *   // The first start: from now on, no event is missed, even if the program ends before the first one.
+ *   // The first start: from now on, no event is missed, even if the program ends before the first event.
  *   ({ next: after } = (await tidings.call('GET', '/v1/events?after=now')) as EventList);
  *   await saveCursor(after);
  * }

@@ -34,7 +34,7 @@ export interface ClientRequest {
 
 /** Longer than the gateway holds a request that waits for events (30 s). */
 const DEFAULT_TIMEOUT_MS = 40_000;
-/** The gateway waits so long for an upload, too. */
+/** As long as the gateway waits for an upload. */
 const DEFAULT_UPLOAD_TIMEOUT_MS = 300_000;
 const DEFAULT_MAX_RETRIES = 4;
 /**
@@ -167,7 +167,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** True if the same request may succeed later, because of a failure of the connection or the gateway. */
+/** Returns true if the connection or the gateway failed, so the same request may succeed later. */
 export function isTransientError(error: unknown): boolean {
   if (error instanceof TidingsConnectionError) return true;
   return error instanceof TidingsError && TRANSIENT_STATUSES.has(error.status);

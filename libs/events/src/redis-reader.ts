@@ -8,8 +8,8 @@ export interface ReaderLease {
 }
 
 /**
- * Thrown if another process has taken over the lease for reading the event log. That process also processes
- * the events that this process has read.
+ * Thrown if another process has taken over the lease for reading the event log. That process also handles the
+ * events that this process has read but not acknowledged.
  */
 export class EventLogReaderLeaseLostError extends Error {
   constructor() {

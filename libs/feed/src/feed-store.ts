@@ -41,8 +41,8 @@ export interface KnownContacts {
    */
   listedAt?: number;
   /**
-   * True if a contact list of the account was ever committed completely. Stays true if the stored contacts are lost,
-   * while {@link listedAt} is then absent.
+   * True if a contact list of the account was ever committed completely. Stays true even if the stored
+   * contacts are lost; {@link listedAt} is absent in that case.
    */
   wasListedBefore: boolean;
   /**

@@ -287,7 +287,7 @@ class OrderedWalk {
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;
     const { newer, older } = this.unjoined;
-    // The page that settles an uncertain end may be read first.
+    // The page that settles an uncertain end may be read before the newer page is read again.
     if (page.request.page !== newer.request.page) return;
     newer.next = older;
     page.next = older;
@@ -303,7 +303,7 @@ class OrderedWalk {
       this.unjoined = { newer, older: page };
   }
 
-  /** Chooses the index in upstream's list to read at next, if the wanted messages do not begin on the given page. */
+  /** Chooses the next index to read in upstream's list if the wanted messages do not begin on the given page. */
   private adjustSearch({ start, count, messages }: RequestedPage): void {
     if (this.uncertainEnd !== undefined) return;
     const { from } = this.start;

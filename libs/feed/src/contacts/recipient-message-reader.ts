@@ -27,7 +27,8 @@ export class RecipientMessageReader {
   }
 
   /**
-   * Reads the new messages of all contacts with a phone number now, and binds the messages to sends.
+   * Immediately reads the new messages of all contacts with the given phone number, and binds these messages
+   * to sends.
    * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since 1970
    * by Redis' clock), the contact list is read again first. `isLowPriority`: true if new sends have priority
    * over this look-up in the request budget. `reads`: receives the contacts and messages that are read

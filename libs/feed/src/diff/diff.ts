@@ -143,7 +143,7 @@ function arrival(
     direction,
     delivered,
     read,
-    // If a flag is already set when the message is first seen, no later read emits the event of this flag.
+    // If a flag is already set when the message is first seen, no later read emits an event for this flag.
     deliveredEmitted: delivered,
     readEmitted: read,
     fingerprint: chooseFingerprintToStore(message, seen, volatile),
