@@ -399,7 +399,7 @@ export interface FeedStore {
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>>;
 
-  /** Returns a histogram of the account's contacts by how often each of them changes. */
+  /** Returns a histogram of the message rates of the account's contacts. */
   contactRates(account: string): Promise<ContactRates>;
 
   /** Returns the snapshots of all known messages of a contact, by message id. */

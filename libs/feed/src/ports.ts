@@ -95,11 +95,11 @@ export interface Sightings {
   contactId: string;
   /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Known messages of which a field changed that events report by name, for example the text. */
+  /** Known messages with a possible change in a field that events report by name, such as the text. */
   editedMessages: readonly UpstreamMessage[];
   /**
-   * Other known messages of which a flag (`delivered`, `read`) or another field changed, and deleted messages that
-   * appeared again.
+   * Other changed messages: known messages with a change of a flag (`delivered`, `read`) or of another field,
+   * and deleted messages that appeared again.
    */
   otherChangedMessages: readonly UpstreamMessage[];
   /**

@@ -72,7 +72,7 @@ function without(raw: Raw, ignored: ReadonlySet<string>): Raw {
 }
 
 function hashOf(raw: Raw, textOf?: (text: string) => string): string {
-  // The digest is cut before it is converted to text: `slice` of the full text would keep that text in memory
-  // for each contact.
+  // Only the first 8 bytes of the digest are converted to text. A `slice` of the whole text would keep the
+  // whole text in memory for each contact.
   return createHash('sha256').update(canonicalJson(raw, textOf)).digest().toString('hex', 0, 8);
 }

@@ -44,8 +44,8 @@ const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
 );
 
 /**
- * Limits for message fields: changes of a volatile field at two reads in a row emit events, later changes do
- * not. At most four messages are compared to detect the changes.
+ * Thresholds for message fields. If a field differs at more than two consecutive reads, only the changes at
+ * the first two emit events. At most four messages are compared to detect the changes.
  */
 const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
 

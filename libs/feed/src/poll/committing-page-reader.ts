@@ -110,8 +110,7 @@ export class CommittingPageReader {
   }
 
   /**
-   * True if pages with messages wait for their commit, because upstream has shown only other messages than the
-   * known ones so far.
+   * True if pages with messages wait for their commit, because no page so far contained a known message.
    */
   get showsOtherMessages(): boolean {
     return this.heldPages.some(({ ids }) => ids.length > 0);

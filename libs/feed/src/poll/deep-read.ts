@@ -31,8 +31,8 @@ const MAX_MESSAGES = 200_000;
  */
 const MAX_PASSES = 5;
 /**
- * If the retries of a page up to this number fail, the read starts again at page 1. After a later page, a new
- * start would read too many pages twice.
+ * If all retries of a page fail, and the number of the page is at most this one, the read starts again at
+ * page 1. After a later page, a new start would read too many pages twice.
  */
 const MAX_RESTART_PAGE = 5;
 /**

@@ -45,9 +45,9 @@ const UNCOMMITTED_TTL_MS = 60_000;
 export class PollCommitter {
   private readonly nextReads: NextReads;
   /**
-   * The sends that belong to messages of a contact, by message id, while no commit contains these messages: it was
-   * refused or failed. The other worker, which committed first, may not have recognized these messages, for example
-   * because their text differed when it read them.
+   * The sends that belong to messages of a contact, by message id, until a commit contains these messages.
+   * Sends remain here if a commit failed, or was refused because another worker committed first. That worker
+   * may not have recognized these messages, for example because their text differed when it read them.
    */
   private readonly uncommittedSends = new LRUCache<string, ReadonlyMap<string, BoundSend>>({
     max: MAX_UNCOMMITTED,
@@ -146,8 +146,9 @@ export class PollCommitter {
       next.size === 0 &&
       events.length === 0 &&
       isSamePollState(pollState, state.pollState);
-    // A resync ends only with a read of all pages during which no message moved between pages. Any other read may
-    // have missed messages. Nor does it end while messages are missing: during an outage, the list may be empty.
+    // A resync ends only with a read of all pages during which no message moved between pages. Any other read
+    // may have missed messages. While messages are missing, the resync does not end either, because the list
+    // may be empty during an outage.
     const endsResync = kind === 'end' && state.extension.resyncing === true && absence?.pending === false;
     const extension = rebuildablePollStateAfterRead(start, reading, kind, changes.volatile, {
       isQuiet,
@@ -391,9 +392,9 @@ function baselineAfter(
 }
 
 /**
- * Returns whether missing messages of the contact make an outage likely. A number: an outage is likely since
- * this time, in milliseconds since 1970. `over`: an outage is no longer likely. Undefined: an outage was not
- * likely before, and still is not.
+ * Returns whether missing messages of the contact make an outage likely. A number: the time since which an
+ * outage has been likely, in milliseconds since 1970. `over`: an outage is no longer likely. Undefined: an
+ * outage was not likely before, and still is not.
  */
 function suspicionIn(
   { suspectSince }: PollState,
@@ -424,8 +425,9 @@ function isSamePollState(a: PollState, b: PollState): boolean {
 }
 
 /**
- * How a known message changed, for the match of messages with sends. `edited`: a field that the match compares may have
- * changed. `other`: only a flag or another field changed, or the message was deleted and appeared again.
+ * How a known message changed, for matching messages with sends. `edited`: a field that the matching compares
+ * may have changed. `other`: only a flag or another field changed, or the message was deleted and appeared
+ * again.
  */
 type ChangeForBinder = 'edited' | 'other';
 

@@ -1,7 +1,7 @@
 import type { ContactState } from '../feed-store.js';
 import type { LookupReads } from '../ports.js';
 
-/** A contact and its stored state at the start of a read. The commit of the read compares the state with the messages. */
+/** A contact and its stored state at the start of a read. The commit of the read is based on this state. */
 export interface PollStart {
   account: string;
   contactId: string;

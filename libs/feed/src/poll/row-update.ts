@@ -141,8 +141,8 @@ function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdate
 }
 
 /**
- * If a read shows that a known message belongs to a send, the row no longer shows the send. Returns the row
- * changes for these messages.
+ * Returns the row changes for known messages that a read found to belong to a send. The row then no longer
+ * shows that send.
  */
 function boundSends({
   hasRow,

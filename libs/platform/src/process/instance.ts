@@ -64,8 +64,8 @@ export function namesOfProcessesWithKnownVersion(heartbeatMembers: readonly stri
 }
 
 /**
- * Returns the time since which processes of all running versions run together, in milliseconds since 1970.
- * Returns undefined if all running processes have the same version.
+ * Returns when the last of the running versions was first started, in milliseconds since 1970. All these versions have
+ * run together since then. Returns undefined if all running processes have the same version.
  */
 export function timeWhenVersionsBecameMixed(
   instances: readonly Pick<Instance, 'version' | 'since'>[],

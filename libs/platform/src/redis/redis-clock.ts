@@ -37,9 +37,8 @@ export class RedisClock implements Clock {
   now(): number {
     const { redis, steady, wall } = this.moment;
     const elapsed = performance.now() - steady;
-    // Since Redis' clock was last read, the wall clock and the steady clock have advanced differently. Either the wall
-    // clock was set, or the machine was suspended and the steady clock stood still. Redis' clock is therefore read
-    // again.
+    // If the wall clock and the steady clock have advanced differently since Redis' clock was last read, it is read
+    // again: either the wall clock was set, or the machine was suspended and the steady clock stood still.
     if (Math.abs(Date.now() - wall - elapsed) > JUMP_MS) void this.measure();
     return Math.floor(redis + elapsed);
   }

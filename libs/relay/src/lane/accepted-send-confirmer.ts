@@ -136,9 +136,9 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Returns the earliest time at which the contact list may have been read for a look-up, in milliseconds since 1970.
-   * The last look-up of a send must not miss a new contact, so the contact list must be recent. For earlier look-ups,
-   * returns -Infinity: a later look-up still finds the message of a new contact.
+   * Returns the time after which the contact list must have been read to be recent enough for a look-up, in
+   * milliseconds since 1970. The last look-up of a send must not miss a new contact. For earlier look-ups, returns
+   * -Infinity: a later look-up still finds the message of a new contact.
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
