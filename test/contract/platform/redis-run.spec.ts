@@ -38,7 +38,7 @@ const connect = (url: string): RedisClient => openRedis(parseRedisAddress(url), 
 const knownRun = (redis: RedisClient): Promise<string> =>
   eventually('the run is known', () => lastSeenRedisRunId(redis) || undefined);
 
-it('a connection and a Lua script read the same id of the Redis run, and another id after a restart; while Redis is away, the id is unknown', async () => {
+it('a connection and a Lua script read the same Redis run id; the id changes at a restart, and is unknown while Redis is down', async () => {
   await using server = await startTestRedis();
   const redis = connect(server.url);
   expect(lastSeenRedisRunId(redis)).toBe('');
@@ -53,7 +53,7 @@ it('a connection and a Lua script read the same id of the Redis run, and another
   await closeRedis(redis);
 });
 
-it('after the promotion of a replica, a process and a Lua script read the same id of the Redis run', async () => {
+it('a connection and a Lua script read the same Redis run id after the promotion of a replica', async () => {
   const pair = await startTestPair();
   await pair.switchOver();
   const redis = connect(pair.url);

@@ -172,7 +172,7 @@ describe('sends of an account whose key upstream refuses', () => {
     expect(texts()).toEqual(['n3', 'n4']);
   });
 
-  it('are attempted at growing intervals if upstream refuses only POSTs, so that events and requests stay few', async () => {
+  it('are attempted at growing intervals if upstream refuses only POSTs, which limits the number of events and requests', async () => {
     harness.control('faults', {
       match: { method: 'POST' },
       fault: { kind: 'status', status: 401 },

@@ -67,7 +67,7 @@ function posts(simulator: Simulator): number {
 }
 
 describe('before the first read of the contact list at a new upstream address of an account,', () => {
-  it('sends wait, and are posted after the first list', async () => {
+  it('sends wait, and are posted once the contact list has been read', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to(`${harness.address.baseUrl}/wrong`);
@@ -126,7 +126,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a worker that still uses the former address holds back a send stored for the new address for a minute, and then posts the send to the former address', async () => {
+  it('a worker that still uses the former address posts a send that was stored for the new address only when the send is one minute old', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);

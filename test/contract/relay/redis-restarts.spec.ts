@@ -68,7 +68,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is not bound to a message of another person while it is scheduled for later, or was scheduled after the last Redis restart', async () => {
+  it('is not bound to a message that another person wrote if the send is not yet due or was scheduled after the last Redis restart', async () => {
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     const later = await accept({ sendAt: Date.now() + 3_600_000 });

@@ -144,7 +144,7 @@ describe('the file of a send', () => {
     await eventually('the file is removed', async () => (await files()).length === 0);
   });
 
-  it('does not delay the answer to a cancelled send while the blob store hangs', async () => {
+  it('does not delay the cancellation of the send if the blob store hangs', async () => {
     blobs.remove = () => new Promise(() => undefined);
     const { id } = await sendWith('cancelled');
     expect(await statusOf(id)).toBe('cancelled');

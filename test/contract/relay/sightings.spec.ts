@@ -118,7 +118,7 @@ describe('several messages that may belong to one send', () => {
 });
 
 describe('a message that another person wrote before a send with the same text', () => {
-  it('is not bound to the send when it is delivered later', async () => {
+  it('is not bound to the send when the message is delivered later', async () => {
     const { harness } = relay;
     write('Hi');
     await harness.sweepUntil('the message is reported', () => isEmitted('message.sent'));

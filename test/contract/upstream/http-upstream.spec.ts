@@ -333,7 +333,7 @@ describe('a send', () => {
     expect(hits).toBe(0);
   });
 
-  it('reports upstream’s error message, and its Retry-After in seconds or as a date', async () => {
+  it('reports the error message and the Retry-After of upstream’s reply, whether given in seconds or as a date', async () => {
     strike({ kind: 'status', status: 429, retryAfter: '7', body: { message: 'too\n  fast' } });
     expect(await failure(upstream.send(address, SEND))).toMatchObject({
       status: 429,
@@ -378,7 +378,7 @@ async function failureOrFine(request: Promise<unknown>): Promise<void> {
   }
 }
 
-describe('a failed send', () => {
+describe('a send that cannot be completed', () => {
   it('is reported as not received by upstream after a refused connection', async () => {
     const gone = createServer();
     const to = await listen(gone);
@@ -413,7 +413,7 @@ describe('a failed send', () => {
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('does not begin after its time limit, but may take longer than that to connect', async () => {
+  it('is not started after its time limit, but is still written if the time limit passes while it connects', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(
@@ -439,7 +439,7 @@ describe('a failed send', () => {
     expect(bytes).toBeGreaterThan(0);
   });
 
-  it('is not written if the process was paused for the whole timeout before that', async () => {
+  it('is not written to its connection if the process was suspended for longer than the timeout', async () => {
     let bytes = 0;
     const to = await listen(createServer((socket) => socket.on('data', (data) => (bytes += data.length))));
     let checks = 0;
@@ -459,7 +459,7 @@ describe('a failed send', () => {
     expect(await failure(upstream.send(to, SEND))).toBeInstanceOf(UpstreamRequestNotSentError);
   });
 
-  it('causes an error that means “possibly received” if an established connection hangs or is closed', async () => {
+  it('is reported as possibly received by upstream if an established connection hangs or is closed', async () => {
     const mute = await listen(createServer(() => undefined));
     expect(await failure(upstream.send(mute, SEND))).toBeInstanceOf(UpstreamTimeoutError);
     const rude = await listen(createServer((socket) => socket.destroy()));

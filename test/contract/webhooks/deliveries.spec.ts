@@ -337,7 +337,7 @@ describe('a webhook', () => {
     expect(await find(events[59], bad.id)).toMatchObject({ status: 'pending' });
   });
 
-  it('never has more requests in flight than its limit, over all processes', async () => {
+  it('never has more requests in flight across all processes than its limit', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     const { id } = await subscribe(to);
     for (let i = 0; i < 3; i++) on.harness.startRunner([], { maxConcurrency: 4 });

@@ -7,7 +7,7 @@ import { Product } from '../../support/product.js';
 const browser = findBrowser();
 const withChromium = browser === undefined ? describe.skip : describe;
 
-withChromium('in a real browser, a reader of the console', () => {
+withChromium('in a real browser, a user of the console', () => {
   let product: Product;
   let address: string;
 
@@ -60,7 +60,7 @@ withChromium('in a real browser, a reader of the console', () => {
     });
   });
 
-  it('sees that the file of a page is missing, and can load the console again', async () => {
+  it('sees an error if the script file of a page is missing, and can reload the console', async () => {
     await onConsole(async (page) => {
       const files = '**/console/assets/audit-page-*.js';
       await page.route(files, (route) => route.fulfill({ status: 404 }));

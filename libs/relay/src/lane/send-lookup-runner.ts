@@ -123,7 +123,7 @@ export class SendLookupRunner {
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
     const backoffMs = LOOKUP_WAITS_MS[Math.min(looks, LOOKUP_WAITS_MS.length - 1)] ?? 0;
-    // If less time remains for look-ups than the usual wait, the last look-up is made earlier.
+    // If the remaining time for look-ups is shorter than the usual wait, make the last look-up earlier.
     const waitMs =
       outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, LOOKUP_WAITS_MS[0])) : backoffMs;
     const next: SendState = {

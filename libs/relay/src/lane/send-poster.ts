@@ -145,8 +145,8 @@ export class SendPoster {
   }
 
   /**
-   * Sets a send that was marked as `relaying`, but certainly not posted, back to `queued`. If another worker has
-   * already begun a look-up of the send, requeueing the send ends the look-up.
+   * Requeues a send that was marked as `relaying` but certainly not posted: its status becomes `queued` again. If
+   * another worker has already begun a look-up of the send, requeueing the send ends the look-up.
    */
   private async requeueUnposted(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
@@ -361,7 +361,7 @@ export class SendPoster {
   /**
    * Stores the outcome of an attempt. If the send changed during the attempt, there are three cases:
    * - Another worker has only begun a look-up of the send: the outcome is stored, because a reply is more certain than
-   *   a look-up.
+   *   a look-up. If the outcome is `ambiguous`, only the attempt is recorded.
    * - Redis lost its last writes and no longer shows that this POST was made, and upstream accepted or may have
    *   accepted the POST: the lost state is stored again first, so that the POST is not repeated.
    * - The send has moved on, for example because its message was found: only the attempt is recorded.
@@ -396,8 +396,8 @@ export class SendPoster {
 }
 
 /**
- * True if the send is as it was at its POST, except that another worker has begun to look it up. A look-up before a
- * POST does not count: the send was queued again meanwhile.
+ * True if the only change of the send since its POST is that another worker has begun to look it up. Look-ups with
+ * `thenPost` do not count, because they start only after the send was queued again.
  */
 function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.thenPost !== true && state.begunAt === posted.state.begunAt;

@@ -18,9 +18,9 @@ export type RandomHex = () => string;
 /**
  * Removes uploaded files that no send needs. Such files remain when a gateway dies between storing an upload and
  * storing its send, when a process stops before the file of an ended send is removed, when a removal fails or too many
- * files are removed at the same time, or when Redis lost the send. A worker that is configured with the Redis of another
- * installation knows none of the sends to which the files belong: it removes nothing while processes of the other
- * installation use the blob store.
+ * files are removed at the same time, or when Redis lost the send. If a worker is configured with
+ * a wrong Redis, it finds none of the sends to which the files belong. Therefore, a worker removes nothing while
+ * processes that its Redis does not know use the blob store.
  */
 export class UnusedFileRemoval {
   constructor(

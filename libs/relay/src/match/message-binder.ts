@@ -15,7 +15,7 @@ export interface Sightings {
   newMessages: readonly UpstreamMessage[];
   /** Messages that an earlier poll showed with another text, other attachments or another timestamp. */
   editedMessages: readonly UpstreamMessage[];
-  /** Messages that an earlier poll showed with other flags only. They are not matched with sends. */
+  /** Messages of which only the flags have changed since an earlier poll. They are not matched with sends. */
   otherChangedMessages: readonly UpstreamMessage[];
   /**
    * Time of the poll by upstream's clock, in milliseconds since 1970. Absent if upstream's replies did not contain the

@@ -125,7 +125,7 @@ interface ExpectedMessage {
   from: number;
   likelyUntil: number;
   /**
-   * How unlikely it is that upstream still shows a new message for the send. 3: the send already has a message. 2: the
+   * How unlikely it is that a new message at upstream belongs to the send. 3: the send already has a message. 2: the
    * message is overdue. 1: no POST of the send is recorded. 0: none of these.
    */
   rank: number;

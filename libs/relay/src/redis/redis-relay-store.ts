@@ -388,7 +388,7 @@ export class RedisRelayStore implements RelayStore {
       const { order, state } = record;
       const revision = state.revision + 1;
       const after: SendState = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
-      // The script stores no id of a transition.
+      // The script stores no id for this transition, so the id of the previous transition must not remain.
       delete after.step;
       const notice = statusNotice({ order, state: after });
       steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after), notice);

@@ -189,8 +189,8 @@ export interface RelayStore {
 
   /**
    * Returns the sends to a recipient that a new message may belong to. First come the last `count` sends that have no
-   * message yet, ordered by their first POST. Then come the queued sends, and the scheduled sends that are due, that may
-   * have been posted before Redis restarted and lost the record of the POST.
+   * message yet, ordered by their first POST. Then come the queued sends and the due scheduled sends
+   * that may have been posted before Redis restarted and lost the record of the POST.
    */
   sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 

@@ -178,8 +178,8 @@ export function isAwaitingMessage(state: SendState): boolean {
 }
 
 /**
- * True if the send's message should have appeared by now. A new message then more likely belongs to another send. The
- * message of an earlier POST of a send that waits for its resend is overdue.
+ * True if the send's message should have appeared by now. A new message then more likely belongs to another send. While
+ * a send waits for its resend, the message of its earlier POST counts as overdue.
  */
 export function isMessageOfSendOverdue({ status, lookLeftMs, copies = 0, thenPost }: SendState): boolean {
   switch (status) {

@@ -129,8 +129,8 @@ export class BudgetedUpstream {
   /**
    * Returns a function that replaces a token if the token has expired; see {@link admit}. The caller must have taken
    * the token itself. When the caller took the token, Redis must have shown no outage of the account, and the account's
-   * number of 403 answers to POSTs must have been 0. Therefore, the circuit breaker is closed, and {@link post} does
-   * not reset the number after a success.
+   * number of 403 answers to POSTs must have been 0. Therefore, this method closes the circuit breaker, and
+   * {@link post} does not reset the number after a success.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   admissionOf(account: string, requestedAt: number, purpose: keyof typeof MAX_WAIT_MS): BudgetTokenCheck {
@@ -157,8 +157,8 @@ export class BudgetedUpstream {
    * Posts one send to upstream. The caller must have called {@link admit} before.
    * @param limit time limit; the request is not sent if the limit is over before its exchange begins
    * @param admission the result of {@link admit}
-   * @param expectedAddress hash of the only upstream address that may receive the POST; if absent, any
-   * address may
+   * @param expectedAddress hash of the only upstream address that may receive the POST; absent if any
+   * address may receive it
    * @throws {UpstreamError} if the request fails or is not sent
    */
   async post(

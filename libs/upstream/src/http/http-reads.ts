@@ -19,7 +19,7 @@ export interface HttpRead {
   admission?: BudgetTokenCheck | undefined;
   /**
    * Called for each part of the body that arrives.
-   * @param count size of the part in bytes; of a compressed body, the compressed size
+   * @param count size of the part in bytes; if the body is compressed, the size before decompression
    */
   onBytes(count: number): void;
 }

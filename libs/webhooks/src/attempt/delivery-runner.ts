@@ -61,7 +61,7 @@ export class DeliveryRunner {
   private readonly recordWithinMs: number;
   /** The running claims, at most one per endpoint. See {@link keyOf} for the keys. */
   private readonly runs = new Map<string, WorkRun>();
-  /** The endpoints that got no further slot while they had one. */
+  /** The endpoints that have running attempts but got no slot for further deliveries. */
   private readonly short = new Map<string, { account: string; endpointId: string }>();
   /** The delivery attempts that are running now. */
   private readonly attempts = new Set<Promise<void>>();
@@ -91,13 +91,14 @@ export class DeliveryRunner {
   /**
    * Starts attempts of an endpoint's due deliveries, as far as the limits of the endpoint and of this process allow.
    * Resolves when these attempts are started. Later, each attempt that ends makes the worker claim further deliveries.
-   * A call during a claim waits for that claim and one more: the running claim may have missed what became due.
+   * A call during a claim waits for that claim and a second claim, because the running claim may have missed deliveries
+   * that became due meanwhile.
    */
   work(account: string, endpointId: string): Promise<void> {
     const run = this.runs.get(keyOf(account, endpointId));
     if (run === undefined) return this.startRun(account, endpointId);
     run.next ??= run.done
-      // The callers that waited for the failed claim get its error.
+      // Ignore an error of the running claim: the callers that waited for that claim get the error.
       .catch(() => undefined)
       .then(() => this.startRun(account, endpointId));
     return run.next;
@@ -161,7 +162,7 @@ export class DeliveryRunner {
     for (let more = true; more && !this.draining;) {
       const room = await this.slots.acquire(key, MAX_CLAIMED, SLOT_WAIT_MS);
       if (room === 0) {
-        // The end of an attempt continues the claim.
+        // When an attempt of the endpoint ends, its slot becomes free and the claim continues.
         if (this.slots.isUsedBy(key)) this.short.set(key, { account, endpointId });
         return;
       }
@@ -212,8 +213,8 @@ export class DeliveryRunner {
     delivery: ClaimedDelivery,
     limit: TimeLimit,
   ): void {
-    // If the process began to shut down during the claim, release the delivery instead of attempting it. Also if the
-    // process was suspended: another process may have delivered the event meanwhile, and later events after it.
+    // Release the delivery instead of attempting it if the process began to shut down during the claim, or if it was
+    // suspended. During a suspension, another process may have delivered this event and later events.
     const signal = this.draining || limit.isOver() ? AbortSignal.abort() : this.aborting.signal;
     const task = this.attempt(account, endpoint, delivery, signal).then(() => {
       this.attempts.delete(task);
@@ -252,7 +253,7 @@ export class DeliveryRunner {
     }
   }
 
-  /** Claims deliveries of an endpoint that got no further slot, because a slot is free now. */
+  /** Called when a slot has become free. Continues the claim of an endpoint that got no slot for further deliveries. */
   private continueShort(): void {
     const [first] = this.short;
     if (first === undefined) return;

@@ -167,7 +167,7 @@ export interface DeliveryStore {
   /**
    * Stores new deliveries, which are due at once. Skips deliveries that already exist, and deliveries to removed
    * endpoints. If an endpoint is disabled or its backlog is full, its delivery is not stored. Instead, the event is
-   * recorded in the newest of the endpoint's {@link Gap}s. After the backlog was full, {@link DeliveryStore.refill}
+   * recorded in the newest of the endpoint's {@link Gap}s. If the backlog was full, {@link DeliveryStore.refill}
    * creates the delivery later.
    * @param reader lease under which the events were read from the log, if any
    * @throws {EventLogReaderLeaseLostError} if the lease belongs to another process

@@ -9,7 +9,7 @@ const OVERHEAD = 512;
 /** The parts of an event that a claimed delivery needs. */
 export type EventContent = Pick<ClaimedDelivery, 'body' | 'trace'>;
 
-/** The events of an account's log that were recorded within a period. Times are in milliseconds since 1970. */
+/** A period of an account's event log. Times are in milliseconds since 1970. */
 export interface RecentStretch {
   /** Start of the {@link RecentStretch} in milliseconds since 1970, exclusive. */
   after: number;
@@ -58,8 +58,8 @@ export class RecentEventCache {
   }
 
   /**
-   * Returns the period whose events the cache contains. An event of the period is missing from the cache if only
-   * another process has read the event. If no event is cached, the period is empty.
+   * Returns the period for which the cache contains all events that this process has read from the log. Events that
+   * only another process has read are missing from the cache. If no event is cached, the period is empty.
    */
   stretchOf(account: string): RecentStretch {
     return this.stretches.get(account) ?? { after: 0, until: 0 };

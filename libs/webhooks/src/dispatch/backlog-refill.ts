@@ -41,7 +41,7 @@ export class BacklogRefill {
       if (stretch === undefined) return;
       const matching = await this.refillPage(account, endpointId, epoch, stretch, minPageSize);
       if (matching === undefined) return;
-      // If the endpoint's filter matches few events, larger pages find the next one with fewer requests.
+      // If no event of a page matches the endpoint's filter, larger pages find the next match with fewer requests.
       minPageSize = matching === 0 ? MAX_DELIVERIES_PER_REFILL : MIN_PAGE_SIZE;
     }
   }
@@ -70,7 +70,7 @@ export class BacklogRefill {
     );
     const here = events.filter(({ position }) => !isLogPositionBefore(to, position));
     const last = here.at(-1);
-    // Fewer events than `limit` mean that all events up to `to` were read. Then continue after `to`.
+    // If there are fewer events than `limit`, all events up to `to` were read, so continue after `to`.
     const next =
       last === undefined || here.length < limit ? logPositionAfter(to) : logPositionAfter(last.position);
     const deliveries = here

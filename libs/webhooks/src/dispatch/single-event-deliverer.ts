@@ -7,7 +7,7 @@ import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-/** Result of a requested delivery: the delivery, or that the endpoint or the event does not exist. */
+/** Result of a requested delivery: the delivery, or which of the two does not exist, the endpoint or the event. */
 export type RequestedDelivery =
   { kind: 'due'; delivery: Delivery } | { kind: 'unknownEndpoint' } | { kind: 'unknownEvent' };
 

@@ -79,7 +79,7 @@ export class EndpointManager implements EndpointRegistry {
     }));
     if (changed === undefined) return undefined;
     if (!changed.enabled) await this.endPending(account, id);
-    // A pause or a limit may have held deliveries that the changed endpoint allows.
+    // The change may have ended a pause or raised a limit, so that waiting deliveries can be attempted now.
     else void tryToWakeWorker(this.jobs, this.logger, account, id);
     return this.view(changed);
   }
@@ -90,7 +90,10 @@ export class EndpointManager implements EndpointRegistry {
     return removed;
   }
 
-  /** Ends the pending deliveries. If that fails, a worker ends them later, and the caller must learn what was changed. */
+  /**
+   * Ends the pending deliveries. A failure is only logged, because the change itself is already stored. A worker then
+   * ends the deliveries later.
+   */
   private async endPending(account: string, id: string): Promise<void> {
     try {
       await this.deliveries.endPending(account, id);

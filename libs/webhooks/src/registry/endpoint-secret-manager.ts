@@ -47,7 +47,7 @@ export class EndpointSecretManager {
     return changed === undefined ? undefined : { secret, previousExpireAt: new Date(end).toISOString() };
   }
 
-  /** Returns the secrets that are still valid, with every expiry later than `end` changed to `end`. */
+  /** Returns the secrets that are still valid. Each of them expires at `end`, unless it expires earlier. */
   private ending({ secrets }: StoredEndpoint, end: number): StoredSecret[] {
     const now = this.clock.now();
     const ending = secrets
