@@ -332,8 +332,8 @@ describe.each([
   });
 });
 
-describe('a process that starts while Redis is away', () => {
-  it('records the id of its encryption key once Redis is back, and reports an error if the process lacks a recorded key', async () => {
+describe('a process that starts while Redis is unavailable', () => {
+  it('records the id of its encryption key once Redis is available, and reports an error if the process lacks a recorded key', async () => {
     await withTestRedis(async ({ url, server }) => {
       const open = (): RedisClient => openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       const logger = createLogger('test', 'silent');

@@ -128,7 +128,7 @@ describe('an event’s id', () => {
     expect(after?.sequence).toBe(1);
   });
 
-  it('finds the event only in the log of its account', async () => {
+  it('can be looked up only in the log of the account of the event', async () => {
     await log.append(ACCOUNT, many(3));
     const [, second] = await all();
     expect(await log.find(ACCOUNT, second?.id ?? '')).toEqual(second);
@@ -375,7 +375,7 @@ describe('consumers of the log', () => {
     }
   }
 
-  it('are refused while another consumer holds the lease, and get the time until that lease expires', async () => {
+  it('are refused while another consumer holds the lease, and are told how long that lease is still valid', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
     await log.append(ACCOUNT, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);

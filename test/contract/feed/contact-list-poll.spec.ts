@@ -132,7 +132,7 @@ describe('a read of the contact list', () => {
     expect(await harness.eventTypes()).toEqual([]);
   });
 
-  it('lets the messages since the account was added be emitted, even if the only earlier read stopped during its commit', async () => {
+  it('lets later polls emit the messages that arrived after the account was added, even if the only earlier read stopped during its commit', async () => {
     await stopDuringFirstCommit();
     const before = await harness.store.knownContacts(ACCOUNT);
     const addedAt = before.now - 300_000;
@@ -184,7 +184,7 @@ describe('a contact that is missing from the contact list', () => {
 });
 
 describe('the poll schedule', () => {
-  it('makes a contact due after a request to poll it now, even if another request names a later time', async () => {
+  it('makes a contact due at once after a request to poll it now, even if a second request names a later time', async () => {
     const id = harness.createContact('+15551234567');
     await harness.sweep();
     // Whenever its poll made it due again, it is due now, and taken.

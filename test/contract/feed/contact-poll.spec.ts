@@ -270,7 +270,7 @@ describe('a read of older messages', () => {
 });
 
 describe('a read that checks older messages for changed flags', () => {
-  it('is extended to all pages if it found no known message, and emits all new messages', async () => {
+  it('is extended to all pages if it finds no known message, and then emits all new messages', async () => {
     harness.control('settings', { limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { direction: 'outbound', count: 20, intervalMs: 10 });
@@ -294,7 +294,7 @@ describe('a read that checks older messages for changed flags', () => {
     await expectGaplessSequences();
   });
 
-  it('begins with the message before the head, although the head was read with another page limit', async () => {
+  it('begins with the message just before the newest messages, even if these were read with another page limit', async () => {
     harness.control('settings', { order: 'oldestFirst', limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     const now = Date.now();
@@ -319,7 +319,7 @@ describe('a read that checks older messages for changed flags', () => {
   });
 });
 
-describe('a read of all pages that finds a new message at the head', () => {
+describe('a read of all pages that finds a new message on the first page', () => {
   it('does not cause another read of all pages', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { count: 45, timestamp: Date.now() - 3_600_000, intervalMs: 10 });
@@ -333,7 +333,7 @@ describe('a read of all pages that finds a new message at the head', () => {
 });
 
 describe('the first read of a contact', () => {
-  it('emits only messages that arrived at most a minute before the first contact list was read, if that list contains the contact', async () => {
+  it('emits only messages that were less than a minute old at the first read of the contact list, and later ones, if that list contained the contact', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
     const [fresh] = harness.createMessages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
@@ -343,7 +343,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits only messages that arrived at most a day before the last contact list without the contact was read', async () => {
+  it('emits only messages that were less than a day old at the last read of a contact list without the contact, and later ones', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });

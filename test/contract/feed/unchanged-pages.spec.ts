@@ -85,7 +85,7 @@ describe('a read of a contact', () => {
     expect(await here.messageEvents()).toEqual(expect.arrayContaining(received(ids)));
   });
 
-  it('with an unchanged page turns renewals of its lease off before the commit that ends the claim', async () => {
+  it('with an unchanged page stops the renewal of its lease before the commit that ends the claim', async () => {
     const { contactId } = await here.createKnownContact(5);
     const calls: string[] = [];
     const { store } = here.harness;

@@ -118,7 +118,7 @@ describe('a message field that differs at every read', () => {
     );
   });
 
-  it('hides neither changes of other fields nor new messages', () => {
+  it('does not suppress events for changes of other fields or for new messages', () => {
     const contact = new Contact();
     const message = (id: string, n: number, fields: Fields = {}): UpstreamMessage =>
       shown(id, { ...picture(n), ...fields });
@@ -145,7 +145,7 @@ describe('a message field that differs at every read', () => {
   });
 });
 
-describe('a message field that differs at random reads', () => {
+describe('a message field that changes before randomly chosen reads', () => {
   it('causes at most 12 events per message in 50 reads', () => {
     const stills = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 50, maxLength: 50 });
     fc.assert(
@@ -177,7 +177,7 @@ describe('edits of messages by people', () => {
       );
     });
 
-  it('are emitted at the next read if no message has changed at three consecutive reads', () => {
+  it('are each emitted at the next read if no message is edited before three consecutive reads', () => {
     fc.assert(
       fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
         const contact = new Contact();
@@ -195,7 +195,7 @@ describe('edits of messages by people', () => {
     );
   });
 
-  it('over many consecutive reads are followed by an event with the last text once the edits stop', () => {
+  it('cause an event with the final text once the edits stop, even if there were edits before many consecutive reads', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
@@ -239,7 +239,7 @@ describe('message fingerprints that an older build stored', () => {
     return contact;
   }
 
-  it('cause one event if the signature of an attachment URL changes, and none if it changes again', () => {
+  it('cause one event when the signature of an attachment URL first changes, and none at later changes', () => {
     const contact = storedBefore(signed(1));
     expect(contact.read([signed(1)])).toEqual([]);
     expect(contact.read([signed(2)])).toEqual(['m:attachments']);

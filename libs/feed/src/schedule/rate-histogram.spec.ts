@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { messageRateBucketIndexOf, RATE_BUCKET_COUNT, representativeRateOfBucket } from './rate-histogram.js';
 
 describe('the buckets for message rates', () => {
-  it('are each represented by a rate that belongs to the same bucket', () => {
+  it('each have a representative rate that belongs to the bucket', () => {
     for (let bucket = 0; bucket < RATE_BUCKET_COUNT; bucket += 1)
       expect(messageRateBucketIndexOf(representativeRateOfBucket(bucket))).toBe(bucket);
   });

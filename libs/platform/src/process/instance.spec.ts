@@ -25,7 +25,7 @@ describe('the heartbeat entry of a process in Redis', () => {
   });
 });
 
-describe('the time since which all running versions run together', () => {
+describe('the time when the current mix of running versions began', () => {
   const of = (version: string | undefined, since: number) => ({ name: 'x', version, since });
 
   it.each([

@@ -11,11 +11,11 @@ describe('a combination of AbortSignals', () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it('is aborted at once if one of the signals has aborted before', () => {
+  it('is aborted from the start if one of the signals is already aborted', () => {
     expect(anySignalOf(new AbortController().signal, AbortSignal.abort()).signal.aborted).toBe(true);
   });
 
-  it.each(['release', 'abort'])('leaves nothing at a signal that lives longer (after: %s)', (end) => {
+  it.each(['release', 'abort'])('removes its listener from a longer-lived signal (after: %s)', (end) => {
     const [long, short] = [new AbortController().signal, new AbortController()];
     const { release } = anySignalOf(long, short.signal);
     expect(getEventListeners(long, 'abort')).toHaveLength(1);

@@ -194,17 +194,16 @@ export class SendPoster {
     const state = this.fencedState(head, now + leaseMs);
     const result = await this.store.fence(account, record, { state, leaseMs, requestsPerSecond });
     if (result.kind === 'changed') return { waitMs: 0 };
-    if (result.kind === 'unusual') return this.admitAndFence(account, head, untilFence);
+    if (result.kind === 'unusual') return this.admitAndFence(account, head);
     const admission = this.sender.admissionOf(account, fencedAt);
     return { record: result.record, fencedAt, untilPost, lease, admission };
   }
 
   /** Waits for a token of the request budget, and then marks the send as being posted. */
-  private async admitAndFence(
-    account: string,
-    head: LaneHead,
-    untilFence: TimeLimit,
-  ): Promise<FencedSend | { waitMs: number }> {
+  private async admitAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
+    // A limit of its own: the wait for a token may take as long as the limit, and a token that comes at the end of the
+    // wait would be lost if the time before it counted too.
+    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
     let admission: BudgetTokenCheck;
     try {
       admission = await this.sender.admit(account);

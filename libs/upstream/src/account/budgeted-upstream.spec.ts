@@ -194,7 +194,7 @@ describe('requests for an account whose upstream is down', () => {
     expect(requests).toBe(1);
   });
 
-  it('start a second outage if they fail again after another process recorded the end of the first outage', async () => {
+  it('start a new outage if enough of them fail again after another process recorded the end of the first outage', async () => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
     outages.clear();
@@ -230,7 +230,7 @@ describe('requests for an account whose upstream is down', () => {
 
 describe('requests for an account whose upstream sometimes fails', () => {
   it.each(['fine', status(404), status(429), new UpstreamReplyUnreadableError('not JSON')] as const)(
-    'are still sent if, after every four failures, a request has the outcome: %s',
+    'are still sent if at most four consecutive requests fail, and the next request has the outcome: %s',
     async (answer) => {
       const one = make();
       for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);

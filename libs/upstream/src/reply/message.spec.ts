@@ -31,7 +31,7 @@ describe('a message of upstream', () => {
     });
   });
 
-  it('with only an id, or with fields of the wrong type, is parsed', () => {
+  it('is parsed even if it has only an id, or fields of the wrong type', () => {
     const bare = { direction: 'other', body: '', attachments: 0, delivered: false, read: false };
     expect(parseMessage({ id: 7 })).toEqual({ ...bare, id: '7', raw: { id: 7 } });
     const odd = { id: 'x', from: 1, to: [], message: null, timestamp: {}, attachments: 'a', status: 'read' };

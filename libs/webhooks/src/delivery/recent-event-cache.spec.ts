@@ -15,7 +15,7 @@ describe('the cache of recent events', () => {
     expect(recent.contentOf('b', 'evt_5')).toBeUndefined();
   });
 
-  it('reports the range of the log whose events were added, for each account', () => {
+  it('reports for each account the range of the log from which events were added', () => {
     const recent = new RecentEventCache();
     expect(recent.stretchOf('a')).toEqual({ after: 0, until: 0 });
     recent.add('a', [event(5), event(7)]);

@@ -16,7 +16,7 @@ describe('the signature of a delivery', () => {
     expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
   });
 
-  it('is accepted with each of the secrets that signed the delivery', () => {
+  it('is accepted with each secret that signed the delivery, and rejected with any other secret', () => {
     const secrets = [newSigningSecret(), newSigningSecret()];
     const headers = {
       'webhook-id': 'evt_1',
