@@ -95,7 +95,7 @@ export interface Sightings {
   contactId: string;
   /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Known messages with a possible change in a field that events report by name, such as the text. */
+  /** Known messages with a possible change of a field that is compared with sends, such as the text. */
   editedMessages: readonly UpstreamMessage[];
   /**
    * Other changed messages: known messages with a change of a flag (`delivered`, `read`) or of another field,

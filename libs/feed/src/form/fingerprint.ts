@@ -56,12 +56,19 @@ export interface SeenFingerprint extends Fingerprint {
  */
 export type FieldSet = number;
 export const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_THAT_EVENTS_REPORT_BY_NAME.length;
-const ATTACHMENTS: FieldSet = 1 << FIELDS_THAT_EVENTS_REPORT_BY_NAME.indexOf('attachments');
+
+/** Returns the set of these message fields. */
+export function fieldSetOf(
+  ...names: readonly (typeof FIELDS_THAT_EVENTS_REPORT_BY_NAME)[number][]
+): FieldSet {
+  return names.reduce((set, name) => set | (1 << FIELDS_THAT_EVENTS_REPORT_BY_NAME.indexOf(name)), 0);
+}
+
 /**
  * Message fields in which the signatures of URLs are left out of the hash. The message's text is not among
  * these fields, because a person may correct a link in the text.
  */
-const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER_FIELDS_BIT;
+const SIGNED_FIELDS: FieldSet = fieldSetOf('attachments') | OTHER_FIELDS_BIT;
 
 const hash = new JsonHasher();
 const wholeHash = new JsonHasher();

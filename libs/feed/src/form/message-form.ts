@@ -3,7 +3,6 @@ import {
   differingFields,
   type FieldSet,
   nonEmptyFieldsOf,
-  OTHER_FIELDS_BIT,
   type Fingerprint,
   messageFingerprintOf,
   fieldsLeftOutOfFingerprint,
@@ -71,12 +70,9 @@ export function isMessageChangeEmitted(
   return changedFields === 0 ? withheldOrMuted === 0 : (changedFields & ~withheldOrMuted) !== 0;
 }
 
-/**
- * Returns true if a field that events report by name has changed, or may have changed because it is unknown which field
- * did.
- */
-export function mayNamedFieldHaveChanged({ changedFields, isChanged }: MessageDifference): boolean {
-  return isChanged && changedFields !== OTHER_FIELDS_BIT;
+/** Returns true if one of the given fields has changed, or may have changed because it is unknown which field did. */
+export function mayHaveChanged({ changedFields, isChanged }: MessageDifference, fields: FieldSet): boolean {
+  return isChanged && (changedFields === 0 || (changedFields & fields) !== 0);
 }
 
 /**

@@ -15,10 +15,10 @@ import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
-import { messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
+import { fieldSetOf, messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { compareWithStoredFingerprint, mayNamedFieldHaveChanged } from '../form/message-form.js';
+import { compareWithStoredFingerprint, mayHaveChanged } from '../form/message-form.js';
 import { sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
@@ -424,6 +424,11 @@ function isSamePollState(a: PollState, b: PollState): boolean {
   return packPollState(a).equals(packPollState(b));
 }
 
+/** Fields of a message that are compared with sends to find out which send the message belongs to. */
+const MATCHED_FIELDS = fieldSetOf('to', 'direction', 'message', 'attachments');
+/** The timestamp is compared too, but a message whose known timestamp changes has been compared before. */
+const MATCHED_FIELDS_AND_TIMESTAMP = MATCHED_FIELDS | fieldSetOf('timestamp');
+
 /**
  * How a known message changed, for matching messages with sends. `edited`: a field that the matching compares
  * may have changed. `other`: only a flag or another field changed, or the message was deleted and appeared
@@ -439,7 +444,8 @@ function changeForBinder(
 ): ChangeForBinder | undefined {
   if (before === undefined || seen === undefined) return undefined;
   const difference = compareWithStoredFingerprint(message, seen, before.fingerprint);
-  if (mayNamedFieldHaveChanged(difference)) return 'edited';
+  const compared = before.timestamp === undefined ? MATCHED_FIELDS_AND_TIMESTAMP : MATCHED_FIELDS;
+  if (mayHaveChanged(difference, compared)) return 'edited';
   const { delivered, read, deleted } = before;
   const isOther = delivered !== message.delivered || read !== message.read || deleted || difference.isChanged;
   return isOther ? 'other' : undefined;

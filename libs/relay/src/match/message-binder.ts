@@ -13,9 +13,9 @@ export interface Sightings {
   contactId: string;
   /** Messages that no earlier poll showed, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Messages that an earlier poll showed with another text, other attachments or another timestamp. */
+  /** Messages that an earlier poll may have shown with another text, other attachments or no timestamp. */
   editedMessages: readonly UpstreamMessage[];
-  /** Messages of which only the flags have changed since an earlier poll. They are not matched with sends. */
+  /** Messages of which only flags or other fields have changed since an earlier poll. They are not matched with sends. */
   otherChangedMessages: readonly UpstreamMessage[];
   /**
    * Time of the poll by upstream's clock, in milliseconds since 1970. Absent if upstream's replies did not contain the
@@ -249,8 +249,8 @@ function matchChange({ state }: SendRecord, contactId: string, messageId: string
 /**
  * Returns the messages that may belong to a waiting send, oldest first: all new messages, and edited messages that
  * belong to no send. An edited message counts because upstream may add an attachment to a message later. An edited
- * message without a timestamp is left out, because it may be older than the send. A message of which only a flag changed
- * is left out, because it was compared with the sends when it was new.
+ * message without a timestamp is left out, because it may be older than the send. A message of which only flags or other
+ * fields changed is left out, because it was compared with the sends when it was new.
  */
 function candidates(
   fresh: readonly UpstreamMessage[],
