@@ -36,7 +36,7 @@ function depthOf(value: unknown): number {
 }
 
 describe('a message that the simulator cannot serialise', () => {
-  it('makes exactly the pages that contain it fail with 500, at any page size', async () => {
+  it('causes status 500 for exactly the pages that contain it, at any page size', async () => {
     changeSettings({ failingMessageIds: [ids[25]] });
     expect(await status('?page=1&limit=20')).toBe(200);
     expect(await status('?page=2&limit=20')).toBe(500);

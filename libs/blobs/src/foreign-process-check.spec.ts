@@ -33,7 +33,7 @@ it('a process is foreign as long as it renews its marker in the blob store and i
   expect(await check.hasForeignProcesses()).toBe(false);
 });
 
-it('a blob store may have foreign processes if the running processes cannot be listed, or if the store has too many markers for one listing', async () => {
+it('a blob store is assumed to have foreign processes if the running processes cannot be listed, or if the store has too many markers for one listing', async () => {
   const failing = (): Promise<never> => Promise.reject(new Error('Redis is unavailable'));
   expect(await new ForeignProcessCheck(store, 'worker', failing, logger).hasForeignProcesses()).toBe(true);
   const names = Array.from({ length: 1_000 }, (_, n) => `killed-${n}`);

@@ -71,7 +71,7 @@ describe('a send by the client library', () => {
     expect(requests[0]?.headers).toMatchObject({ 'idempotency-key': 'mine', 'x-api-key': 'key' });
   });
 
-  it('that got no answer fails with an error that has the idempotency key of its attempts, so that the caller can repeat it', async () => {
+  it('that fails returns an error with the idempotency key, so that the caller can repeat the send with the same key', async () => {
     const once = withoutRetries();
     answers = [reset];
     const error = await once.send(SEND).catch((fault: unknown) => fault);
@@ -100,8 +100,8 @@ describe('a send by the client library', () => {
   });
 });
 
-describe('a call by the client library that is not a send', () => {
-  it('is retried after 429, but not after failures that leave the outcome unknown, if the call changes data', async () => {
+describe('a call by the client library other than a send', () => {
+  it('that changes data is retried after 429, but not after a failure that leaves the outcome unknown', async () => {
     answers = [status(429, { 'Retry-After': '0' }), ok];
     await tidings.cancelSend('snd_1');
     expect(requests).toHaveLength(2);
@@ -112,7 +112,7 @@ describe('a call by the client library that is not a send', () => {
     expect(requests).toHaveLength(4);
   });
 
-  it('is retried at most maxRetries times if the call only reads data, and then fails with the last error', async () => {
+  it('that only reads data is retried at most maxRetries times, and then fails with the last error', async () => {
     const { port } = server.address() as AddressInfo;
     const impatient = new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 2 });
     answers = [reset, status(429, { 'Retry-After': '0' }), status(503)];
@@ -126,7 +126,7 @@ describe('a call by the client library that is not a send', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('is retried if the answer of a read is not JSON, for example that of a proxy, and then fails with a TidingsConnectionError', async () => {
+  it('that gets a response other than JSON, for example from a proxy, is retried if it only reads data, and fails with a TidingsConnectionError if it changes data', async () => {
     const page: Answer = (_, response) => response.end('<html>Sign in to the network</html>');
     answers = [page, ok];
     expect(await tidings.getSend('snd_1')).toMatchObject({ id: 'snd_1' });
@@ -159,13 +159,13 @@ describe('waiting for the status of a send', () => {
   });
 });
 
-describe('a list of the messaging service', () => {
+describe('the client library', () => {
   const json =
     (value: unknown): Answer =>
     (_, response) =>
       response.end(JSON.stringify(value));
 
-  it('of messages ends if the service ignores the number of the page', async () => {
+  it('ends a list of messages if the messaging service returns the same page for every page number', async () => {
     answers = [json({ messages: [{ id: 'm1' }, { id: 'm2' }] })];
     const ids: unknown[] = [];
     for await (const { id } of tidings.messages('c1')) ids.push(id);
@@ -173,7 +173,7 @@ describe('a list of the messaging service', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it.each([[{ contacts: [{ id: 'c1' }] }], [[{ id: 'c1' }]]])('of contacts may be %j', async (list) => {
+  it.each([[{ contacts: [{ id: 'c1' }] }], [[{ id: 'c1' }]]])('reads the contact list %j', async (list) => {
     answers = [json(list)];
     const ids: unknown[] = [];
     for await (const { id } of tidings.contacts()) ids.push(id);

@@ -39,7 +39,7 @@ describe('a displayed duration', () => {
 });
 
 describe('the output of a command', () => {
-  it('ends a list at the limit, and names the option that shows more', async () => {
+  it('ends a list at the limit, and names the option that shows more rows', async () => {
     const written: string[] = [];
     let read = 0;
     const rows = (function* () {

@@ -71,7 +71,7 @@ describe('The health of the gateway', () => {
     expect((await untilReady('degraded')).details).toMatchObject([{ code, count: 1 }]);
   });
 
-  it('is degraded while no worker has the role relay, and the reason names the effect', async () => {
+  it('is degraded while no worker has the role relay, and the reason states the effect and the remedy', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1 roles=poll,dispatch');
     expect((await untilReady('degraded')).reasons).toEqual([
       'no running worker has the role relay: sends are stored but not relayed; start a worker with the role relay in WORKER_ROLES',

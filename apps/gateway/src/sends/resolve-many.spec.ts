@@ -22,8 +22,8 @@ async function resolve(ids: string[]): Promise<{ results: unknown[]; audited: un
   return { results, audited: auditDetailsOf(request).subjects };
 }
 
-describe('several sends in one request', () => {
-  it('have a result each if Redis stops answering: what was resolved before is reported and audited', async () => {
+describe('a request to resolve several sends', () => {
+  it('returns a result for each send if Redis stops responding, and audits the sends that were already resolved', async () => {
     const { results, audited } = await resolve(['one', 'broken', 'two']);
     expect(results).toEqual([
       expect.objectContaining({ id: 'one', resolved: true, code: null }),
@@ -33,7 +33,7 @@ describe('several sends in one request', () => {
     expect(audited).toEqual(['one']);
   });
 
-  it('are rejected as a whole if Redis does not answer to the first one', async () => {
+  it('fails as a whole if Redis does not respond for the first send', async () => {
     await expect(resolve(['broken', 'two'])).rejects.toThrow(DeadlineError);
   });
 });

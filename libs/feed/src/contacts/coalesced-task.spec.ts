@@ -30,7 +30,7 @@ describe('a requested run of a task', () => {
     await run;
   });
 
-  it('begins after the current run, and all callers that wait share that one run', async () => {
+  it('begins after the current run, and is shared by all callers that requested a run in the meantime', async () => {
     const { runs, begun, end } = controlled();
     const first = runs.run('a');
     const later = [runs.run('a'), runs.run('a'), runs.run('a')];
